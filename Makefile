@@ -1,0 +1,70 @@
+# Every target makes the environment it needs, once; a second run starts at once.
+# Needs Python 3.11 or newer and git. Another interpreter, beside the first:
+#   make test PYTHON=python3.13 VENV=.venv-3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+VENV_BENCH ?= .venv-bench
+ARGS ?=
+
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Without build isolation the build tools come from the constraints as well.
+BUILD_TOOLS = hatchling editables
+PINS = pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench clean
+
+help: ## list the targets
+	@echo "usage: make TARGET [PYTHON=python3] [ARGS=...]"
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 8
+
+demo: $(VENV)/.runtime ## the main job end to end, on data that come with the package
+	@$(VENV)/bin/tacit demo $(ARGS)
+
+test: $(VENV)/.dev ## the tests, on all cores; ARGS="-k word" selects some
+	$(VENV)/bin/pytest -n auto $(ARGS)
+
+check: $(VENV)/.dev ## lint, format, types, architecture, house rules
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(VENV)/bin/pytest -q tests/house
+
+bench: $(VENV_BENCH)/.bench ## speed as ratios against peers, in an environment of its own
+	$(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
+
+clean: ## remove the environments, caches and builds
+	rm -rf .venv .venv-* $(VENV) $(VENV_BENCH) build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# Set-up. A stamp inside the environment says what it holds; it is older than a changed pin.
+
+define new_environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "tacit needs Python 3.11 or newer, but '$(PYTHON)' is" \
+	     "$$($(PYTHON) --version 2>/dev/null || echo 'not there');" \
+	     "name another one: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+@echo "setting up $(@D) (once; takes about a minute)"
+@$(PYTHON) -m venv --clear $(@D)
+@$(@D)/bin/python $(PIP_INSTALL) $(BUILD_TOOLS)
+endef
+
+$(VENV)/.runtime: $(PINS)
+	$(new_environment)
+	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@echo "adding the development tools to $(@D)"
+	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV_BENCH)/.bench: $(PINS)
+	$(new_environment)
+	@$(@D)/bin/python $(PIP_INSTALL) setuptools
+	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --use-pep517 --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,189 @@
+"""One attribute: a question and its ordered categories.
+
+A code is the position of a category. Labels are compared by their text: 1, 1.0 and "1" are the
+same label, so are True and "True"; False and 0 are not, nor are "1" and "1.0".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import SchemaError, unknown
+
+Label = str | int | bool | float
+
+
+class Rule(Protocol):
+    """Learns a binned attribute from the values of a numeric column (see tacit.binning)."""
+
+    def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:
+        """The attribute of this name with the edges that the rule finds."""
+        ...
+
+
+@dataclass(frozen=True, init=False)
+class Attribute:
+    """A question and its ordered categories; the code of a category is its position.
+
+    missing: the category that missing cells are coded as. Without one, they are an error.
+    edges: cut points of a binned attribute, whose category i holds the values v with
+    edges[i-1] < v <= edges[i], so there is one category more than edges, and after these the
+    missing one if there is one. Its categories are text: a numeric column always holds values
+    to be binned, a text column always holds categories.
+    """
+
+    name: str
+    categories: tuple[Label, ...]
+    missing: Label | None = None
+    edges: tuple[float, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        categories: Iterable[Label],
+        missing: Label | None = None,
+        edges: Iterable[float] = (),
+    ) -> None:
+        self._set("name", _name(name))
+        self._set("categories", tuple(_plain(label, name) for label in _items(categories, name)))
+        self._set("edges", tuple(as_edge(edge, name) for edge in _items(edges, name, "edges")))
+        self._check_categories()
+        self._set("missing", None if missing is None else self._own(missing))
+        self._check_edges()
+
+    @property
+    def size(self) -> int:
+        """The number of categories."""
+        return len(self.categories)
+
+    def find(self, label: object) -> int | None:
+        """The code of a category, or None where there is no such category."""
+        plain = _unboxed(label)
+        return self._codes.get(text(plain)) if _is_label(plain) else None
+
+    def code(self, label: object) -> int:
+        """The code of a category; an error that names the nearest one where there is none."""
+        found = self.find(label)
+        if found is None:
+            where = f" of attribute {self.name!r}"
+            raise SchemaError(unknown("category", label, self.categories, where))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; missing and edges only where set."""
+        plain: dict[str, Any] = {"name": self.name, "categories": list(self.categories)}
+        if self.missing is not None:
+            plain["missing"] = self.missing
+        if self.edges:
+            plain["edges"] = list(self.edges)
+        return plain
+
+    def __eq__(self, other: object) -> bool:
+        """Same name, labels of the same type, missing and edges: True is not 1 here."""
+        if not isinstance(other, Attribute):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.categories))
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        kinds = tuple(type(label) for label in self.categories)
+        return self.name, self.categories, kinds, self.missing, self.edges
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {text(label): code for code, label in enumerate(self.categories)}
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+    def _own(self, label: Label) -> Label:
+        found = self.find(label)
+        if found is None:
+            where = f" as missing of attribute {self.name!r}"
+            raise SchemaError(unknown("category", label, self.categories, where))
+        return self.categories[found]
+
+    def _check_categories(self) -> None:
+        if self.size < 2:
+            raise SchemaError(
+                f"attribute {self.name!r}: needs 2 or more categories, got {self.size}"
+            )
+        if len(self._codes) < self.size:
+            texts = [text(label) for label in self.categories]
+            twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+            raise SchemaError(
+                f"attribute {self.name!r}: categories must be distinct as text, "
+                f"{twice!r} comes more than once"
+            )
+
+    def _check_edges(self) -> None:
+        if not self.edges:
+            return
+        at = f"attribute {self.name!r}"
+        if any(high <= low for low, high in pairwise(self.edges)):
+            raise SchemaError(f"{at}: edges must increase strictly, got {list(self.edges)}")
+        wanted = len(self.edges) + 1 + (self.missing is not None)
+        if self.size != wanted:
+            raise SchemaError(
+                f"{at}: {len(self.edges)} edges need {wanted} categories "
+                f"(one more than edges, and the missing one if any), got {self.size}"
+            )
+        if self.missing is not None and self.find(self.missing) != self.size - 1:
+            raise SchemaError(f"{at}: the missing category of a binned attribute must be the last")
+        for label in self.categories:
+            if not isinstance(label, str):
+                raise SchemaError(f"{at}: categories of a binned attribute must be text: {label!r}")
+
+
+def text(label: Label) -> str:
+    """The text by which labels are compared: 2.0 gives "2", True gives "True"."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise SchemaError(f"the name of an attribute must be a non-empty text, got {name!r}")
+    return name
+
+
+def _is_label(label: object) -> bool:
+    return type(label) in (str, int, bool) or (type(label) is float and math.isfinite(label))
+
+
+def _unboxed(label: object) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _items(values: Iterable[Any], name: str, field: str = "categories") -> Iterable[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SchemaError(f"attribute {name!r}: {field} must be a list, got {values!r}")
+    return values
+
+
+def _plain(label: Label, name: str) -> Label:
+    plain: Label = _unboxed(label)
+    if not _is_label(plain):
+        allowed = "a text, an integer, a boolean or a finite float"
+        raise SchemaError(f"attribute {name!r}: a category must be {allowed}, got {label!r}")
+    return plain
+
+
+def as_edge(edge: float, name: str) -> float:
+    """A finite number as float; the name is told in the error."""
+    plain = _unboxed(edge)
+    if isinstance(plain, bool) or not isinstance(plain, int | float) or not math.isfinite(plain):
+        raise SchemaError(f"attribute {name!r}: an edge must be a finite number, got {edge!r}")
+    return float(plain)

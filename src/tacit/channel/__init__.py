@@ -1,0 +1,63 @@
+"""One coin a group: the families of randomized response and the channels they make."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tacit.channel.channel import Channel
+from tacit.channel.coin import Coin
+from tacit.channel.matrix import matrix
+from tacit.channel.related import crosswise, related
+from tacit.channel.replacing import forced, frapp, truthful, uniform_perturbation, unrelated
+from tacit.errors import DesignError, unknown
+
+FAMILIES: dict[str, Callable[..., Coin]] = {
+    family.__name__: family
+    for family in (
+        truthful,
+        related,
+        unrelated,
+        uniform_perturbation,
+        frapp,
+        forced,
+        crosswise,
+        matrix,
+    )
+}
+
+
+def coin_from_dict(data: Any, where: str) -> Coin:
+    """The coin that a design file describes; `where` names its place in the file."""
+    if not isinstance(data, Mapping) or "family" not in data:
+        raise DesignError(f"{where} must be an object with a 'family', got {data!r}")
+    family = data["family"]
+    if family not in FAMILIES:
+        raise DesignError(unknown("family", family, FAMILIES, f" in {where}"))
+    make = FAMILIES[family]
+    allowed = {name.rstrip("_"): p for name, p in inspect.signature(make).parameters.items()}
+    given = {key: value for key, value in data.items() if key != "family"}
+    for key in given:
+        if key not in allowed:
+            raise DesignError(unknown("parameter", key, allowed, f" of {family} in {where}"))
+    for key, parameter in allowed.items():
+        if parameter.default is parameter.empty and key not in given:
+            raise DesignError(f"{where}: {family} needs the parameter {key!r}")
+    return make(**{allowed[key].name: value for key, value in given.items()})
+
+
+__all__ = [
+    "FAMILIES",
+    "Channel",
+    "Coin",
+    "coin_from_dict",
+    "crosswise",
+    "forced",
+    "frapp",
+    "matrix",
+    "related",
+    "truthful",
+    "uniform_perturbation",
+    "unrelated",
+]

@@ -1,0 +1,99 @@
+"""Channel: the matrix[reported, true] of one group, with its guarantee and its condition.
+
+A channel is what an adversary and an analyst both see of a coin. It carries epsilon, so no
+disguise comes without its guarantee, and the condition number, so no reconstruction comes
+without a warning of what it costs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.channel.linear import Array, Dense, Linear
+from tacit.channel.numbers import log_up
+
+#: Beyond this condition number nothing of a double's precision is left to reconstruct from.
+WORST_CONDITION = 1e12
+
+
+@dataclass(frozen=True)
+class SecondMoments:
+    """What one report weighs, squared, in the estimate of a cell (one entry a cell).
+
+    Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
+    `high` bound E[g^2 | true = x'] over all x'. Intervals need them to know the variance under
+    a hypothesis, not only at the estimate.
+    """
+
+    own: Array
+    low: Array
+    high: Array
+
+
+class Channel(ABC):
+    """matrix[reported, true] of one group; cells are flattened in the order of its attributes."""
+
+    @property
+    @abstractmethod
+    def true_shape(self) -> tuple[int, ...]:
+        """Number of categories of each true attribute."""
+
+    @property
+    def reported_shape(self) -> tuple[int, ...]:
+        """Number of categories of each reported attribute."""
+        return self.true_shape
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction | None:
+        """Largest ratio of two entries in a row, exact; None where a row has a zero."""
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy: log of `ratio`, rounded up, infinite if a row has a zero."""
+        return log_up(self.ratio)
+
+    @property
+    @abstractmethod
+    def condition(self) -> float:
+        """Largest over smallest singular value; infinite for a singular channel."""
+
+    @property
+    def reconstructable(self) -> bool:
+        """Whether the true distribution can be told from the reported one."""
+        return self.condition < WORST_CONDITION
+
+    @property
+    @abstractmethod
+    def forward(self) -> Linear:
+        """The channel as a map: reported distribution = forward @ true distribution."""
+
+    @property
+    @abstractmethod
+    def inverse(self) -> Linear | None:
+        """The closed form of the inverse; None where there are more reported than true cells."""
+
+    @property
+    @abstractmethod
+    def second_moments(self) -> SecondMoments:
+        """Second moments of the weights that `inverse` gives to reports."""
+
+    @property
+    def matrix(self) -> Array:
+        """All entries."""
+        return self.forward.matrix()
+
+
+def second_moments(forward: Dense, inverse: Dense) -> SecondMoments:
+    """Second moments by plain multiplication: row x, column x' holds E[g^2 | true = x'].
+
+    Where rows stand for several true cells each, `own` is the largest of the row.
+    """
+    moments = inverse.squared() @ forward.entries
+    rows, columns = moments.shape
+    own = np.diagonal(moments) if rows == columns else moments.max(axis=1)
+    return SecondMoments(own, moments.min(axis=1), moments.max(axis=1))

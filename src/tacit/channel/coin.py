@@ -1,0 +1,126 @@
+"""Coin: the frozen description of how one group of attributes is disguised.
+
+A coin picks a strategy s with probability w_s and the group's answers are disguised with it
+(METHODS 1):  M = sum_s w_s * kron_a B[s, a].  A coin says what may happen, in words a page or a
+sampler can follow (`strategies`), and which channel results (`channel`); it draws nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit.channel.channel import Channel
+from tacit.channel.numbers import texts
+from tacit.schema import Attribute
+
+Attributes = tuple[Attribute, ...]
+#: Positions of attributes in their group that are handled as one joint answer.
+Unit = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Report the truth."""
+
+
+@dataclass(frozen=True)
+class Differ:
+    """Report, for each unit, one of the other answers, all alike; for yes/no the opposite."""
+
+    units: tuple[Unit, ...]
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Report, for each unit, a draw from its distribution, whatever the truth."""
+
+    units: tuple[Unit, ...]
+    distributions: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """Report a draw from the distribution that belongs to the group's true joint answer."""
+
+    columns: tuple[tuple[Fraction, ...], ...]
+
+
+Strategy = Keep | Differ | Replace | Substitute
+
+
+@dataclass(frozen=True)
+class Coin(ABC):
+    """How one group is disguised. Subclasses are the families, equal when their parameters are."""
+
+    family: ClassVar[str]
+
+    def check(self, attributes: Attributes) -> None:
+        """Raise DesignError if the coin cannot disguise these attributes."""
+
+    @property
+    def separable(self) -> bool:
+        """Whether any part of the group has a channel of its own."""
+        return True
+
+    def reported(self, attributes: Attributes) -> Attributes:
+        """The attributes of a report; the true ones unless reports have categories of their own."""
+        return attributes
+
+    @abstractmethod
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        """What the coin may decide, and how often."""
+
+    @abstractmethod
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> Channel:
+        """The channel of the attributes at the positions `kept`, in that order; all if None."""
+
+    @property
+    @abstractmethod
+    def remedy(self) -> str:
+        """Why the channel is singular when it is, and what would help."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready description with exact numbers."""
+        parameters = {f.name.rstrip("_"): plain(getattr(self, f.name)) for f in fields(self)}
+        return {"family": self.family} | {k: v for k, v in parameters.items() if v is not None}
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{k}={_short(v)}" for k, v in self.to_dict().items() if k != "family")
+        return f"{self.family}({shown})"
+
+
+def plain(value: Any) -> Any:
+    """Fractions as strings, tuples as lists, named pairs as objects."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Fraction):
+        return texts(value)
+    if isinstance(value, tuple) and value and is_pair(value[0]):
+        return {name: plain(item) for name, item in value}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def is_pair(value: Any) -> bool:
+    """Whether value is a (name, parameters) pair, the frozen form of a JSON object's member."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _short(value: Any) -> str:
+    """A parameter for a line of text; long tables are only named."""
+    text = str(value).replace("'", "")
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:
+    """`kept`, or every position."""
+    return tuple(range(len(attributes))) if kept is None else kept
+
+
+def single_units(attributes: Attributes) -> tuple[Unit, ...]:
+    """Every attribute a unit of its own."""
+    return tuple((i,) for i in range(len(attributes)))

@@ -1,0 +1,170 @@
+"""matrix: any column-stochastic M[reported, true] on one attribute or on one joint space.
+
+Huang & Du (2008, eq. 1); with more reported than true categories also the exact designs that
+beat every square matrix. On several attributes M speaks of their joint categories (the last
+attribute runs fastest); such a group is reconstructed as a whole and then summed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.channel.channel import Channel, SecondMoments, second_moments
+from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit
+from tacit.channel.linear import Dense
+from tacit.channel.numbers import distribution
+from tacit.errors import DesignError
+from tacit.schema import Attribute, Label
+
+Columns = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class Matrix(Coin):
+    """rows: M as rows of exact fractions. reported: labels of what is reported, if its own."""
+
+    rows: Columns
+    reported_labels: tuple[Label, ...] | None = None
+    family: ClassVar[str] = "matrix"
+
+    @property
+    def columns(self) -> Columns:
+        """Distribution of the report for each true category."""
+        return tuple(zip(*self.rows, strict=True))
+
+    def check(self, attributes: Attributes) -> None:
+        cells = math.prod(a.size for a in attributes)
+        if len(self.columns) != cells:
+            raise DesignError(
+                f"matrix: has {len(self.columns)} columns, but "
+                + " x ".join(f"{a.name!r} ({a.size})" for a in attributes)
+                + f" has {cells} categories"
+            )
+
+    @property
+    def separable(self) -> bool:
+        return False
+
+    def reported(self, attributes: Attributes) -> Attributes:
+        """The true attributes if M is square, else one attribute with a category a row."""
+        if self.reported_labels is None and len(self.rows) == len(self.columns):
+            return attributes
+        labels = self.reported_labels or tuple(f"r{i + 1}" for i in range(len(self.rows)))
+        return (Attribute("+".join(a.name for a in attributes), labels),)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return ((Fraction(1), Substitute(self.columns)),)
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> MatrixChannel:
+        if kept is not None and sorted(kept) != list(range(len(attributes))):
+            raise DesignError(
+                "a matrix on several attributes has no channel for some of them alone; ask for "
+                + " and ".join(repr(a.name) for a in attributes)
+                + " together"
+            )
+        shape = tuple(a.size for a in attributes)
+        return MatrixChannel(self.rows, shape, tuple(a.size for a in self.reported(attributes)))
+
+    @property
+    def remedy(self) -> str:
+        return (
+            "its columns are linearly dependent, so different true distributions look alike; "
+            "change the matrix until no column is a mixture of the others"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "family": self.family,
+            "matrix": [[str(v) for v in r] for r in self.rows],
+        }
+        if self.reported_labels is not None:
+            result["reported"] = list(self.reported_labels)
+        return result
+
+
+@dataclass(frozen=True)
+class MatrixChannel(Channel):
+    """Any matrix, dense."""
+
+    rows: Columns
+    shape: tuple[int, ...]
+    shape_of_reports: tuple[int, ...]
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    @property
+    def reported_shape(self) -> tuple[int, ...]:
+        return self.shape_of_reports
+
+    @property
+    def ratio(self) -> Fraction | None:
+        if any(min(row) == 0 for row in self.rows):
+            return None
+        return max(max(row) / min(row) for row in self.rows)
+
+    @property
+    def condition(self) -> float:
+        return float(np.linalg.cond(self.forward.entries))
+
+    @cached_property
+    def forward(self) -> Dense:
+        return Dense(np.array(self.rows, dtype=np.float64))
+
+    @cached_property
+    def inverse(self) -> Dense | None:
+        rows, columns = self.forward.shape
+        return (
+            Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
+            if rows == columns
+            else None
+        )
+
+    @property
+    def second_moments(self) -> SecondMoments:
+        assert self.inverse is not None, "a square matrix"
+        return second_moments(self.forward, self.inverse)
+
+
+def matrix(matrix: Any, reported: Any = None) -> Matrix:
+    """Any channel: `matrix[reported][true]`, columns summing to 1.
+
+    `reported` labels the rows when they are not the true categories; there may be more rows
+    than columns, never fewer.
+    """
+    rows = _rows(matrix)
+    columns = [
+        distribution(column, f"matrix: column {j}")
+        for j, column in enumerate(zip(*rows, strict=True))
+    ]
+    exact = tuple(zip(*columns, strict=True))
+    for i, row in enumerate(exact):
+        if not any(row):
+            raise DesignError(f"matrix: row {i} is all zero, so it is never reported; leave it out")
+    labels = None if reported is None else tuple(reported)
+    if labels is not None and len(labels) != len(exact):
+        raise DesignError(f"matrix: {len(exact)} rows need as many labels, got {len(labels)}")
+    return Matrix(exact, labels)
+
+
+def _rows(matrix: Any) -> list[list[Any]]:
+    """The entries as given, checked to be a table with at least as many rows as columns."""
+    try:
+        rows = [list(row) for row in matrix]
+    except TypeError:
+        raise DesignError(f"matrix: must be a list of rows, got {matrix!r}") from None
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise DesignError("matrix: all rows must have the same number of entries")
+    if len(rows) < len(rows[0]):
+        raise DesignError(
+            f"matrix: {len(rows)} reported categories cannot tell {len(rows[0])} true ones apart; "
+            "give at least as many rows as columns"
+        )
+    return rows

@@ -1,0 +1,118 @@
+"""ProductChannel: the channel of any attribute set of a design, one factor a group.
+
+Groups throw independent coins, so the channel is the Kronecker product of the groups' own. It
+is applied along the axes of a table, group by group, and never built unless asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.channel.channel import WORST_CONDITION, Channel
+from tacit.channel.coin import Coin
+from tacit.channel.linear import Array, Linear, chain
+from tacit.channel.numbers import log_up
+from tacit.errors import SingularChannelError
+from tacit.schema import Schema
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One group's share: its channel and the axes it has in true and in reported tables."""
+
+    names: tuple[str, ...]
+    coin: Coin
+    channel: Channel
+    true_axes: Axes
+    reported_axes: Axes
+
+
+@dataclass(frozen=True)
+class ProductChannel:
+    """matrix[reported, true] of tables over `true`, as factors."""
+
+    true: Schema
+    reported: Schema
+    factors: tuple[Factor, ...]
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Largest within-row ratio; those of the groups multiply."""
+        ratios = [factor.channel.ratio for factor in self.factors]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return math.prod(known, start=Fraction(1)) if len(known) == len(ratios) else None
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of these attributes together; those of the groups add up."""
+        return log_up(self.ratio)
+
+    @property
+    def condition(self) -> float:
+        """Condition number; those of the groups multiply."""
+        return math.prod(factor.channel.condition for factor in self.factors)
+
+    @property
+    def reconstructable(self) -> bool:
+        """Whether the true table can be told from the reported one."""
+        return self.condition < WORST_CONDITION
+
+    def require_reconstructable(self) -> None:
+        """Raise SingularChannelError, naming the group, its parameter and what would help."""
+        for factor in self.factors:
+            if not factor.channel.reconstructable:
+                raise SingularChannelError(
+                    f"group [{', '.join(factor.names)}] {factor.coin} cannot be reconstructed: "
+                    + factor.coin.remedy
+                )
+        if not self.reconstructable:
+            raise SingularChannelError(
+                f"the groups together have condition number {self.condition:.2g}, beyond what "
+                "can be reconstructed; ask for fewer attributes at once or disguise them less"
+            )
+
+    def disguised(self, distribution: Array) -> Array:
+        """The reported table that a true table leads to."""
+        maps = [factor.channel.forward for factor in self.factors]
+        return self.to_reported(maps, distribution)
+
+    def to_reported(self, maps: Sequence[Linear], table: Array) -> Array:
+        """Apply one map a group, from true axes to reported axes."""
+        inward = [factor.true_axes for factor in self.factors]
+        outward = [factor.reported_axes for factor in self.factors]
+        return apply(maps, table, inward, outward, self.reported.sizes)
+
+    def to_true(self, maps: Sequence[Linear], table: Array) -> Array:
+        """Apply one map a group, from reported axes to true axes."""
+        inward = [factor.reported_axes for factor in self.factors]
+        outward = [factor.true_axes for factor in self.factors]
+        return apply(maps, table, inward, outward, self.true.sizes)
+
+    @property
+    def matrix(self) -> Array:
+        """All entries, cells flattened with the last attribute running fastest."""
+        cells = math.prod(self.true.sizes)
+        unit = np.eye(cells).reshape(*self.true.sizes, cells)
+        columns = [self.disguised(unit[..., j]).ravel() for j in range(cells)]
+        return np.stack(columns, axis=1)
+
+
+def apply(
+    maps: Sequence[Linear],
+    table: Array,
+    inward: Sequence[Axes],
+    outward: Sequence[Axes],
+    shape: tuple[int, ...],
+) -> Array:
+    """Apply kron(maps): map i takes the axes inward[i] to the axes outward[i] of the result."""
+    before = [axis for axes in inward for axis in axes]
+    after = [axis for axes in outward for axis in axes]
+    flat = chain(maps, table.transpose(before).reshape(-1, 1))
+    return flat.reshape([shape[axis] for axis in after]).transpose(np.argsort(after))

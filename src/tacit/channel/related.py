@@ -1,0 +1,158 @@
+"""related and crosswise: tell the truth, or the opposite, about all answers of the group.
+
+    M = theta * I + (1 - theta) * kron_a L_a,    L_a = (J - I) / (k_a - 1)
+
+For yes/no answers L is the complement: one group is the scheme of Du & Zhan (2003, eq. 1-3),
+g groups those of Soni & Shrivastva (2013, eq. 4-9; their M_3 has an error in entry (2,6) and
+M_4 lists 17 entries for 16, so we take Kronecker products). One attribute of any k is Warner's
+scheme as Huang & Du (2008, section III-B) extend it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.channel.channel import Channel, SecondMoments
+from tacit.channel.coin import (
+    Attributes,
+    Coin,
+    Differ,
+    Keep,
+    Strategy,
+    Unit,
+    all_positions,
+    single_units,
+)
+from tacit.channel.linear import Agreement
+from tacit.channel.numbers import Number, probability
+from tacit.errors import DesignError
+
+#: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
+_LARGEST_PRODUCT = 10**16
+
+
+@dataclass(frozen=True)
+class Related(Coin):
+    """With probability theta all true, else all other than true."""
+
+    theta: Fraction
+    family: ClassVar[str] = "related"
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return ((self.theta, Keep()), (1 - self.theta, Differ(single_units(attributes))))
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
+        positions = all_positions(attributes, kept)
+        return AgreementChannel(self.theta, tuple(attributes[i].size for i in positions))
+
+    @property
+    def remedy(self) -> str:
+        return (
+            f"at theta = {self.theta} the truth and its opposite cannot be told apart; "
+            "move theta away from it, for yes/no answers away from 1/2 (a die gives 2/3 or 5/6)"
+        )
+
+
+@dataclass(frozen=True)
+class Crosswise(Coin):
+    """Yes means: my answer and that to an innocent question of prevalence p are the same.
+
+    Algebraically related(p) on one yes/no attribute; the second category reports "the same".
+    """
+
+    p: Fraction
+    family: ClassVar[str] = "crosswise"
+
+    def check(self, attributes: Attributes) -> None:
+        if len(attributes) != 1 or attributes[0].size != 2:
+            raise DesignError(
+                "crosswise needs a group of one attribute with two categories, got "
+                + ", ".join(f"{a.name!r} with {a.size}" for a in attributes)
+            )
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return Related(self.p).strategies(attributes)
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
+        return Related(self.p).channel(attributes, kept)
+
+    @property
+    def remedy(self) -> str:
+        return (
+            "an innocent question with p = 1/2 hides the answer from everyone; "
+            "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
+        )
+
+
+@dataclass(frozen=True)
+class AgreementChannel(Channel):
+    """theta * I + (1 - theta) * kron L: entries depend only on which attributes agree."""
+
+    theta: Fraction
+    sizes: tuple[int, ...]
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Two or more attributes: reports that mix truth and lie never occur, so None."""
+        lie = (1 - self.theta) / math.prod(k - 1 for k in self.sizes)
+        if len(self.sizes) > 1 or self.theta == 0 or lie == 0:
+            return None
+        return max(self.theta, lie) / min(self.theta, lie)
+
+    @property
+    def condition(self) -> float:
+        """The eigenvalues are theta + (1 - theta) * prod of -1/(k - 1); the largest is 1."""
+        smallest = min(
+            abs(self.theta + (1 - self.theta) * Fraction(sign, size))
+            for sign, size in self._products()
+        )
+        return math.inf if smallest == 0 else float(1 / smallest)
+
+    def _products(self) -> set[tuple[int, int]]:
+        """Sign and size of prod (k_a - 1) over the subsets of attributes, each once."""
+        products = {(1, 1)}
+        for k in self.sizes:
+            products |= {(-sign, min(size * (k - 1), _LARGEST_PRODUCT)) for sign, size in products}
+        return products
+
+    @cached_property
+    def forward(self) -> Agreement:
+        contrast = np.ones(())
+        for k in self.sizes:
+            contrast = np.multiply.outer(contrast, np.array([1.0, -1 / (k - 1)]))
+        theta = float(self.theta)
+        return Agreement(self.sizes, theta + (1 - theta) * contrast)
+
+    @cached_property
+    def inverse(self) -> Agreement:
+        """For one yes/no group P(E) = (theta P*(E) - (1-theta) P*(not E)) / (2 theta - 1)."""
+        return self.forward.inverse()
+
+    @property
+    def second_moments(self) -> SecondMoments:
+        squares = self.inverse.squared()
+        product = Agreement(self.sizes, squares.eigenvalues * self.forward.eigenvalues)
+        entries = product.coefficients()
+        alike = np.ones(math.prod(self.sizes))
+        own = entries[(1,) * len(self.sizes)]
+        return SecondMoments(own * alike, entries.min() * alike, entries.max() * alike)
+
+
+def related(theta: Number) -> Related:
+    """Truth about the whole group with probability theta, else the opposite (Warner; Du & Zhan)."""
+    return Related(probability(theta, "related: theta"))
+
+
+def crosswise(p: Number) -> Crosswise:
+    """Report whether the answer equals that to an innocent question of known prevalence p."""
+    return Crosswise(probability(p, "crosswise: p"))

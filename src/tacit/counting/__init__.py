@@ -1,0 +1,9 @@
+"""Reported records to count tables."""
+
+from __future__ import annotations
+
+from tacit.counting.memory import count
+from tacit.counting.patterns import PatternTable
+from tacit.counting.records import count_records
+
+__all__ = ["PatternTable", "count", "count_records"]

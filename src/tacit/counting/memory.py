@@ -1,0 +1,107 @@
+"""Counting records that are in memory, with NumPy.
+
+A schema of few cells is counted cell by cell; otherwise blocks of records are sorted and their
+tables merged. Beside the records and the result this takes some tens of megabytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tacit.counting.distinct import Counted, distinct, distinct_keys, merged, merged_keys
+from tacit.counting.keys import (
+    COLUMN_BLOCK,
+    KEY_CELLS,
+    Codes,
+    all_keys,
+    key_blocks,
+    smallest,
+    split,
+)
+from tacit.counting.patterns import PatternTable
+from tacit.errors import DataError
+from tacit.schema import Schema
+
+DENSE_CELLS = 1 << 22  # 16 MB of counts
+ALWAYS_DENSE = 1 << 16
+SORT_BLOCK = 1 << 20  # records
+
+
+def count(codes: Codes, schema: Schema) -> PatternTable:
+    """The table of distinct records with multiplicities, exact for any schema.
+
+    `codes` are records x attributes, each code below the size of its attribute, as encode makes
+    them. No records: an error, there is nothing to estimate from.
+    """
+    _check(codes, schema)
+    return PatternTable(schema, *_counter(len(codes), schema.sizes)(codes, schema.sizes))
+
+
+def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:
+    """The way to count n records of this schema."""
+    cells = math.prod(sizes)
+    if cells <= min(DENSE_CELLS, max(ALWAYS_DENSE, 4 * n)):
+        return _by_cell
+    return _by_key if cells <= KEY_CELLS else _by_rank
+
+
+def _check(codes: Codes, schema: Schema) -> None:
+    if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
+        came = getattr(codes, "dtype", type(codes).__name__)
+        raise DataError(f"codes must be an array of integers, got {came}")
+    if codes.ndim != 2 or codes.shape[1] != len(schema.names):
+        came = " x ".join(map(str, codes.shape))
+        raise DataError(f"codes must be records x {len(schema.names)} attributes, got {came}")
+    if not len(codes):
+        raise DataError("there are no records to count; at least one is needed")
+
+
+def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """Few cells: add 1 to the cell of each record. Narrow counts keep the table in the cache."""
+    kind = np.uint32 if len(codes) < 1 << 32 else np.uint64
+    table = np.zeros(math.prod(sizes), kind)
+    index = np.empty(COLUMN_BLOCK, np.intp)
+    for keys in key_blocks(codes, sizes):
+        index[: len(keys)] = keys
+        np.add.at(table, index[: len(keys)], kind(1))
+    cells = np.flatnonzero(table)
+    keys = cells.astype(smallest(len(table)))
+    return split(keys, sizes), table[cells].astype(np.int64)
+
+
+def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """At most 2^64 cells: sort the keys."""
+    keys, counts = _in_blocks(
+        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
+    )
+    return split(keys, sizes), counts
+
+
+def _by_rank(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """Any number of cells: sort the records."""
+    return _in_blocks(
+        codes, lambda block: distinct(block, sizes), lambda tables: merged(tables, sizes)
+    )
+
+
+def _in_blocks(
+    codes: Codes,
+    table: Callable[[Codes], Counted],
+    merge: Callable[[Sequence[Counted]], Counted],
+) -> Counted:
+    """One table from those of blocks; like merges with like, so that none is merged often.
+
+    Where most records of the first block are distinct the table will be about as long as the
+    records: blocks would save no memory and all are sorted at once.
+    """
+    tables = [table(codes[:SORT_BLOCK])]
+    if len(codes) > SORT_BLOCK and 2 * len(tables[0][1]) > SORT_BLOCK:
+        return table(codes)
+    for start in range(SORT_BLOCK, len(codes), SORT_BLOCK):
+        tables.append(table(codes[start : start + SORT_BLOCK]))
+        while len(tables) > 1 and len(tables[-2][1]) <= 2 * len(tables[-1][1]):
+            tables[-2:] = [merge(tables[-2:])]
+    return tables[0] if len(tables) == 1 else merge(tables)

@@ -1,0 +1,242 @@
+"""Design: what is published to respondents. A schema and groups, each with one coin.
+
+A design describes and does nothing else: disguising, reconstructing and measuring privacy are
+functions that take one. It is a frozen value, equal to what comes back from its JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tacit.channel import Coin, coin_from_dict
+from tacit.channel.product import Factor, ProductChannel
+from tacit.errors import DesignError, FileError, SchemaError, unknown
+from tacit.schema import Attribute, Schema
+
+#: Version of the design file that this code writes; it reads this one and older ones.
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Group:
+    """Attributes that are disguised with one coin."""
+
+    attributes: tuple[str, ...]
+    coin: Coin
+
+    def __init__(self, attributes: Sequence[str], coin: Coin) -> None:
+        if isinstance(attributes, str) or not attributes:
+            raise DesignError(f"a group needs a list of attribute names, got {attributes!r}")
+        if not isinstance(coin, Coin):
+            raise DesignError(f"a group needs a coin such as related(theta=0.7), got {coin!r}")
+        object.__setattr__(self, "attributes", tuple(attributes))
+        object.__setattr__(self, "coin", coin)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self.attributes)}] {self.coin}"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A schema and a partition of its attributes into groups."""
+
+    schema: Schema
+    groups: tuple[Group, ...]
+
+    def __init__(self, schema: Schema, groups: Sequence[Group]) -> None:
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "groups", tuple(groups))
+        _check_partition(schema, self.groups)
+        for group in self.groups:
+            try:
+                group.coin.check(self.attributes_of(group))
+            except DesignError as error:
+                raise DesignError(f"group [{', '.join(group.attributes)}]: {error}") from None
+        _ = self.reported
+
+    def attributes_of(self, group: Group) -> tuple[Attribute, ...]:
+        """The group's attributes, in its order."""
+        return tuple(self.schema[name] for name in group.attributes)
+
+    def group_of(self, name: str) -> Group:
+        """The group that disguises this attribute."""
+        self.schema.index(name)
+        return next(group for group in self.groups if name in group.attributes)
+
+    @cached_property
+    def reported(self) -> Schema:
+        """The schema of reported records: like the true one, save where a matrix says otherwise."""
+        found: dict[str, Attribute] = {}
+        for name in self.schema.names:
+            group = self.group_of(name)
+            true, reported = (
+                self.attributes_of(group),
+                group.coin.reported(self.attributes_of(group)),
+            )
+            if len(true) == len(reported):
+                found[name] = reported[group.attributes.index(name)]
+            else:
+                found |= {a.name: a for a in reported}
+        return Schema(list(found.values()))
+
+    def closure(self, names: Sequence[str]) -> tuple[str, ...]:
+        """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
+        wanted = _distinct(names)
+        for name in wanted:
+            group = self.group_of(name)
+            if not group.coin.separable:
+                wanted += tuple(other for other in group.attributes if other not in wanted)
+        return wanted
+
+    def channel(self, names: Sequence[str]) -> ProductChannel:
+        """The channel of these attributes, in this order; nothing is multiplied out."""
+        wanted = _distinct(names)
+        true = self.schema.subset(wanted)
+        parts = [(g, [n for n in g.attributes if n in wanted]) for g in self.groups]
+        touched = [(group, kept) for group, kept in parts if kept]
+        reported = self.reported.subset(
+            _in_order_of(wanted, [self._reports(group, kept) for group, kept in touched])
+        )
+        return ProductChannel(
+            true,
+            reported,
+            tuple(self._factor(group, kept, true, reported) for group, kept in touched),
+        )
+
+    def _reports(self, group: Group, kept: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The group's true attributes in question, and the names under which they are reported."""
+        own = group.coin.reported(self.attributes_of(group))
+        merged = len(own) != len(group.attributes)
+        return tuple(kept), tuple(a.name for a in own) if merged else tuple(kept)
+
+    def _factor(self, group: Group, kept: list[str], true: Schema, reported: Schema) -> Factor:
+        attributes = self.attributes_of(group)
+        positions = tuple(group.attributes.index(name) for name in kept)
+        _, reports = self._reports(group, kept)
+        return Factor(
+            names=tuple(kept),
+            coin=group.coin,
+            channel=group.coin.channel(attributes, positions),
+            true_axes=tuple(true.index(name) for name in kept),
+            reported_axes=tuple(reported.index(name) for name in reports),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready description with exact numbers."""
+        return {
+            "tacit": "design",
+            "version": VERSION,
+            **self.schema.to_dict(),
+            "groups": [
+                {"attributes": list(group.attributes), "coin": group.coin.to_dict()}
+                for group in self.groups
+            ],
+        }
+
+    def to_json(self) -> str:
+        """The design file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """The design that a design file describes."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FileError(f"not a design file: {error.msg} in line {error.lineno}") from None
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Design:
+        """The design that the content of a design file describes."""
+        _check_header(data)
+        schema = Schema.from_dict({"attributes": data.get("attributes")})
+        groups = data.get("groups")
+        if not isinstance(groups, list):
+            raise DesignError(f"groups must be a list, got {groups!r}")
+        return cls(
+            schema, [_group_from_dict(item, f"groups[{i}]") for i, item in enumerate(groups)]
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the design in canonical form: the same for everyone who holds this design."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """`names` as a tuple, or an error that names the one asked for twice."""
+    if isinstance(names, str):
+        raise SchemaError(f"attributes must be a list of names, got the text {names!r}")
+    wanted = tuple(names)
+    repeated = [name for i, name in enumerate(wanted) if name in wanted[:i]]
+    if repeated or not wanted:
+        what = f"{repeated[0]!r} is asked for twice" if repeated else "no attribute is asked for"
+        raise SchemaError(f"{what}; name each attribute once, and at least one")
+    return wanted
+
+
+def _in_order_of(
+    wanted: tuple[str, ...], reports: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]
+) -> tuple[str, ...]:
+    """Reported names in the order of the true ones; a merged one stands at its first."""
+    place: dict[str, int] = {}
+    for true, reported in reports:
+        merged = len(true) != len(reported)
+        for i, name in enumerate(reported):
+            place[name] = min(map(wanted.index, true)) if merged else wanted.index(true[i])
+    return tuple(sorted(place, key=place.__getitem__))
+
+
+def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:
+    """Every attribute in exactly one group."""
+    seen: dict[str, int] = {}
+    for number, group in enumerate(groups, start=1):
+        for name in group.attributes:
+            if name not in schema.names:
+                raise DesignError(unknown("attribute", name, schema.names, f" in group {number}"))
+            if name in seen:
+                where = f"groups {seen[name]} and {number}" if seen[name] != number else "one group"
+                raise DesignError(
+                    f"attribute {name!r} appears twice, in {where}; each belongs to one group once"
+                )
+            seen[name] = number
+    left = [name for name in schema.names if name not in seen]
+    if left:
+        raise DesignError(
+            f"attribute {left[0]!r} is in no group; put it in one, with truthful() if it needs "
+            "no disguise"
+        )
+
+
+def _check_header(data: Any) -> None:
+    """A design file says so and is not newer than this code."""
+    if not isinstance(data, Mapping) or data.get("tacit") != "design":
+        raise FileError('not a design file: it must be a JSON object with "tacit": "design"')
+    version = data.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise FileError(f"the design file's version must be a positive integer, got {version!r}")
+    if version > VERSION:
+        raise FileError(
+            f"the design file has version {version}, this tacit reads up to {VERSION}; "
+            "upgrade tacit"
+        )
+    for key in data:
+        known = ("tacit", "version", "attributes", "groups")
+        if key not in known:
+            raise FileError(unknown("key", key, known, " in the design file"))
+
+
+def _group_from_dict(data: Any, where: str) -> Group:
+    if not isinstance(data, Mapping) or set(data) != {"attributes", "coin"}:
+        raise DesignError(f"{where} must be an object with 'attributes' and 'coin', got {data!r}")
+    names = data["attributes"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DesignError(f"{where}.attributes must be a list of names, got {names!r}")
+    return Group(names, coin_from_dict(data["coin"], f"{where}.coin"))

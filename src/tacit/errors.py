@@ -1,0 +1,56 @@
+"""Every error that tacit raises for a mistake of its user.
+
+    TacitError                    the root: catch this one
+    ├── SchemaError               an attribute or category is malformed or unknown
+    ├── DesignError               groups or coins do not make a design
+    │   └── SingularChannelError  the disguise cannot be undone for the crowd either
+    ├── DataError                 records do not fit the schema or the design
+    └── FileError                 a file is unreadable, truncated or of a newer version
+
+Each message says what was wrong, where, and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TacitError(ValueError):
+    """Root of tacit's errors."""
+
+
+class SchemaError(TacitError):
+    """An attribute or category is malformed or unknown."""
+
+
+class DesignError(TacitError):
+    """Groups or coins do not make a design."""
+
+
+class SingularChannelError(DesignError):
+    """A channel carries no information about the true answers."""
+
+
+class DataError(TacitError):
+    """Records do not fit the schema or the design."""
+
+
+class FileError(TacitError):
+    """A file is unreadable, truncated or of a newer version."""
+
+
+def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:
+    """Message for a name that is not there; offers the nearest one that is.
+
+    >>> unknown("attribute", "smoke", ["smokes", "income"])
+    "unknown attribute 'smoke'; did you mean 'smokes'?"
+    """
+    allowed = [str(item) for item in known]
+    near = difflib.get_close_matches(str(name), allowed, n=1)
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        shown = ", ".join(repr(item) for item in allowed[:12])
+        hint = f"known: {shown}" + (", ..." if len(allowed) > 12 else "")
+    return f"unknown {kind} {name!r}{where}; {hint}"

@@ -1,0 +1,22 @@
+"""Files in and out: records as CSV or Parquet, the design as JSON.
+
+Records come in as batches of validated codes and leave as labels, so a file may be larger than
+memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
+"""
+
+from tacit.files.designs import read_design
+from tacit.files.paths import Progress
+from tacit.files.reading import BATCH, read_batches, read_frame
+from tacit.files.writing import check_out, write_frame, write_text, writing_records
+
+__all__ = [
+    "BATCH",
+    "Progress",
+    "check_out",
+    "read_batches",
+    "read_design",
+    "read_frame",
+    "write_frame",
+    "write_text",
+    "writing_records",
+]

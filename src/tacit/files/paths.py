@@ -1,0 +1,77 @@
+"""What a path is, and one line for everything that can be wrong with the file behind it."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tacit.errors import DataError, FileError, unknown
+from tacit.schema import Schema
+
+#: Told how much of the work is done, from 0 to 1.
+Progress = Callable[[float], None]
+
+CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
+SUFFIXES = (CSV, CSV_GZ, PARQUET)
+UNREADABLE = (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a file of records, by its suffix."""
+    for suffix in SUFFIXES:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise FileError(f"{path}: unknown suffix {path.suffix!r}; allowed: {', '.join(SUFFIXES)}")
+
+
+def check_readable(path: Path) -> None:
+    """The file is there and not empty."""
+    with reading(path):
+        if path.is_dir():
+            raise FileError(f"{path}: is a directory; need a file")
+        if not path.exists():
+            raise FileError(f"{path}: no such file")
+        if path.is_file() and path.stat().st_size == 0:
+            raise FileError(f"{path}: the file is empty")
+
+
+def check_columns(path: Path, names: list[str], schema: Schema) -> None:
+    """Every attribute has one column."""
+    for name in schema.names:
+        if name not in names:
+            hint = unknown("column", name, names)
+            if len(names) == 1 and ";" in names[0]:
+                hint += "; columns must be separated by commas"
+            raise DataError(f"{path}: there is no column for attribute {name!r}: {hint}")
+        if names.count(name) > 1:
+            raise DataError(f"{path}: {names.count(name)} columns are named {name!r}; need one")
+
+
+@contextmanager
+def reading(path: Path, ragged: list[Any] | None = None) -> Iterator[None]:
+    """Turn what readers raise into one line that names the file; `ragged` holds bad CSV lines."""
+    try:
+        yield
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None
+    except UNREADABLE as error:
+        raise FileError(f"{path}: {_reason(error, ragged or [])}") from None
+
+
+def _reason(error: BaseException, ragged: list[Any]) -> str:
+    if ragged:
+        line = ragged[0]
+        return (
+            f"line {line.number} has {line.actual_columns} cells, the header has "
+            f"{line.expected_columns}"
+        )
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+        return "not UTF-8 text; save it with the encoding UTF-8"
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or "unreadable"
+    return said.splitlines()[0]

@@ -1,0 +1,227 @@
+"""Records from CSV and Parquet files, batch by batch, as validated codes.
+
+A CSV file is UTF-8 with commas and a header. Its cells are text and only the empty cell is
+missing: NA, None and nan are labels like any other. The column of a binned attribute may hold
+numbers or labels, in either kind of file.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from tacit.attribute import Attribute
+from tacit.coding import FROM_0, Codes, encode
+from tacit.errors import DataError, FileError
+from tacit.files.paths import CSV_GZ, PARQUET, Progress, check_columns, check_readable
+from tacit.files.paths import kind_of, reading
+from tacit.schema import Schema
+
+BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
+READ_RECORDS = 1 << 16
+READ_BYTES = 4 << 20
+PARQUET_MARK = b"PAR1"
+
+
+def read_batches(
+    path: str | Path, schema: Schema, progress: Progress | None = None
+) -> Iterator[Codes]:
+    """The records of a file as validated codes, BATCH at a time however the file is laid out.
+
+    Columns are found by name, others are not read. Errors name the record in the file.
+    """
+    waiting: list[Codes] = []
+    for codes in _encoded(Path(path), schema, progress or _unheard):
+        waiting.append(codes)
+        while sum(map(len, waiting)) >= BATCH:
+            joined = _joined(waiting)
+            yield joined[:BATCH]
+            waiting = [joined[BATCH:]]
+    rest = _joined(waiting)
+    if len(rest):
+        yield rest
+
+
+def read_frame(path: str | Path) -> Any:
+    """All records and columns as a PyArrow table, with the types that the cells suggest."""
+    path = Path(path)
+    kind = kind_of(path)
+    check_readable(path)
+    with reading(path):
+        if kind == PARQUET:
+            _check_marks(path)
+            return pyarrow.parquet.read_table(path)
+        cells = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+        parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+        return pyarrow.csv.read_csv(path, parse_options=parse, convert_options=cells)
+
+
+def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
+    """Codes of the batches as the file gives them."""
+    read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
+    check_readable(path)
+    done = 0
+    for batch in read(path, schema, progress):
+        if batch.num_rows:
+            yield _codes(path, pa.Table.from_batches([batch]), schema, done)
+            done += batch.num_rows
+    if not done:
+        raise DataError(f"{path}: holds 0 records; need at least one")
+
+
+def _codes(path: Path, batch: Any, schema: Schema, before: int) -> Codes:
+    """Codes of a batch; in an error, records are counted from the start of the file."""
+    try:
+        return encode(batch, schema)
+    except DataError as error:
+        place = re.compile(rf"at record (\d+) {re.escape(FROM_0)}")
+        said = place.sub(lambda at: f"at record {int(at[1]) + before} {FROM_0}", str(error))
+        raise DataError(f"{path}: {said}") from None
+
+
+def _joined(parts: list[Codes]) -> Codes:
+    """Batches as one, in Fortran order."""
+    return parts[0] if len(parts) == 1 else np.concatenate([part.T for part in parts], axis=1).T
+
+
+def _unheard(_: float) -> None:
+    """Progress that nobody watches."""
+
+
+# Parquet ------------------------------------------------------------------------------------
+
+
+def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+    with reading(path):
+        _check_marks(path)
+        found = pyarrow.parquet.read_schema(path)
+    check_columns(path, found.names, schema)
+    # Text comes as distinct labels and positions, which is how encode wants it.
+    texts = [name for name in schema.names if _is_text(found.field(name).type)]
+    done = 0
+    with reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(READ_RECORDS, columns=list(schema.names)):
+            done += batch.num_rows
+            progress(done / file.metadata.num_rows)
+            yield batch
+
+
+def _check_marks(path: Path) -> None:
+    """A Parquet file starts and ends with its mark."""
+    with path.open("rb") as stream:
+        head = stream.read(len(PARQUET_MARK))
+        stream.seek(max(len(head), path.stat().st_size - len(PARQUET_MARK)))
+        tail = stream.read()
+    if head != PARQUET_MARK:
+        raise FileError(f"{path}: not a Parquet file")
+    if tail != PARQUET_MARK:
+        raise FileError(f"{path}: the Parquet file is truncated; copy or make it again")
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+# CSV ----------------------------------------------------------------------------------------
+
+
+def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+    with reading(path):
+        names = _header(path)
+    check_columns(path, names, schema)
+    _check_labels_can_be_told(path, schema)
+    size = path.stat().st_size
+    ragged: list[Any] = []
+    with reading(path, ragged), pa.OSFile(str(path)) as raw:
+        plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
+        for batch in pyarrow.csv.open_csv(plain, **_options(schema, ragged)):
+            progress(raw.tell() / size)
+            columns = [_cells(batch.column(a.name), a) for a in schema]
+            yield pa.record_batch(columns, names=list(schema.names))
+
+
+def _header(path: Path) -> list[str]:
+    """The column names of a CSV file."""
+    opened = gzip.open if kind_of(path) == CSV_GZ else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
+        names = next((line for line in csv.reader(lines) if line), None)
+    if names is None:
+        raise FileError(f"{path}: the file is empty; need a header and at least one record")
+    return names
+
+
+def _options(schema: Schema, ragged: list[Any]) -> dict[str, Any]:
+    """Text cells of the schema's columns; a ragged line is noted and ends the reading."""
+
+    def note(line: Any) -> str:
+        ragged.append(line)
+        return "error"
+
+    labels = pa.dictionary(pa.int32(), pa.string())
+    return {
+        # Lines are numbered only without threads, which were no faster.
+        "read_options": pyarrow.csv.ReadOptions(block_size=READ_BYTES, use_threads=False),
+        "parse_options": pyarrow.csv.ParseOptions(
+            newlines_in_values=True, invalid_row_handler=note
+        ),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            include_columns=list(schema.names),
+            column_types={a.name: pa.string() if a.edges else labels for a in schema},
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    }
+
+
+def _cells(column: Any, attribute: Attribute) -> Any:
+    """Text cells as encode takes them."""
+    if attribute.edges:
+        return _numbers_or_labels(column, attribute)
+    if attribute.find("") is not None:
+        return column.cast(pa.string()).fill_null("")
+    if all(isinstance(label, bool) for label in attribute.categories):
+        return pc.utf8_capitalize(column.cast(pa.string()))  # other programs write true or TRUE
+    return column
+
+
+def _numbers_or_labels(column: Any, attribute: Attribute) -> Any:
+    """Numbers if all cells are, save those that hold the missing category; else the labels."""
+    values = column
+    if attribute.missing is not None:
+        absent = pc.equal(column, str(attribute.missing))
+        values = pc.if_else(absent, pa.scalar(None, pa.string()), column)
+    try:
+        return pc.utf8_trim_whitespace(values).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _check_labels_can_be_told(path: Path, schema: Schema) -> None:
+    """In a CSV file a label must not look like a number to be binned, or like a missing cell."""
+    for attribute in schema:
+        numeric = [c for c in attribute.categories if attribute.edges and _is_number(str(c))]
+        blank = attribute.find("") is not None and attribute.missing not in (None, "")
+        if numeric or blank:
+            what = f"{str(numeric[0])!r} from a number" if numeric else "'' from a missing cell"
+            raise DataError(
+                f"{path}: attribute {attribute.name!r}: a CSV file cannot tell its category "
+                f"{what}; rename the category or use Parquet"
+            )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,144 @@
+"""Records and text to files, whole or not at all.
+
+Output goes to a temporary file beside its place and is moved there when complete. An error or
+Ctrl-C removes it and leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from tacit.attribute import text
+from tacit.coding import Codes, decode
+from tacit.errors import FileError
+from tacit.files.paths import CSV_GZ, PARQUET, kind_of
+from tacit.schema import Schema
+
+#: Takes the next codes of a file that is being written.
+Write = Callable[[Codes], None]
+
+_NEEDS_NO_QUOTES = re.compile(r'[^",\r\n]+')
+
+
+@contextmanager
+def writing_records(path: str | Path, schema: Schema) -> Iterator[Write]:
+    """Write codes as labels; the file is there when the block is left without an error.
+
+    with writing_records("reported.csv", design.reported) as write:
+        write(codes)
+    """
+    path = Path(path)
+    labels = _typed if kind_of(path) == PARQUET else _texts
+    with _tables(path) as write:
+        yield lambda codes: write(labels(codes, schema))
+
+
+def write_frame(path: str | Path, table: Any) -> None:
+    """Write a PyArrow table of text and numbers as CSV or Parquet."""
+    with _tables(Path(path)) as write:
+        write(table)
+
+
+def write_text(path: str | Path, content: str) -> None:
+    """Write a text file."""
+    with _atomic(Path(path)) as stream:
+        stream.write(content.encode())
+
+
+def check_out(path: str | Path, apart_from: str | Path | None = None) -> None:
+    """Raise, before any work is done, what writing records there would raise.
+
+    `apart_from` is a file that must not be overwritten: the true records.
+    """
+    path = Path(path)
+    kind_of(path)
+    target = _target(path)
+    if apart_from is not None and target.exists() and target.samefile(apart_from):
+        raise FileError(f"{path}: is the file that is read; write to another one")
+
+
+def _typed(codes: Codes, schema: Schema) -> Any:
+    """Labels in their own type."""
+    return decode(codes, schema, "pyarrow")
+
+
+def _texts(codes: Codes, schema: Schema) -> Any:
+    """Labels as the text by which they are compared, so that a CSV file reads back the same."""
+    columns = {
+        attribute.name: pa.array([text(label) for label in attribute.categories]).take(
+            pa.array(codes[:, place])
+        )
+        for place, attribute in enumerate(schema)
+    }
+    return pa.table(columns)
+
+
+@contextmanager
+def _tables(path: Path) -> Iterator[Callable[[Any], None]]:
+    """Write tables of one schema, one after the other."""
+    opened = _open_parquet if kind_of(path) == PARQUET else _open_csv
+    with _atomic(path) as raw:
+        stream = pa.CompressedOutputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
+        sinks: list[Any] = []
+
+        def write(table: Any) -> None:
+            if not sinks:
+                sinks.append(opened(stream, table))
+            sinks[0].write_table(table)
+
+        yield write
+        for open_one in (*sinks, *([stream] if stream is not raw else [])):
+            open_one.close()
+
+
+def _open_parquet(stream: Any, table: Any) -> Any:
+    return pyarrow.parquet.ParquetWriter(stream, table.schema, compression="zstd")
+
+
+def _open_csv(stream: Any, table: Any) -> Any:
+    """A writer that quotes nothing if no text needs it; Arrow's other way quotes all text."""
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(table.column_names)
+    stream.write(header.getvalue().encode())
+    texts = [c for c in table.columns if pa.types.is_string(c.type)]
+    labels = [label for c in texts for label in c.unique().to_pylist() if label is not None]
+    return None
+
+
+@contextmanager
+def _atomic(path: Path) -> Iterator[IO[bytes]]:
+    """A stream to a temporary file that takes its place at the end, or is removed."""
+    target = _target(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(target)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The place to write to; a link is followed, a device or folder is refused."""
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise FileError(f"{path}: is not a file that could be written")
+    if not target.parent.is_dir():
+        raise FileError(f"{path}: the folder {path.parent} does not exist")
+    return target

@@ -1,0 +1,148 @@
+"""Frames of any library, one column at a time: its distinct values and where each stands.
+
+pandas, Polars and PyArrow are opened by narwhals; a column is then read as Arrow memory, which
+all three give without a loop over records. Nothing here knows of schemas.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from narwhals.exceptions import DuplicateError
+
+from tacit.errors import DataError, unknown
+
+FRAMES = "a pandas, Polars or PyArrow frame"
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct values of a column and, for each record, the position of its value.
+
+    The last value is None and stands for missing cells (null or NaN), used or not. Values that
+    a categorical column declares and no record uses are kept.
+    """
+
+    values: list[Any]
+    positions: npt.NDArray[np.int32]
+
+
+def is_frame(records: object) -> bool:
+    """Whether this is an eager frame; False for a lazy one, a series, an array."""
+    return isinstance(_wrapped(records), nw.DataFrame)
+
+
+def open_frame(records: object) -> nw.DataFrame[Any]:
+    """The frame as narwhals sees it; an error for anything else and for a frame of 0 records."""
+    frame = _wrapped(records)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(f"records are a lazy frame; collect it first: need {FRAMES}")
+    if not isinstance(frame, nw.DataFrame):
+        raise DataError(f"records are of type {type(records).__name__}; need {FRAMES}")
+    if len(frame) == 0:
+        raise DataError("the frame holds 0 records; need at least one")
+    return frame
+
+
+def backend_of(frame: object) -> nw.Implementation:
+    """The library that made the frame, as decode() takes it."""
+    wrapped = _wrapped(frame)
+    if not isinstance(wrapped, nw.DataFrame):
+        raise DataError(f"type {type(frame).__name__} is not a frame; need {FRAMES}")
+    return wrapped.implementation
+
+
+def column(frame: nw.DataFrame[Any], name: str) -> Any:
+    """One column as an Arrow array (chunked or not) of text, booleans or numbers.
+
+    Nulls are allowed, also a column of nothing else. Any other type is an error: dates, lists,
+    binary, intervals, columns that mix types.
+    """
+    if name not in frame.columns:
+        hint = unknown("column", name, frame.columns)
+        raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+    series = frame.get_column(name)
+    native = series.to_native()
+    try:
+        array = native if isinstance(native, pa.ChunkedArray) else series.to_arrow()
+    except (pa.ArrowException, TypeError) as error:
+        raise DataError(_wrong_type(name, f"{series.dtype} ({error})")) from None
+    if not _readable(_value_type(array)):
+        raise DataError(_wrong_type(name, str(_value_type(array))))
+    if isinstance(series.dtype, nw.Enum) and not is_ordered(array):
+        # Polars 1 does not tell Arrow that an Enum is ordered.
+        return pa.DictionaryArray.from_arrays(array.indices, array.dictionary, ordered=True)
+    return array
+
+
+def is_numeric(array: Any) -> bool:
+    """Whether the column holds numbers; booleans are not numbers."""
+    kind = _value_type(array)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or _is_decimal(kind))
+
+
+def is_boolean(array: Any) -> bool:
+    """Whether the column holds booleans."""
+    return bool(pa.types.is_boolean(_value_type(array)))
+
+
+def is_ordered(array: Any) -> bool:
+    """Whether the column declares its categories in a meaningful order."""
+    return bool(pa.types.is_dictionary(array.type) and array.type.ordered)
+
+
+def numbers(array: Any) -> npt.NDArray[np.float64]:
+    """A numeric column as floats, missing cells as NaN."""
+    plain = array.cast(_value_type(array)) if pa.types.is_dictionary(array.type) else array
+    floats = plain.cast(pa.float64(), safe=False)
+    if isinstance(floats, pa.ChunkedArray):
+        floats = floats.combine_chunks()
+    result: npt.NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
+    return result
+
+
+def distinct(array: Any) -> Distinct:
+    """The distinct values of a column by hashing, once, in compiled code."""
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    values = [None if _is_nan(value) else value for value in encoded.dictionary.to_pylist()]
+    positions = encoded.indices.cast(pa.int32()).fill_null(len(values)).to_numpy()
+    return Distinct([*values, None], positions)
+
+
+def _wrapped(records: object) -> Any:
+    try:
+        return nw.from_native(records, pass_through=True)
+    except DuplicateError as error:
+        raise DataError(f"the names of a frame's columns must be distinct: {error}") from None
+
+
+def _value_type(array: Any) -> Any:
+    return array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+
+
+def _readable(kind: Any) -> bool:
+    types = pa.types
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    number = types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind)
+    return bool(text or number or types.is_boolean(kind) or types.is_null(kind))
+
+
+def _is_decimal(kind: Any) -> bool:
+    return bool(pa.types.is_decimal(kind))
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _wrong_type(name: str, found: str) -> str:
+    allowed = "text, categorical, boolean, integer or float"
+    return f"attribute {name!r}: its column is of type {found}; allowed: {allowed}"

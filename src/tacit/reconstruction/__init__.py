@@ -1,0 +1,13 @@
+"""Reported counts and a design -> the true distribution, with its error.
+
+Methods for `Reconstruction.table`: `inversion` (unbiased, the default), `simplex` (nearest
+distribution), `em` (most likely distribution).
+"""
+
+from tacit.reconstruction.em import em
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
+from tacit.reconstruction.simplex import simplex
+
+__all__ = ["Estimate", "Reconstruction", "em", "inversion", "reconstruct", "simplex"]

@@ -1,0 +1,39 @@
+"""em: the table of largest likelihood among true distributions; never negative.
+
+The iteration of Huang & Du (2008, eq. 3) on whole tables; see `likelihood` for the formula and
+for what is said about convergence. Standard errors and intervals are those of the unbiased
+estimate: at the border of the simplex the maximum-likelihood estimate has no normal
+distribution to take them from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
+from tacit.reconstruction.problem import Problem
+
+
+def em(
+    problem: Problem, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
+) -> Estimate:
+    """Maximum-likelihood estimate of the table asked for."""
+    channel = problem.channel
+    unbiased = inversion(problem)
+    transposed = [factor.channel.forward.T for factor in channel.factors]
+    found = maximise(
+        channel.disguised,
+        lambda table: channel.to_true(transposed, table),
+        problem.frequencies,
+        np.full(channel.true.sizes, 1 / np.prod(channel.true.sizes)),
+        tolerance,
+        max_iterations,
+    )
+    extra = tuple(range(problem.wanted, found.value.ndim))
+    return replace(
+        unbiased, value=found.value.sum(axis=extra), method="em", convergence=found.convergence
+    )

@@ -1,0 +1,138 @@
+"""Estimate: values with their standard errors, covariance and method; prints as a table."""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.coding import frame_of
+from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
+from tacit.reconstruction.likelihood import Convergence
+from tacit.schema import Attribute, Label
+
+#: Rows of a printed table before it is cut.
+_SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A table of estimated quantities, one axis an attribute; no axis for a single number.
+
+    `stderr` holds for the unbiased estimate and is an upper bound for the methods that stay
+    inside the simplex: the projection brings no cell further from the truth on the whole.
+    """
+
+    attributes: tuple[Attribute, ...]
+    value: Array
+    stderr: Array
+    n_records: int
+    method: str
+    name: str = "P"
+    score: Score | None = None
+    convergence: Convergence | None = None
+    covariance_of: Callable[[], Array] | None = None
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance matrix of the cells, flattened with the last attribute running fastest."""
+        if self.covariance_of is None:
+            return np.asarray(self.stderr**2).reshape(1, 1)
+        return self.covariance_of()
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Confidence limits, cell by cell; within [0, 1] for probabilities."""
+        if self.score is None:
+            return normal_interval(self.value, self.stderr, level)
+        return score_interval(self.score, level)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def cells(self) -> list[tuple[Label, ...]]:
+        """Labels of the cells, in the order of `value.ravel()`."""
+        return list(itertools.product(*(a.categories for a in self.attributes)))
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """The table as columns: labels, estimate, stderr, lower, upper."""
+        lower, upper = self.interval(level)
+        labels = zip(*self.cells(), strict=True) if self.attributes else ()
+        result: dict[str, list[Any]] = {
+            a.name: list(column) for a, column in zip(self.attributes, labels, strict=True)
+        }
+        numbers = {"estimate": self.value, "stderr": self.stderr, "lower": lower, "upper": upper}
+        return result | {key: np.ravel(array).tolist() for key, array in numbers.items()}
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
+        return frame_of(self.columns(level), backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready table with method and convergence."""
+        result: dict[str, Any] = {
+            "name": self.name,
+            "method": self.method,
+            "n_records": self.n_records,
+            "level": level,
+            "attributes": [a.name for a in self.attributes],
+            "table": self.columns(level),
+        }
+        if self.convergence is not None:
+            result["convergence"] = vars(self.convergence)
+        return result
+
+    def rows(self, level: float = 0.95) -> list[list[str]]:
+        """Header and rows as text, for anything that shows the table to a person."""
+        columns = self.columns(level)
+        lower, upper = columns.pop("lower"), columns.pop("upper")
+        names = list(columns)[:-2]
+        header = [*names, "estimate", "std. error", f"{level:.4g} interval".replace("0.95", "95 %")]
+        body = [
+            [
+                *(str(columns[name][i]) for name in names),
+                f"{columns['estimate'][i]:.4f}",
+                f"{columns['stderr'][i]:.4f}",
+                f"{lower[i]:.4f} .. {upper[i]:.4f}",
+            ]
+            for i in range(len(lower))
+        ]
+        return [header, *body]
+
+    def caption(self) -> str:
+        """One line on what the table is."""
+        text = f"{self.name} from {self.n_records:,} reported records, by {self.method}"
+        if self.convergence is not None and not self.convergence.converged:
+            text += f" (NOT converged after {self.convergence.iterations} iterations)"
+        return text
+
+    def __str__(self) -> str:
+        shown, left = _cut(self.rows())
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in shown
+        ]
+        return "\n".join([self.caption(), *(line.rstrip() for line in lines), *left])
+
+    def _repr_html_(self) -> str:
+        shown, left = _cut(self.rows())
+        head, *body = ["".join(f"<td>{html.escape(c)}</td>" for c in row) for row in shown]
+        rows = "".join(f"<tr>{row}</tr>" for row in body)
+        note = "".join(f"<p>{html.escape(line)}</p>" for line in left)
+        return (
+            f"<table><caption>{html.escape(self.caption())}</caption>"
+            f"<thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>{note}"
+        )
+
+    __repr__ = __str__
+
+
+def _cut(rows: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """The rows that fit, and a line about those that do not."""
+    left = len(rows) - 1 - _SHOWN
+    return list(rows[: _SHOWN + 1]), [f"... {left:,} more rows; see to_frame()"] if left > 0 else []

@@ -1,0 +1,138 @@
+"""Confidence intervals for probabilities that keep their coverage near 0 and 1.
+
+Two ideas are joined. The variance is that under the hypothesis, not that at the estimate
+(Wilson, 1927), carried through the channel: if the true probability is p0, a report's weight g
+has second moment p0 * own + (1 - p0) * other, so
+
+    Var(p_hat | p0) = (p0 * own + (1 - p0) * other - p0^2) / n.
+
+And p0 is tested by the likelihood ratio against the best value inside [0, 1] (Feldman & Cousins,
+1998), with the critical value that gives the wanted level at that p0. So an estimate below zero,
+which is normal under randomized response, still gives an interval that is inside [0, 1], not
+empty, and covers as often as it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from tacit.channel.linear import Array, Mask
+from tacit.errors import DataError
+
+#: Halvings: of the interval from 0 to 1, and of the critical value's range.
+_OUTER, _INNER = 40, 40
+#: A bound this many standard errors away does not matter.
+_FAR = 8.0
+_TINY = 1e-300
+
+
+class Interval(NamedTuple):
+    """Lower and upper limits, of the shape of the estimate."""
+
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an interval needs: the unbiased estimate and the second moments of its weights."""
+
+    center: Array
+    own: Array
+    other: Array
+    n_records: int
+
+    def stderr(self, p0: Array) -> Array:
+        """Standard error of the estimate if the truth is p0."""
+        variance = p0 * self.own + (1 - p0) * self.other - p0**2
+        return np.sqrt(np.maximum(variance / self.n_records, _TINY))
+
+
+def check_level(level: float) -> None:
+    """A confidence level lies strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise DataError(f"the confidence level must lie between 0 and 1, got {level}")
+
+
+def normal_interval(value: Array, stderr: Array, level: float) -> Interval:
+    """value -+ z * stderr, for quantities without bounds."""
+    check_level(level)
+    reach = ndtri((1 + level) / 2) * stderr
+    return Interval(value - reach, value + reach)
+
+
+def score_interval(score: Score, level: float) -> Interval:
+    """All p0 in [0, 1] that the estimate does not reject."""
+    check_level(level)
+    best = np.clip(score.center, 0.0, 1.0)
+
+    def accepted(p0: Array) -> Mask:
+        return _accepted(score, best, p0, level)
+
+    lower = _edge(accepted, np.zeros_like(best), best)
+    upper = _edge(accepted, np.ones_like(best), best)
+    return Interval(lower, upper)
+
+
+def _edge(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> Array:
+    """The last accepted value on the way from `inside` to `outside`, by bisection."""
+    open_end = accepted(outside)
+    for _ in range(_OUTER):
+        middle = (inside + outside) / 2
+        good = accepted(middle)
+        inside, outside = np.where(good, middle, inside), np.where(good, outside, middle)
+    return np.where(open_end, np.round(outside), inside)
+
+
+def _accepted(score: Score, best: Array, p0: Array, level: float) -> Mask:
+    """Whether the likelihood ratio of p0 against the best value stays under its critical value."""
+    stderr = score.stderr(p0)
+    excess = (score.center - p0) ** 2 - (score.center - best) ** 2
+    statistic = np.sqrt(np.maximum(excess, 0)) / stderr
+    return statistic <= _critical(p0 / stderr, (1 - p0) / stderr, level)
+
+
+def _critical(below: Array, above: Array, level: float) -> Array:
+    """Critical value of the bounded likelihood ratio.
+
+    `below` and `above` are the distances of p0 from 0 and 1 in standard errors. Where the bounds
+    are far this is the normal quantile; at a bound it is the one-sided quantile.
+    """
+    near, far = np.minimum(below, above), np.maximum(below, above)
+    grid, values = _one_bound(level)
+    critical = np.asarray(np.interp(near, grid, values))
+    both = far < _FAR
+    if both.any():
+        critical[both] = _solved(near[both], far[both], level)
+    return critical
+
+
+@lru_cache(maxsize=16)
+def _one_bound(level: float) -> tuple[Array, Array]:
+    """Critical values against the distance of the only bound, to interpolate in."""
+    grid = np.linspace(0.0, ndtri((1 + level) / 2), 4097)
+    return grid, _solved(grid, np.full_like(grid, _FAR), level)
+
+
+def _solved(near: Array, far: Array, level: float) -> Array:
+    """The critical value at which the estimate is accepted with probability `level`."""
+    least, most = np.zeros_like(near), np.full_like(near, ndtri((1 + level) / 2))
+    for _ in range(_INNER):
+        c = (least + most) / 2
+        enough = ndtr(_reach(c, far)) - ndtr(-_reach(c, near)) >= level
+        least, most = np.where(enough, least, c), np.where(enough, c, most)
+    return most
+
+
+def _reach(c: Array, room: Array) -> Array:
+    """How far the estimate may stray towards a bound that is `room` away.
+
+    Beyond the bound the best value stays on it, so the ratio grows only linearly there.
+    """
+    return np.where(c <= room, c, (room**2 + c**2) / np.maximum(2 * room, _TINY))

@@ -1,0 +1,120 @@
+"""inversion: p = W p*, unbiased, with its covariance. The default method.
+
+    p_hat = W p*,    Cov(p_hat) = (W diag(p*) W^T - p_hat p_hat^T) / n
+
+W is the product of one left inverse a group: the closed form where M is square (Huang & Du
+2008, eq. 2; Du & Zhan eq. 3; Zhan & Matwin eq. 1; Soni & Shrivastva eq. 4-9), else `gls`.
+
+Cells may be negative: that is what unbiased means near zero. `simplex` and `em` stay inside.
+A singular channel is an error that names the group and the parameter.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from tacit.channel.channel import SecondMoments, second_moments
+from tacit.channel.linear import Array, Dense, Linear, outer
+from tacit.channel.product import Axes, Factor, apply
+from tacit.errors import DataError
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.interval import Score
+from tacit.reconstruction.problem import Problem
+
+#: A covariance matrix of more cells than this is refused.
+MAX_COVARIANCE_CELLS = 4096
+
+
+def inversion(problem: Problem) -> Estimate:
+    """Unbiased estimate of the table asked for."""
+    problem.channel.require_reconstructable()
+    maps = [
+        _wanted_rows(problem, factor, inverse)
+        for factor, inverse in zip(problem.channel.factors, problem.inverses, strict=True)
+    ]
+    value = _pull(problem, maps, problem.frequencies)
+    second = _pull(problem, [m.squared() for m in maps], problem.frequencies)
+    return Estimate(
+        attributes=problem.attributes,
+        value=value,
+        stderr=np.sqrt(np.maximum(second - value**2, 0) / problem.n_records),
+        n_records=problem.n_records,
+        method="inversion",
+        score=_score(problem, maps, value, second),
+        covariance_of=partial(_covariance, problem, maps, value),
+    )
+
+
+def _wanted_rows(problem: Problem, factor: Factor, inverse: Linear) -> Linear:
+    """W of one group with the attributes that were not asked for summed out."""
+    dropped = tuple(i for i, axis in enumerate(factor.true_axes) if axis >= problem.wanted)
+    if not dropped:
+        return inverse
+    rows = inverse.matrix().reshape(*factor.channel.true_shape, -1)
+    return Dense(rows.sum(axis=dropped).reshape(-1, rows.shape[-1]))
+
+
+def _wanted_axes(problem: Problem) -> list[Axes]:
+    return [tuple(a for a in f.true_axes if a < problem.wanted) for f in problem.channel.factors]
+
+
+def _pull(problem: Problem, maps: list[Linear], reported: Array) -> Array:
+    """Apply one map a group from the reported table to the table asked for."""
+    inward = [factor.reported_axes for factor in problem.channel.factors]
+    shape = tuple(a.size for a in problem.attributes)
+    return apply(maps, reported, inward, _wanted_axes(problem), shape)
+
+
+def _score(problem: Problem, maps: list[Linear], value: Array, second: Array) -> Score:
+    """Split the second moment of a cell's weights by whether the record is truly in the cell.
+
+    second = p own + (1 - p) other holds at the estimate, and other must lie between the least
+    and the largest that any true record gives, which also settles it where p is near 1.
+    """
+    moments = [_moments(f, m) for f, m in zip(problem.channel.factors, maps, strict=True)]
+    own, low, high = (
+        _arranged(problem, outer([getattr(m, part) for m in moments]))
+        for part in ("own", "low", "high")
+    )
+    return Score(value, own, other_moment(value, second, own, low, high), problem.n_records)
+
+
+def other_moment(value: Array, second: Array, own: Array, low: Array, high: Array) -> Array:
+    """E[g^2] of records outside the cell, from second = p own + (1 - p) other."""
+    outside = 1 - value
+    safe = np.abs(outside) > 1e-6
+    solved = (second - value * own) / np.where(safe, outside, 1.0)
+    return np.where(safe, np.clip(solved, low, high), high)
+
+
+def _moments(factor: Factor, used: Linear) -> SecondMoments:
+    if used is factor.channel.inverse:
+        return factor.channel.second_moments
+    return second_moments(Dense(factor.channel.matrix), Dense(used.matrix()))
+
+
+def _arranged(problem: Problem, flat: Array) -> Array:
+    """A flattened table in the order of the groups, as a table in the order asked for."""
+    axes = [axis for group in _wanted_axes(problem) for axis in group]
+    sizes = [a.size for a in problem.attributes]
+    return flat.reshape([sizes[axis] for axis in axes]).transpose(np.argsort(axes))
+
+
+def _covariance(problem: Problem, maps: list[Linear], value: Array) -> Array:
+    """(W diag(p*) W^T - p p^T) / n, cells in the order of value.ravel()."""
+    if value.size > MAX_COVARIANCE_CELLS:
+        raise DataError(
+            f"a covariance matrix of {value.size:,} cells is too large (at most "
+            f"{MAX_COVARIANCE_CELLS:,}); ask for fewer attributes at once"
+        )
+    weights: Array = np.ones((1, 1))
+    for step in maps:
+        weights = np.kron(weights, step.matrix()).astype(np.float64)
+    order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
+    frequencies = problem.frequencies.transpose(order).ravel()
+    positions = _arranged(problem, np.arange(value.size, dtype=np.float64)).ravel().astype(int)
+    rows = weights[positions]
+    product: Array = (rows * frequencies) @ rows.T - np.outer(value, value)
+    return product / problem.n_records

@@ -1,0 +1,97 @@
+"""reconstruct: reported records and their design -> any table of the true answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.counting import PatternTable, count_records
+from tacit.design import Design
+from tacit.errors import DataError, SchemaError
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.expectation import expectation, tabulate
+from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.problem import Problem
+from tacit.schema import Attribute
+
+Method = Callable[[Problem], Estimate]
+
+#: A table of more cells than this is refused; it would not fit in memory.
+MAX_CELLS = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Reported patterns and their design; answers what is asked about the true records."""
+
+    patterns: PatternTable
+    design: Design
+
+    @property
+    def n_records(self) -> int:
+        """Number of reported records."""
+        return self.patterns.n_records
+
+    def table(self, attributes: Sequence[str], method: Method = inversion) -> Estimate:
+        """Joint distribution of the true answers to these attributes."""
+        return method(self._problem(attributes))
+
+    def probability(self, event: Mapping[str, Any]) -> Estimate:
+        """Probability that a true record has these answers; a list allows any of its labels."""
+        if not event:
+            raise SchemaError("the event names no attribute; give at least one, with a label")
+        problem = self._problem(tuple(event))
+        sides = [_indicator(a, event[a.name]) for a in problem.attributes]
+        h = sides[0]
+        for side in sides[1:]:
+            h = np.multiply.outer(h, side)
+        said = ", ".join(f"{name} = {_said(label)}" for name, label in event.items())
+        return expectation(problem, h, f"P({said})")
+
+    def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
+        """Mean of h over true records: a function of one label an attribute, or a table."""
+        problem = self._problem(attributes)
+        name = f"E[{getattr(h, '__name__', 'h')}({', '.join(attributes)})]"
+        return expectation(problem, tabulate(h, problem.attributes), name.replace("<lambda>", "h"))
+
+    def _problem(self, attributes: Sequence[str]) -> Problem:
+        channel = self.design.channel(self.design.closure(attributes))
+        cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
+        if cells > MAX_CELLS:
+            raise DataError(
+                f"a table of {', '.join(attributes)} has {cells:,} cells, more than the "
+                f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
+            )
+        counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
+        return Problem(counts, channel, len(attributes), self.n_records)
+
+
+def reconstruct(reported: Any, design: Design) -> Reconstruction:
+    """Count reported records once; then any table of the true answers can be asked for.
+
+    `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or
+    a pattern table counted before.
+    """
+    if isinstance(reported, PatternTable):
+        if reported.schema != design.reported:
+            raise DataError("the pattern table was counted under another schema than the design's")
+        return Reconstruction(reported, design)
+    return Reconstruction(count_records(reported, design.reported), design)
+
+
+def _indicator(attribute: Attribute, wanted: Any) -> Array:
+    """1 for the categories that the event allows."""
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    side = np.zeros(attribute.size)
+    side[[attribute.code(label) for label in (wanted if several else [wanted])]] = 1.0
+    return side
+
+
+def _said(wanted: Any) -> str:
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    return " or ".join(str(label) for label in wanted) if several else str(wanted)

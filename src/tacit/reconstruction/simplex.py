@@ -1,0 +1,39 @@
+"""simplex: the unbiased estimate, moved to the nearest distribution.
+
+    min ||q - p_hat||^2  over  q >= 0, sum q = 1:    q = max(p_hat - t, 0)
+
+with t such that q sums to 1, found by sorting (Held, Wolfe & Crowder, 1974). The nearest point
+of a convex set that holds the truth is never further from it than p_hat, so the standard errors
+of the unbiased estimate, which are reported, bound the root mean squared error of the table as a
+whole. Intervals are those of the unbiased estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.problem import Problem
+
+
+def simplex(problem: Problem) -> Estimate:
+    """The unbiased estimate projected on the simplex."""
+    unbiased = inversion(problem)
+    return replace(unbiased, value=project(unbiased.value), method="simplex")
+
+
+def project(values: Array) -> Array:
+    """The distribution nearest to `values` (Euclidean).
+
+    >>> project(np.array([0.7, 0.5, -0.2])).round(3).tolist()
+    [0.6, 0.4, 0.0]
+    """
+    descending = np.sort(values, axis=None)[::-1]
+    shifts: Array = (np.cumsum(descending) - 1) / np.arange(1, values.size + 1)
+    kept = np.flatnonzero(descending > shifts)[-1]
+    nearest: Array = np.maximum(values - shifts[kept], 0.0)
+    return nearest

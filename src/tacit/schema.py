@@ -1,0 +1,140 @@
+"""The schema of a record: its attributes in order, written as JSON or inferred from a frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tacit import inference
+from tacit.attribute import Attribute, Label, Rule
+from tacit.errors import SchemaError, unknown
+
+__all__ = ["Attribute", "Label", "Rule", "Schema"]
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """The attributes of a record, in order; at least one, with distinct names."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __init__(self, attributes: Iterable[Attribute]) -> None:
+        object.__setattr__(self, "attributes", tuple(attributes))
+        if not self.attributes:
+            raise SchemaError("a schema needs at least one attribute")
+        taken: set[str] = set()
+        for place, attribute in enumerate(self.attributes):
+            name = _name_of(attribute, f"attributes[{place}]")
+            if name in taken:
+                raise SchemaError(f"attributes[{place}]: the name {name!r} is taken")
+            taken.add(name)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of categories of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def index(self, name: str) -> int:
+        """The position of an attribute; an error that names the nearest one."""
+        if name not in self.names:
+            raise SchemaError(unknown("attribute", name, self.names))
+        return self.names.index(name)
+
+    def subset(self, names: Iterable[str]) -> Schema:
+        """The schema of these attributes, in the order asked."""
+        return Schema([self[name] for name in names])
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.attributes[self.index(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"attributes": [attribute.to_dict() for attribute in self.attributes]}
+
+    def to_json(self) -> str:
+        """JSON text; from_json gives back an equal schema."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, plain: object) -> Schema:
+        """The schema that to_dict wrote; an error names the place that is wrong."""
+        listed = _fields(plain, "schema", ("attributes",))["attributes"]
+        if not isinstance(listed, list):
+            raise SchemaError(f"attributes: must be a list, got {type(listed).__name__}")
+        return cls([_attribute(item, f"attributes[{i}]") for i, item in enumerate(listed)])
+
+    @classmethod
+    def from_json(cls, source: str) -> Schema:
+        """The schema that to_json wrote."""
+        try:
+            plain = json.loads(source)
+        except ValueError as error:
+            raise SchemaError(f"a schema must be JSON text: {error}") from None
+        return cls.from_dict(plain)
+
+    @classmethod
+    def infer(
+        cls,
+        frame: object,
+        bins: Mapping[str, Rule] | None = None,
+        missing: Label | None = None,
+        max_categories: int = 64,
+    ) -> Schema:
+        """A schema of every column of a frame, from the values that are there.
+
+        Text is sorted; ordered categoricals keep their declared categories and order; booleans
+        are False, True; integers (also stored as floats) ascend. A column in `bins` is binned.
+        Missing cells are an error unless `missing` names the category appended for them.
+        """
+        return cls(inference.attributes(frame, dict(bins or {}), missing, max_categories))
+
+
+def _name_of(attribute: object, where: str) -> str:
+    if not isinstance(attribute, Attribute):
+        raise SchemaError(f"{where}: must be an Attribute, got {type(attribute).__name__}")
+    return attribute.name
+
+
+def _fields(
+    plain: object, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    if not isinstance(plain, dict):
+        raise SchemaError(f"{where}: must be an object, got {type(plain).__name__}")
+    for key in plain:
+        if key not in required + optional:
+            raise SchemaError(unknown("key", key, required + optional, f" in {where}"))
+    for key in required:
+        if key not in plain:
+            raise SchemaError(f"{where}: the key {key!r} is missing")
+    return plain
+
+
+def _attribute(plain: object, where: str) -> Attribute:
+    fields = _fields(plain, where, ("name", "categories"), ("missing", "edges"))
+    for key in ("categories", "edges"):
+        if not isinstance(fields.get(key, []), list):
+            kind = type(fields[key]).__name__
+            raise SchemaError(f"{where}.{key}: must be a list, got {kind}")
+    if "missing" in fields and fields["missing"] is None:
+        raise SchemaError(f"{where}.missing: must be a category, got null")
+    try:
+        return Attribute(**fields)
+    except SchemaError as error:
+        raise SchemaError(f"{where}: {error}") from None

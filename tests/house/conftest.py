@@ -1,0 +1,60 @@
+"""The project's own files, as the house rules see them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNTRACKED = {".git", ".hypothesis", "__pycache__", "build", "dist"}
+
+
+def _listed_by_git() -> list[Path] | None:
+    """Files that are tracked or would be; None where this is not a git checkout."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return [ROOT / name for name in done.stdout.decode().split("\0") if name]
+
+
+def _walked() -> Iterator[Path]:
+    for path in ROOT.rglob("*"):
+        parts = path.relative_to(ROOT).parts
+        if not any(part in UNTRACKED or part.startswith(".venv") for part in parts):
+            yield path
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def texts() -> dict[str, str]:
+    """Every text file of the project, by its path from the root."""
+    paths = _listed_by_git() or _walked()
+    found = ((path, _text(path)) for path in sorted(paths) if path.is_file())
+    return {path.relative_to(ROOT).as_posix(): text for path, text in found if text is not None}
+
+
+@pytest.fixture(scope="session")
+def sources(texts: dict[str, str]) -> dict[str, ast.Module]:
+    """The syntax tree of every module of the package, by its path from the root."""
+    return {
+        name: ast.parse(text)
+        for name, text in texts.items()
+        if name.startswith("src/") and name.endswith(".py")
+    }

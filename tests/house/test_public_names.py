@@ -1,0 +1,37 @@
+"""The front door: what `import tacit` promises."""
+
+from __future__ import annotations
+
+import tacit
+
+PROMISED = {
+    "Attribute",
+    "Design",
+    "Group",
+    "Schema",
+    "TacitError",
+    "crosswise",
+    "disguise",
+    "forced",
+    "frapp",
+    "matrix",
+    "reconstruct",
+    "related",
+    "truthful",
+    "uniform_perturbation",
+    "unrelated",
+}
+
+
+def test_the_exported_names_are_the_promised_ones() -> None:
+    """A new name is a promise: add it here, to the README and to the changelog together."""
+    assert set(tacit.__all__) == PROMISED
+
+
+def test_every_exported_name_is_there_and_listed_once() -> None:
+    assert len(tacit.__all__) == len(set(tacit.__all__))
+    assert [name for name in tacit.__all__ if not hasattr(tacit, name)] == []
+
+
+def test_every_exported_name_has_a_docstring() -> None:
+    assert [name for name in tacit.__all__ if not getattr(tacit, name).__doc__] == []
