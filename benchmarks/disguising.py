@@ -21,7 +21,10 @@ def rows() -> Iterator[Row]:
         true = _binary(rng, order)
         other = _binary(rng, order)
         limit = best(lambda a=true, b=other: a ^ b)
-        for design, what, target in ((whole, "one coin a record", 30), (apart, "one coin a cell", 8)):
+        for design, what, target in (
+            (whole, "one coin a record", 30),
+            (apart, "one coin a cell", 8),
+        ):
             ours = best(lambda a=true, d=design: disguise(a, d, rng), repeats=3)
             yield Row(
                 f"disguise 10^7 x 16 yes/no, {what}, {layout}",

@@ -106,9 +106,7 @@ def test_transposed_and_squared_maps_are_those_of_the_entries(case: Case) -> Non
         assert linear.shape == entries.shape
         np.testing.assert_allclose(linear.T.matrix(), entries.T, atol=1e-14 * scale)
         np.testing.assert_allclose(linear.squared().matrix(), entries**2, atol=1e-13 * scale)
-        np.testing.assert_allclose(
-            linear.T.squared().matrix(), entries.T**2, atol=1e-13 * scale
-        )
+        np.testing.assert_allclose(linear.T.squared().matrix(), entries.T**2, atol=1e-13 * scale)
 
 
 @every_case

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-UNTRACKED = {".git", ".hypothesis", "__pycache__", "build", "dist"}
+UNTRACKED = {"__pycache__", "build", "dist"}
 
 
 def _listed_by_git() -> list[Path] | None:
@@ -24,9 +24,10 @@ def _listed_by_git() -> list[Path] | None:
 
 
 def _walked() -> Iterator[Path]:
+    """The same without git: all but hidden folders (environments, caches) and builds."""
     for path in ROOT.rglob("*"):
-        parts = path.relative_to(ROOT).parts
-        if not any(part in UNTRACKED or part.startswith(".venv") for part in parts):
+        folders = path.relative_to(ROOT).parts[:-1]
+        if not any(folder in UNTRACKED or folder.startswith(".") for folder in folders):
             yield path
 
 

@@ -67,7 +67,9 @@ def test_the_fingerprint_of_a_published_design_never_changes() -> None:
         Design(EXAMPLE.schema, EXAMPLE.groups[::-1]),
         Design(EXAMPLE.schema, [EXAMPLE.groups[0], Group(["income"], related("71/100"))]),
         Design(
-            Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "top"])]),
+            Schema(
+                [Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "top"])]
+            ),
             EXAMPLE.groups,
         ),
     ],

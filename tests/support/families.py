@@ -132,7 +132,9 @@ class Case:
 
     @property
     def design(self) -> Design:
-        return Design(Schema(self.attributes), [Group([a.name for a in self.attributes], self.coin)])
+        return Design(
+            Schema(self.attributes), [Group([a.name for a in self.attributes], self.coin)]
+        )
 
     def __str__(self) -> str:
         return f"{self.family} on {'x'.join(str(a.size) for a in self.attributes)}"

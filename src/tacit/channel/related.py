@@ -34,7 +34,7 @@ from tacit.channel.numbers import Number, probability
 from tacit.errors import DesignError
 
 #: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
-_LARGEST_PRODUCT = 10**16
+_LARGEST_PRODUCT = 10**13
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,14 @@ class AgreementChannel(Channel):
 
     @property
     def condition(self) -> float:
-        """The eigenvalues are theta + (1 - theta) * prod of -1/(k - 1); the largest is 1."""
-        smallest = min(
-            abs(self.theta + (1 - self.theta) * Fraction(sign, size))
-            for sign, size in self._products()
-        )
+        """The eigenvalues are theta + (1 - theta) * prod of -1/(k - 1); the largest is 1.
+
+        The smallest has an odd number of factors; floats find it, fractions settle it.
+        """
+        theta, rest = float(self.theta), float(1 - self.theta)
+        odd = (size for sign, size in self._products() if sign < 0)
+        nearest = min(odd, key=lambda size: abs(theta - rest / size))
+        smallest = abs(self.theta - (1 - self.theta) / nearest)
         return math.inf if smallest == 0 else float(1 / smallest)
 
     def _products(self) -> set[tuple[int, int]]:

@@ -23,7 +23,7 @@ Part = tuple[Unsigned, int]
 
 BYTE_CELLS = 1 << 8
 KEY_CELLS = 1 << 64  # the most cells whose keys fit a 64-bit integer
-COLUMN_BLOCK = 1 << 16  # records at a time when an attribute is one run of memory
+COLUMN_BLOCK = 1 << 17  # records at a time when an attribute is one run of memory
 RECORD_BLOCK = 1 << 14  # the same when a record is
 
 
@@ -32,6 +32,8 @@ def key_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Unsigned]:
 
     Needs prod(sizes) <= 2^64. Either memory order and any integer type will do; bytes are fastest.
     """
+    if _packs(codes, sizes):
+        return _bit_blocks(codes)
     if _by_record(codes) and max(sizes) <= BYTE_CELLS:
         return _record_blocks(codes, sizes)
     return column_blocks(list(codes.T), sizes)
@@ -46,6 +48,35 @@ def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Un
         block = [column[start : start + COLUMN_BLOCK] for column in columns]
         parts = (_horner(block[a:b], sizes[a:b], space) for a, b in spans)
         yield _join(parts, len(block[0]), space)
+
+
+def _packs(codes: Codes, sizes: Sequence[int]) -> bool:
+    """Whether records are runs of bytes 0 or 1 whose bits fit a word at any offset in a byte."""
+    runs = codes.itemsize == 1 and codes.flags.c_contiguous
+    return runs and 1 < len(sizes) <= 57 and set(sizes) == {2}
+
+
+def _bit_blocks(codes: Codes) -> Iterator[Unsigned]:
+    """Keys of yes/no records: one bit an answer, all records in a row.
+
+    Eight records of d bits fill d bytes, so record j of every eight starts at the same bit
+    d * j: eight strided reads of words, each shifted into place, give all keys.
+    """
+    d = codes.shape[1]
+    word = np.dtype(">u4" if d + 7 <= 32 else ">u8")
+    eights = -(-min(len(codes), COLUMN_BLOCK) // 8)
+    keys = np.empty((eights, 8), word.newbyteorder("="))
+    padded = np.zeros(eights * d + word.itemsize, np.uint8)
+    for start in range(0, len(codes), COLUMN_BLOCK):
+        block = codes[start : start + COLUMN_BLOCK]
+        bits = np.packbits(block.reshape(-1))
+        padded[: len(bits)] = bits
+        for j in range(8):
+            byte, bit = divmod(d * j, 8)
+            keys[:, j] = np.ndarray(eights, word, padded, byte, (d,))
+            keys[:, j] >>= 8 * word.itemsize - d - bit
+        keys &= (1 << d) - 1
+        yield keys.reshape(-1)[: len(block)]
 
 
 def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Unsigned]:

@@ -1,15 +1,36 @@
-"""Count records wherever they are: a frame, an array of codes, or a file."""
+"""Counting reported records wherever they are: in a frame, in an array, in a file."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from tacit.coding import encode
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
+from tacit.files import Progress, read_batches
 from tacit.schema import Schema
 
 
-def count_records(records: Any, schema: Schema) -> PatternTable:
-    """The table of distinct records with multiplicities."""
+def count_records(records: Any, schema: Schema, progress: Progress | None = None) -> PatternTable:
+    """The pattern table of a frame, an integer array of codes, or a CSV or Parquet file.
+
+    A file is counted batch by batch: it takes the memory of one batch and of the distinct
+    patterns, however many records there are. `progress` is told how much of a file is done.
+    """
+    if isinstance(records, str | os.PathLike):
+        return _counted(Path(records), schema, progress)
     return count(encode(records, schema), schema)
+
+
+def _counted(path: Path, schema: Schema, progress: Progress | None) -> PatternTable:
+    """Batches counted one by one; like merges with like, so that no pattern is merged often."""
+    tables: list[PatternTable] = []
+    for codes in read_batches(path, schema, progress):
+        tables.append(count(codes, schema))
+        while len(tables) > 1 and len(tables[-2]) <= 2 * len(tables[-1]):
+            tables[-2:] = [tables[-2] + tables[-1]]
+    while len(tables) > 1:
+        tables[-2:] = [tables[-2] + tables[-1]]
+    return tables[0]

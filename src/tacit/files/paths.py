@@ -37,7 +37,9 @@ def check_readable(path: Path) -> None:
             raise FileError(f"{path}: is a directory; need a file")
         if not path.exists():
             raise FileError(f"{path}: no such file")
-        if path.is_file() and path.stat().st_size == 0:
+        if not path.is_file():
+            raise FileError(f"{path}: is not a regular file")
+        if path.stat().st_size == 0:
             raise FileError(f"{path}: the file is empty")
 
 

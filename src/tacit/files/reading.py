@@ -23,8 +23,15 @@ import pyarrow.parquet
 from tacit.attribute import Attribute
 from tacit.coding import FROM_0, Codes, encode
 from tacit.errors import DataError, FileError
-from tacit.files.paths import CSV_GZ, PARQUET, Progress, check_columns, check_readable
-from tacit.files.paths import kind_of, reading
+from tacit.files.paths import (
+    CSV_GZ,
+    PARQUET,
+    Progress,
+    check_columns,
+    check_readable,
+    kind_of,
+    reading,
+)
 from tacit.schema import Schema
 
 BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
@@ -55,8 +62,8 @@ def read_batches(
 def read_frame(path: str | Path) -> Any:
     """All records and columns as a PyArrow table, with the types that the cells suggest."""
     path = Path(path)
-    kind = kind_of(path)
     check_readable(path)
+    kind = kind_of(path)
     with reading(path):
         if kind == PARQUET:
             _check_marks(path)
@@ -68,8 +75,8 @@ def read_frame(path: str | Path) -> Any:
 
 def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
     """Codes of the batches as the file gives them."""
-    read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
     check_readable(path)
+    read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
     done = 0
     for batch in read(path, schema, progress):
         if batch.num_rows:

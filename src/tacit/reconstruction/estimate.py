@@ -33,7 +33,7 @@ class Estimate:
     stderr: Array
     n_records: int
     method: str
-    name: str = "P"
+    name: str
     score: Score | None = None
     convergence: Convergence | None = None
     covariance_of: Callable[[], Array] | None = None
@@ -91,7 +91,7 @@ class Estimate:
         columns = self.columns(level)
         lower, upper = columns.pop("lower"), columns.pop("upper")
         names = list(columns)[:-2]
-        header = [*names, "estimate", "std. error", f"{level:.4g} interval".replace("0.95", "95 %")]
+        header = [*names, "estimate", "std. error", f"{100 * level:g} % interval"]
         body = [
             [
                 *(str(columns[name][i]) for name in names),

@@ -24,7 +24,7 @@ from tacit.reconstruction.problem import Problem
 from tacit.schema import Attribute
 
 
-def expectation(problem: Problem, h: Array, name: str = "E") -> Estimate:
+def expectation(problem: Problem, h: Array, name: str) -> Estimate:
     """Mean of h, a table over the attributes asked for; h in {0, 1} gives a probability."""
     problem.channel.require_reconstructable()
     weights = weights_of_reports(problem, h)

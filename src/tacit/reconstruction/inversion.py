@@ -42,6 +42,7 @@ def inversion(problem: Problem) -> Estimate:
         stderr=np.sqrt(np.maximum(second - value**2, 0) / problem.n_records),
         n_records=problem.n_records,
         method="inversion",
+        name=f"P({', '.join(a.name for a in problem.attributes)})",
         score=_score(problem, maps, value, second),
         covariance_of=partial(_covariance, problem, maps, value),
     )

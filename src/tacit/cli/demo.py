@@ -1,0 +1,155 @@
+"""`tacit demo`: the main job end to end, on data that come with the package."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tacit.channel.linear import Array
+from tacit.cli import show
+from tacit.coding import encode
+from tacit.counting import PatternTable, count
+from tacit.datasets import adult_survey
+from tacit.design import Design
+from tacit.disguising import disguise
+from tacit.reconstruction import Estimate, Reconstruction, reconstruct
+
+ADULT_RECORDS = 48_842
+ACROSS_GROUPS = ("marital", "income")
+TOPIC_WIDTH = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A table as it is, as it was reported, and as it is estimated from the reports alone."""
+
+    true: Array
+    reported: Array
+    estimate: Estimate
+
+    @property
+    def held(self) -> npt.NDArray[np.bool_]:
+        """Whether the 95 % interval of each cell holds the true share."""
+        lower, upper = self.estimate.interval()
+        return np.ravel((lower <= self.true) & (self.true <= upper))
+
+
+def demo(
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated coins.")] = 7,
+    records: Annotated[
+        int,
+        typer.Option("--records", min=1, max=ADULT_RECORDS, help="How many people are asked."),
+    ] = ADULT_RECORDS,
+) -> None:
+    """Ask the people of a census five questions in disguise, and see what is learnt.
+
+    Example: [bold]tacit demo --seed 1 --records 10000[/bold]
+    """
+    start = time.perf_counter()
+    people, design = adult_survey()
+    true = encode(people.slice(0, records), design.schema)
+    reported = disguise(true, design, np.random.default_rng(seed))
+    found = reconstruct(reported, design)
+    known = count(true, design.schema)
+    alone = [compare([name], known, found) for name in design.schema.names]
+    across = compare(ACROSS_GROUPS, known, found)
+    _render(design, alone, across, time.perf_counter() - start)
+
+
+def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Comparison:
+    """Truth and reports as shares of the records, beside the estimate."""
+    return Comparison(
+        known.marginal(names) / known.n_records,
+        found.patterns.marginal(names) / found.n_records,
+        found.table(names),
+    )
+
+
+def _render(design: Design, alone: list[Comparison], across: Comparison, seconds: float) -> None:
+    out = show.console()
+    n_records = across.estimate.n_records
+    held = np.concatenate([comparison.held for comparison in (*alone, across)])
+    _say(out, "asked", f"{n_records:,} people of the 1994 US census (UCI Adult)", *_asked(design))
+    _say(out, "one record", *_revealed(design))
+    _say(out, "the crowd", "from the reported records alone, in percent:")
+    out.print(show.table(_columns("question", "answer"), _named_rows(alone)), "")
+    out.print(show.table(_columns(*ACROSS_GROUPS), _rows(across)), "")
+    _say(
+        out,
+        "result",
+        f"{np.count_nonzero(held)} of {held.size} intervals hold the truth; "
+        f"{n_records:,} records in {seconds:.1f} s",
+    )
+
+
+def _say(out: Console, topic: str, *lines: str) -> None:
+    """Lines beside their topic."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=TOPIC_WIDTH, style="bold cyan")
+    grid.add_column()
+    for i, line in enumerate(lines):
+        grid.add_row("" if i else topic, line)
+    out.print(grid, "")
+
+
+def _asked(design: Design) -> Iterator[str]:
+    """How each group is disguised, in words."""
+    for group in design.groups:
+        weight, _ = group.coin.strategies(design.attributes_of(group))[0]
+        rest = "true, else the opposite" if len(group.attributes) == 1 else "all true, else random"
+        yield f"{', '.join(group.attributes)}: with probability {weight} {rest}"
+
+
+def _revealed(design: Design) -> Iterator[str]:
+    """What a record tells about its respondent, at most."""
+    for what, names in (("income", ["income"]), ("all five", design.schema.names)):
+        channel = design.channel(names)
+        times = math.ceil(channel.ratio) if channel.ratio is not None else math.inf
+        yield (
+            f"{what}: epsilon {show.epsilon(channel.epsilon)}, so a report changes the odds "
+            f"at most {times}-fold"
+        )
+
+
+def _columns(*labels: str) -> list[tuple[str, str]]:
+    numbers = ("truth", "reported", "estimate", "std. error", "95 % interval", "")
+    return [*((label, "left") for label in labels), *((number, "right") for number in numbers)]
+
+
+def _named_rows(comparisons: list[Comparison]) -> Iterator[list[str | Text]]:
+    """Rows of tables of one attribute each, named at the first of its rows."""
+    for comparison in comparisons:
+        name = comparison.estimate.attributes[0].name
+        for i, row in enumerate(_rows(comparison)):
+            yield ["" if i else name, *row]
+
+
+def _rows(comparison: Comparison) -> Iterator[list[str | Text]]:
+    found = comparison.estimate
+    lower, upper = found.interval()
+    numbers = (comparison.true, comparison.reported, found.value, found.stderr, lower, upper)
+    cells = zip(found.cells(), *map(np.ravel, numbers), comparison.held, strict=True)
+    for labels, true, reported, value, stderr, low, high, held in cells:
+        yield [
+            *map(str, labels),
+            _percent(true),
+            Text(_percent(reported), style="dim"),
+            Text(_percent(value), style="bold"),
+            _percent(stderr),
+            f"{_percent(low):>4} .. {_percent(high):>4}",
+            Text("ok", style="green") if held else Text("missed", style="red"),
+        ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"

@@ -1,0 +1,155 @@
+"""`tacit estimate`: reported records in, tables of the true answers out."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from tacit.attribute import text
+from tacit.cli import show
+from tacit.cli.arguments import DataFile, DesignFile, event, split
+from tacit.cli.summary import finite
+from tacit.counting import count_records
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.files import check_out, read_design, write_frame
+from tacit.reconstruction import Estimate, em, inversion, reconstruct, simplex
+from tacit.reconstruction.interval import check_level
+
+NUMBERS = ("estimate", "stderr", "lower", "upper")
+
+
+class Method(enum.StrEnum):
+    """The methods by name."""
+
+    INVERSION = "inversion"
+    SIMPLEX = "simplex"
+    EM = "em"
+
+
+METHODS = {Method.INVERSION: inversion, Method.SIMPLEX: simplex, Method.EM: em}
+
+
+def estimate(
+    design_file: DesignFile,
+    data: DataFile,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="NAMES",
+            help="Attributes of one joint table, separated by commas (a name with a comma goes "
+            "in double quotes). May be repeated; every attribute alone if left out.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="EVENT",
+            help="The probability of an event: attribute=category, several separated by commas. "
+            "An attribute named twice may have either category. May be repeated.",
+        ),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
+        ),
+    ] = Method.INVERSION,
+    level: Annotated[float, typer.Option("--level", help="Confidence of the intervals.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also write the tables: .csv or .parquet.")
+    ] = None,
+) -> None:
+    """Estimate tables of the true answers from reported records, with their errors.
+
+    Example: [bold]tacit estimate survey.json reported.csv --table smokes,income[/bold]
+
+    Example: [bold]tacit estimate survey.json reported.csv --where smokes=yes,income=high[/bold]
+    """
+    design = read_design(design_file)
+    tables = [split(names) for names in table or []]
+    events = [event(given, design.schema) for given in where or []]
+    if not tables and not events:
+        tables = [[name] for name in design.schema.names]
+    _check(design, [*tables, *map(list, events)], level, method if events else None)
+    if out is not None:
+        check_out(out, apart_from=data)
+    with show.progress("counting") as tell:
+        found = reconstruct(count_records(data, design.reported, tell), design)
+    estimates = [found.table(names, METHODS[method]) for names in tables]
+    estimates += [found.probability(allowed) for allowed in events]
+    if out is not None:
+        write_frame(out, _frame(estimates, level))
+    if as_json:
+        typer.echo(_json(design, estimates, level))
+    else:
+        _render(estimates, level)
+
+
+def _check(
+    design: Design, asked: list[list[str]], level: float, method_of_event: Method | None
+) -> None:
+    """Everything that can be wrong is said before a long file is counted."""
+    check_level(level)
+    if method_of_event not in (None, Method.INVERSION):
+        raise DataError(
+            f"--where is estimated by inversion; leave out --method {method_of_event}, or ask "
+            "for the --table"
+        )
+    for names in asked:
+        design.channel(design.closure(names)).require_reconstructable()
+
+
+def _json(design: Design, estimates: list[Estimate], level: float) -> str:
+    content = {
+        "tacit": "estimates",
+        "version": 1,
+        "design": design.fingerprint,
+        "estimates": [found.to_dict(level) for found in estimates],
+    }
+    return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _frame(estimates: list[Estimate], level: float) -> Any:
+    """All tables below each other: the quantity, a column an attribute, the numbers."""
+    names = list(dict.fromkeys(a.name for found in estimates for a in found.attributes))
+    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *names, *NUMBERS)}
+    for found in estimates:
+        own = found.columns(level)
+        n_cells = len(own["estimate"])
+        columns["quantity"] += [found.name] * n_cells
+        for name in names:
+            columns[name] += (
+                [text(label) for label in own[name]] if name in own else [None] * n_cells
+            )
+        for key in NUMBERS:
+            columns[key] += own[key]
+    return pa.table(columns)
+
+
+def _render(estimates: list[Estimate], level: float) -> None:
+    out = show.console()
+    for found in estimates:
+        header, *rows = found.rows(level)
+        labels = [(name, "left") for name in header[:-3]]
+        numbers = ("estimate", "std. error", f"{show.percent(level)} interval")
+        out.print(f"{found.name} from {found.n_records:,} reported records, {_how(found)}")
+        out.print(show.table([*labels, *((name, "right") for name in numbers)], rows), "")
+
+
+def _how(found: Estimate) -> str:
+    """The method, and how its iteration ended if it has one."""
+    ended = found.convergence
+    if ended is None:
+        return f"by {found.method}"
+    how = "converged" if ended.converged else "NOT converged"
+    return f"by {found.method} ({how} after {ended.iterations:,} iterations)"

@@ -1,0 +1,91 @@
+"""How things look: consoles, tables, numbers, progress."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tacit.files import Progress as Tell
+
+#: Width of output that goes to a file or another program.
+PLAIN_WIDTH = 160
+#: Seconds of work before a bar is shown.
+PATIENCE = 1.0
+
+
+def console() -> Console:
+    """Standard output; labels are shown as they are, never read as markup."""
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
+    return Console(width=wide, markup=False, highlight=False, emoji=False)
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Table:
+    """A light table; a column is its header and 'left' or 'right'."""
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        header_style="bold",
+    )
+    for header, side in columns:
+        if side == "left":
+            made.add_column(header, overflow="fold")
+        else:
+            made.add_column(header, justify="right", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def epsilon(value: float) -> str:
+    """Two decimals, rounded up: a guarantee is never shown better than it is."""
+    if math.isinf(value):
+        return "infinite"
+    return str(Decimal(value).quantize(Decimal("0.01"), ROUND_CEILING))
+
+
+def condition(value: float) -> str:
+    """Four digits are enough for what is read as a warning."""
+    return "infinite" if math.isinf(value) else f"{value:.4g}"
+
+
+def percent(level: float) -> str:
+    """A confidence level as people write it."""
+    return f"{100 * level:g} %"
+
+
+def number_of(what: Sequence[object], word: str) -> str:
+    """'1 group', '2 groups'."""
+    return f"{len(what)} {word}" if len(what) == 1 else f"{len(what)} {word}s"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Tell]:
+    """A bar on standard error, only for a person, and only after a second of work."""
+    errors = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=errors, transient=True)
+    task = bar.add_task(what, total=1.0)
+    start = time.monotonic()
+
+    def tell(done: float) -> None:
+        bar.update(task, completed=done)
+        if errors.is_terminal and not bar.live.is_started and time.monotonic() - start > PATIENCE:
+            bar.start()
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
