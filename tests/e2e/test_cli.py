@@ -189,7 +189,8 @@ def test_design_check_shows_privacy_and_condition(tacit_: Any) -> None:
     assert ran.status == 0
     assert DESIGN.fingerprint in ran.out
     words = [line.split() for line in ran.out.splitlines()]
-    assert ["1", "related(theta=3/4)", "smokes", "1.10", "2", "yes"] in words
+    assert ["1", "smokes", "1.10", "2", "yes"] in words
+    assert ["related(theta=3/4)"] in words
     assert ["income", "2", "2.31", "1.333", "low,", "mid,", "high"] in words
     assert "all its answers together: epsilon 3.41." in ran.out
 
@@ -439,7 +440,7 @@ BAD_DESIGNS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         coin("matrix", matrix=[[0.9, 0.2], [0.2, 0.8]]),
         "matrix: column 0 must sum to 1",
     ),
-    "newer version": (lambda d: d.update(version=2), "has version 2; this tacit reads up to 1"),
+    "newer version": (lambda d: d.update(version=2), "has version 2"),
     "singular channel": (
         coin("related", theta=0.5),
         "group [smokes] related(theta=1/2) cannot be reconstructed: at theta = 1/2",
@@ -454,14 +455,20 @@ def _is_one_error(ran: Ran, said: str) -> None:
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("case", BAD_DESIGNS)
-@pytest.mark.parametrize("command", ["check", "estimate", "disguise"])
+# A singular design disguises well: it hides the crowd too.
+@pytest.mark.parametrize(
+    ("case", "command"),
+    [
+        (case, command)
+        for case in BAD_DESIGNS
+        for command in ("check", "estimate", "disguise")
+        if (case, command) != ("singular channel", "disguise")
+    ],
+)
 def test_a_bad_design_is_one_error(tacit_: Any, reported: str, case: str, command: str) -> None:
     change, said = BAD_DESIGNS[case]
     bad = edited(change)
     before = sorted(os.listdir())
-    if command == "disguise" and case == "singular channel":
-        pytest.skip("a singular design disguises well; it hides the crowd too")
     ran = {
         "check": lambda: tacit_("design", "check", bad),
         "estimate": lambda: tacit_("estimate", bad, reported, "--out", "out.csv"),

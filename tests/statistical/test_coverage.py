@@ -16,7 +16,6 @@ import pytest
 from scipy.stats import binom
 
 from tacit import (
-    Attribute,
     Design,
     Group,
     Schema,

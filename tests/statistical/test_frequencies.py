@@ -68,7 +68,8 @@ def yes_no(d: int) -> list[Attribute]:
 TALL = [["3/4", "1/8"], ["1/8", "3/4"], ["1/8", "1/8"]]
 GROUPED = {
     "yes/no groups that share their odds": Design(
-        Schema(yes_no(4)), [Group(["b0", "b2"], related("2/3")), Group(["b3", "b1"], related("2/3"))]
+        Schema(yes_no(4)),
+        [Group(["b0", "b2"], related("2/3")), Group(["b3", "b1"], related("2/3"))],
     ),
     "yes/no groups in a row": Design(
         Schema(yes_no(4)), [Group(["b0"], related(0.7)), Group(["b1", "b2", "b3"], related(0.7))]
@@ -138,7 +139,7 @@ def test_draws_from_odd_denominators_are_exact_in_frequency(seed: int | None) ->
     counts = np.bincount(drawn, minlength=4)
     probabilities = np.array(weights, dtype=np.float64)
     assert looks_like(counts, 400_000, probabilities)
-    assert not looks_like(counts, 400_000, probabilities + [0.001, -0.001, 0, 0])
+    assert not looks_like(counts, 400_000, probabilities + np.array([0.001, -0.001, 0, 0]))
 
 
 def test_the_test_fails_as_often_as_it_says() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from tacit.binning import quantiles
 from tacit.channel import related
@@ -112,8 +113,7 @@ def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
 
 _GROUP_COLUMNS = (
     ("group", "right"),
-    ("coin", "left"),
-    ("attributes", "left"),
+    ("attributes, coin", "left"),
     ("epsilon", "right"),
     ("condition", "right"),
     ("reconstructable", "right"),
@@ -127,12 +127,11 @@ _ATTRIBUTE_COLUMNS = (
 )
 
 
-def _group_rows(design: Design, found: dict[str, Any]) -> list[list[str]]:
+def _group_rows(design: Design, found: dict[str, Any]) -> list[list[str | Text]]:
     return [
         [
             str(number),
-            str(group.coin),
-            ", ".join(group.attributes),
+            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
             _epsilon(figures),
             show.condition(figures["condition"]),
             "yes" if figures["reconstructable"] else "NO",

@@ -35,39 +35,48 @@ class Method(enum.StrEnum):
 METHODS = {Method.INVERSION: inversion, Method.SIMPLEX: simplex, Method.EM: em}
 
 
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="NAMES",
+        help="Attributes of one joint table, separated by commas (a name with a comma goes in "
+        "double quotes). May be repeated; every attribute alone if left out.",
+    ),
+]
+Events = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="EVENT",
+        help="The probability of an event: attribute=category, several separated by commas. An "
+        "attribute named twice may have either category. May be repeated.",
+    ),
+]
+ByMethod = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
+    ),
+]
+Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Also write the tables: .csv, .csv.gz or .parquet."),
+]
+
+
 def estimate(
     design_file: DesignFile,
     data: DataFile,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAMES",
-            help="Attributes of one joint table, separated by commas (a name with a comma goes "
-            "in double quotes). May be repeated; every attribute alone if left out.",
-        ),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="EVENT",
-            help="The probability of an event: attribute=category, several separated by commas. "
-            "An attribute named twice may have either category. May be repeated.",
-        ),
-    ] = None,
-    method: Annotated[
-        Method,
-        typer.Option(
-            "--method",
-            help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
-        ),
-    ] = Method.INVERSION,
-    level: Annotated[float, typer.Option("--level", help="Confidence of the intervals.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Also write the tables: .csv or .parquet.")
-    ] = None,
+    table: Tables = None,
+    where: Events = None,
+    method: ByMethod = Method.INVERSION,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    out: Out = None,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 

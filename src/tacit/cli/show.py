@@ -88,4 +88,5 @@ def progress(what: str) -> Iterator[Tell]:
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
