@@ -41,19 +41,20 @@ def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
     return np.min_scalar_type(max(schema.sizes) - 1)
 
 
-def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema) -> Codes:
+def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
     """Records as codes, validated.
 
     A frame's columns are found by name, others are ignored; cells are labels, or numbers where
     the attribute has edges. An integer array is records x attributes and holds codes already:
-    unsigned codes in range are returned as they are, without a copy.
+    unsigned codes in range are returned as they are, without a copy. `first` is the number of
+    the first record in errors, for records that come in batches.
     """
     if isinstance(records, np.ndarray):
-        return _checked(records, schema)
+        return _checked(records, schema, first)
     frame = frames.open_frame(records)
     codes = np.empty((len(frame), len(schema)), dtype=code_type(schema), order="F")
     for place, attribute in enumerate(schema):
-        codes[:, place] = _column_codes(frames.column(frame, attribute.name), attribute)
+        codes[:, place] = _column_codes(frames.column(frame, attribute.name), attribute, first)
     return codes
 
 
@@ -92,26 +93,26 @@ def _native(columns: dict[str, Any], backend: str | nw.Implementation | None) ->
     return nw.from_arrow(pa.table(columns), backend=BACKENDS[name]).to_native()
 
 
-def _column_codes(column: Any, attribute: Attribute) -> npt.NDArray[np.integer[Any]]:
+def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[np.integer[Any]]:
     if attribute.edges and frames.is_numeric(column):
-        return _binned_codes(frames.numbers(column), attribute)
+        return _binned_codes(frames.numbers(column), attribute, first)
     seen = frames.distinct(column)
     lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
     codes: npt.NDArray[np.int32] = lookup[seen.positions]
     if lookup.min() < 0:
-        _check_cells(codes, seen, attribute)
+        _check_cells(codes, seen, attribute, first)
     return codes
 
 
 def _binned_codes(
-    values: npt.NDArray[np.float64], attribute: Attribute
+    values: npt.NDArray[np.float64], attribute: Attribute, first: int
 ) -> npt.NDArray[np.integer[Any]]:
     """Category i holds edges[i-1] < value <= edges[i]."""
     codes = np.searchsorted(np.array(attribute.edges), values, side="left")
     absent = np.isnan(values)
     if absent.any():
         if attribute.missing is None:
-            raise DataError(_missing_cells(absent, attribute))
+            raise DataError(_missing_cells(absent, attribute, first))
         codes[absent] = attribute.code(attribute.missing)
     return codes
 
@@ -123,25 +124,27 @@ def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
     return UNKNOWN if found is None else found
 
 
-def _check_cells(codes: npt.NDArray[np.int32], seen: frames.Distinct, attribute: Attribute) -> None:
+def _check_cells(
+    codes: npt.NDArray[np.int32], seen: frames.Distinct, attribute: Attribute, first: int
+) -> None:
     """An error for the first cell without a category; declared but unused values are none."""
     bad = codes == UNKNOWN
     if bad.any():
         record = int(bad.argmax())
         value = seen.values[seen.positions[record]]
-        where = f" of attribute {attribute.name!r} at record {record} {FROM_0}"
+        where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
         hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.binning"
         raise DataError(unknown("category", value, attribute.categories, where) + hint)
     absent = codes == ABSENT
     if absent.any():
-        raise DataError(_missing_cells(absent, attribute))
+        raise DataError(_missing_cells(absent, attribute, first))
 
 
-def _missing_cells(absent: npt.NDArray[np.bool_], attribute: Attribute) -> str:
+def _missing_cells(absent: npt.NDArray[np.bool_], attribute: Attribute, first: int) -> str:
     name = attribute.name
     return (
         f"attribute {name!r}: {np.count_nonzero(absent)} missing cells, the first at record "
-        f"{int(absent.argmax())} {FROM_0}; give them a category: "
+        f"{first + int(absent.argmax())} {FROM_0}; give them a category: "
         f"Attribute({name!r}, [..., 'missing'], missing='missing')"
     )
 
@@ -165,7 +168,7 @@ def _arrow(values: Sequence[Label]) -> Any:
     return pa.array(values)
 
 
-def _checked(records: npt.NDArray[Any], schema: Schema) -> Codes:
+def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
     """An array of codes, in range; copied only where its type is not unsigned."""
     _check_shape(records, schema)
     kind, order = records.dtype.kind, records.dtype.byteorder
@@ -176,7 +179,7 @@ def _checked(records: npt.NDArray[Any], schema: Schema) -> Codes:
     # A negative code seen as unsigned is huge, so one maximum finds both kinds of bad code.
     unsigned = records.view(np.dtype(f"{order}u{records.dtype.itemsize}".replace("|", "")))
     if int(unsigned.max()) >= min(schema.sizes):
-        _check_columns(unsigned, records, schema)
+        _check_columns(unsigned, records, schema, first)
     if kind == "u" and records.dtype.isnative:
         return records
     return unsigned.astype(code_type(schema), order="F", copy=False)
@@ -194,11 +197,11 @@ def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
         raise DataError("the array has masked cells; give missing cells a category of their own")
 
 
-def _check_columns(unsigned: Codes, records: npt.NDArray[Any], schema: Schema) -> None:
+def _check_columns(unsigned: Codes, records: npt.NDArray[Any], schema: Schema, first: int) -> None:
     for place, (largest, attribute) in enumerate(zip(unsigned.max(axis=0), schema, strict=True)):
         if int(largest) >= attribute.size:
             record = int((unsigned[:, place] >= attribute.size).argmax())
             raise DataError(
                 f"attribute {attribute.name!r}: code {int(records[record, place])} at record "
-                f"{record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
+                f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
             )

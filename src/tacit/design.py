@@ -82,6 +82,11 @@ class Design:
                 found[name] = reported[group.attributes.index(name)]
             else:
                 found |= {a.name: a for a in reported}
+                if reported[0].name in self.schema:
+                    raise DesignError(
+                        f"{reported[0].name!r} is an attribute and also names the joint report of "
+                        f"{', '.join(group.attributes)}; rename the attribute"
+                    )
         return Schema(list(found.values()))
 
     def closure(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -102,13 +102,15 @@ AT_LEAST = {
 }
 
 
-def stacked(estimates: list[Estimate], n: float) -> Interval:
+def stacked(estimates: list[Estimate], n: Any) -> Interval:
     """The intervals of many surveys at once."""
     if estimates[0].score is None:
         value, stderr = (np.stack([getattr(e, k) for e in estimates]) for k in ("value", "stderr"))
         return normal_interval(value, stderr, LEVEL)
-    parts = [np.stack([getattr(e.score, k) for e in estimates]) for k in ("center", "own", "other")]
-    return score_interval(Score(*parts, n_records=n), LEVEL)  # type: ignore[arg-type]
+    center, own, other = (
+        np.stack([getattr(e.score, k) for e in estimates]) for k in ("center", "own", "other")
+    )
+    return score_interval(Score(center, own, other, n), LEVEL)
 
 
 def simulated(setting: Setting, surveys: int = SURVEYS) -> tuple[list[Estimate], Any]:
@@ -124,7 +126,8 @@ def simulated(setting: Setting, surveys: int = SURVEYS) -> tuple[list[Estimate],
 
 
 def coverage(interval: Interval, target: Array, which: Any) -> Array:
-    return np.mean(((interval.lower <= target) & (target <= interval.upper))[which], axis=0)
+    inside = (interval.lower <= target) & (target <= interval.upper)
+    return np.asarray(np.mean(inside[which], axis=0))
 
 
 @pytest.mark.parametrize("name", REQUIRED)

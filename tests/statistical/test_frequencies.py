@@ -8,6 +8,7 @@ channel that is slightly wrong and must fail.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def rng_of(seed: int | None) -> np.random.Generator | None:
     return None if seed is None else np.random.default_rng(seed)
 
 
-def pair_counts(design: Design, seed: int | None, order: str = "C") -> Array:
+def pair_counts(design: Design, seed: int | None, order: Any = "C") -> Any:
     """Counts of (reported, true) whole records, EACH records of every true cell."""
     sizes = design.schema.sizes
     cells = int(np.prod(sizes))

@@ -13,7 +13,7 @@ from tacit.channel.linear import Array
 FALSE_ALARM = 1e-6
 
 
-def smallest_p_value(counts: Array, n: Any, probabilities: Array) -> float:
+def smallest_p_value(counts: Any, n: Any, probabilities: Array) -> float:
     """Exact two-sided binomial tests of every count, Bonferroni-corrected for their number.
 
     A count of an impossible or a missing count of a certain outcome has p-value 0.
@@ -25,6 +25,6 @@ def smallest_p_value(counts: Array, n: Any, probabilities: Array) -> float:
     return float(min(1, two_sided.min() * two_sided.size))
 
 
-def looks_like(counts: Array, n: Any, probabilities: Array) -> bool:
+def looks_like(counts: Any, n: Any, probabilities: Array) -> bool:
     """Whether counts could come from these probabilities; wrong once in a million if they do."""
     return smallest_p_value(counts, n, probabilities) >= FALSE_ALARM

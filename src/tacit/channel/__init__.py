@@ -33,7 +33,7 @@ def coin_from_dict(data: Any, where: str) -> Coin:
     if not isinstance(data, Mapping) or "family" not in data:
         raise DesignError(f"{where} must be an object with a 'family', got {data!r}")
     family = data["family"]
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise DesignError(unknown("family", family, FAMILIES, f" in {where}"))
     make = FAMILIES[family]
     allowed = {name.rstrip("_"): p for name, p in inspect.signature(make).parameters.items()}

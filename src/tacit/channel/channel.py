@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.channel.linear import Array, Dense, Linear
+from tacit.channel.linear import Array, Dense, Linear, outer
 from tacit.channel.numbers import log_up
 
 #: Beyond this condition number nothing of a double's precision is left to reconstruct from.
@@ -25,13 +25,25 @@ class SecondMoments:
     """What one report weighs, squared, in the estimate of a cell (one entry a cell).
 
     Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
-    `high` bound E[g^2 | true = x'] over all x'. Intervals need them to know the variance under
-    a hypothesis, not only at the estimate.
+    `high` bound E[g^2 | true = x'] over the other cells x'. Intervals need them to know the
+    variance under a hypothesis, not only at the estimate.
     """
 
     own: Array
     low: Array
     high: Array
+
+    def __mul__(self, other: SecondMoments) -> SecondMoments:
+        """Those of two groups' joint cells; another cell differs in one group or in both."""
+        return SecondMoments(
+            outer(self.own, other.own),
+            np.minimum(
+                outer(self.low, np.minimum(other.own, other.low)), outer(self.own, other.low)
+            ),
+            np.maximum(
+                outer(self.high, np.maximum(other.own, other.high)), outer(self.own, other.high)
+            ),
+        )
 
 
 class Channel(ABC):
@@ -91,9 +103,13 @@ class Channel(ABC):
 def second_moments(forward: Dense, inverse: Dense) -> SecondMoments:
     """Second moments by plain multiplication: row x, column x' holds E[g^2 | true = x'].
 
-    Where rows stand for several true cells each, `own` is the largest of the row.
+    Where a row stands for several true cells, `own` is the largest of the row.
     """
     moments = inverse.squared() @ forward.entries
     rows, columns = moments.shape
-    own = np.diagonal(moments) if rows == columns else moments.max(axis=1)
-    return SecondMoments(own, moments.min(axis=1), moments.max(axis=1))
+    if rows != columns:
+        largest = moments.max(axis=1)
+        return SecondMoments(largest, moments.min(axis=1), largest)
+    own = np.eye(rows, dtype=bool)
+    low = np.where(own, np.inf, moments).min(axis=1)
+    return SecondMoments(moments[own], low, np.where(own, 0, moments).max(axis=1))

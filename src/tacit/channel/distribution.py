@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Independent(Distribution):
 
     @cached_property
     def cells(self) -> Array:
-        return outer([np.array(margin, dtype=np.float64) for margin in self.margins])
+        return reduce(outer, (np.array(margin, dtype=np.float64) for margin in self.margins))
 
     @property
     def units(self) -> tuple[tuple[Unit, ...], tuple[tuple[Fraction, ...], ...]]:

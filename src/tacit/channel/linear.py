@@ -175,9 +175,6 @@ def chain(maps: Sequence[Linear], columns: Array) -> Array:
     return turning.reshape(batch, -1).T
 
 
-def outer(factors: Sequence[Array]) -> Array:
-    """Flattened outer product of vectors: the diagonal of a Kronecker product."""
-    product = np.ones(1)
-    for factor in factors:
-        product = np.multiply.outer(product, factor).ravel()
-    return product
+def outer(first: Array, second: Array) -> Array:
+    """Flattened outer product of two vectors: the diagonal of a Kronecker product."""
+    return np.multiply.outer(first, second).ravel()

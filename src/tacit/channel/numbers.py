@@ -82,8 +82,8 @@ def log_up(ratio: Fraction | None) -> float:
     if ratio == 1:
         return 0.0
     with decimal.localcontext() as context:
-        context.prec = 60
+        context.prec = 60 + len(str(ratio.denominator))
         exact = Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
-        above = exact + abs(exact).scaleb(-50)
+        above = exact + abs(exact).scaleb(-40)
         nearest = float(above)
         return nearest if Decimal(nearest) >= above else math.nextafter(nearest, math.inf)

@@ -113,19 +113,18 @@ class AgreementChannel(Channel):
     def condition(self) -> float:
         """The eigenvalues are theta + (1 - theta) * prod of -1/(k - 1); the largest is 1.
 
-        The smallest has an odd number of factors; floats find it, fractions settle it.
+        Floats find the smallest, fractions settle it.
         """
         theta, rest = float(self.theta), float(1 - self.theta)
-        odd = (size for sign, size in self._products() if sign < 0)
-        nearest = min(odd, key=lambda size: abs(theta - rest / size))
-        smallest = abs(self.theta - (1 - self.theta) / nearest)
+        found = min(self._products(), key=lambda product: abs(theta + rest / product))
+        smallest = abs(self.theta + (1 - self.theta) / found)
         return math.inf if smallest == 0 else float(1 / smallest)
 
-    def _products(self) -> set[tuple[int, int]]:
-        """Sign and size of prod (k_a - 1) over the subsets of attributes, each once."""
-        products = {(1, 1)}
+    def _products(self) -> set[int]:
+        """prod -(k_a - 1) over the subsets of attributes, each value once."""
+        products = {1}
         for k in self.sizes:
-            products |= {(-sign, min(size * (k - 1), _LARGEST_PRODUCT)) for sign, size in products}
+            products |= {-p * (k - 1) for p in products if abs(p) < _LARGEST_PRODUCT}
         return products
 
     @cached_property
@@ -145,10 +144,9 @@ class AgreementChannel(Channel):
     def second_moments(self) -> SecondMoments:
         squares = self.inverse.squared()
         product = Agreement(self.sizes, squares.eigenvalues * self.forward.eigenvalues)
-        entries = product.coefficients()
+        *others, own = product.coefficients().ravel()
         alike = np.ones(math.prod(self.sizes))
-        own = entries[(1,) * len(self.sizes)]
-        return SecondMoments(own * alike, entries.min() * alike, entries.max() * alike)
+        return SecondMoments(own * alike, min(others) * alike, max(others) * alike)
 
 
 def related(theta: Number) -> Related:

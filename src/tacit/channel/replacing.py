@@ -202,13 +202,12 @@ class ReplacementChannel(Channel):
         """Row x of the squared inverse is d_x at x plus u_x everywhere; columns of M sum to 1."""
         squares = self.inverse.squared()
         elsewhere = squares.d * self.forward.u + squares.u
-        own = squares.d * (self.forward.d + self.forward.u) + squares.u
-        return SecondMoments(own, np.minimum(own, elsewhere), np.maximum(own, elsewhere))
+        return SecondMoments(elsewhere + squares.d * self.forward.d, elsewhere, elsewhere)
 
 
 def _freeze(values: Any, what: str) -> Known:
     """A known distribution as nested tuples: shared, by attribute name, or a joint table."""
-    if isinstance(values, Mapping):
+    if isinstance(values, Mapping) and values:
         return tuple(
             (str(name), distribution(v, f"{what}[{name!r}]")) for name, v in values.items()
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.attribute import Attribute
-from tacit.coding import FROM_0, Codes, encode
+from tacit.coding import Codes, encode
 from tacit.errors import DataError, FileError
 from tacit.files.paths import (
     CSV_GZ,
@@ -89,11 +88,9 @@ def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
 def _codes(path: Path, batch: Any, schema: Schema, before: int) -> Codes:
     """Codes of a batch; in an error, records are counted from the start of the file."""
     try:
-        return encode(batch, schema)
+        return encode(batch, schema, first=before)
     except DataError as error:
-        place = re.compile(rf"at record (\d+) {re.escape(FROM_0)}")
-        said = place.sub(lambda at: f"at record {int(at[1]) + before} {FROM_0}", str(error))
-        raise DataError(f"{path}: {said}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 def _joined(parts: list[Codes]) -> Codes:

@@ -59,13 +59,17 @@ class Estimate:
         return list(itertools.product(*(a.categories for a in self.attributes)))
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
-        """The table as columns: labels, estimate, stderr, lower, upper."""
+        """The table as columns: labels, estimate, stderr, lower, upper.
+
+        A column of labels gets an underscore where an attribute is named like a column of numbers.
+        """
         lower, upper = self.interval(level)
         labels = zip(*self.cells(), strict=True) if self.attributes else ()
-        result: dict[str, list[Any]] = {
-            a.name: list(column) for a, column in zip(self.attributes, labels, strict=True)
-        }
         numbers = {"estimate": self.value, "stderr": self.stderr, "lower": lower, "upper": upper}
+        result: dict[str, list[Any]] = {
+            a.name + "_" * (a.name in numbers): list(column)
+            for a, column in zip(self.attributes, labels, strict=True)
+        }
         return result | {key: np.ravel(array).tolist() for key, array in numbers.items()}
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:

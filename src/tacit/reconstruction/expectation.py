@@ -10,7 +10,6 @@ The probability of an event is the case h = 0 or 1 and gets an interval inside [
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,16 +84,16 @@ def _mean_inside(problem: Problem, moments: Array, inside: Mask, value: Array) -
 def tabulate(h: Any, attributes: tuple[Attribute, ...]) -> Array:
     """h as a table: an array of that shape, or a function of one label an attribute."""
     shape = tuple(a.size for a in attributes)
-    if callable(h):
-        return _evaluated(h, attributes).reshape(shape)
-    table = np.asarray(h, dtype=np.float64)
+    try:
+        if callable(h):
+            cells = itertools.product(*(a.categories for a in attributes))
+            table = np.array([float(h(*labels)) for labels in cells]).reshape(shape)
+        else:
+            table = np.asarray(h, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"h must give a number for every cell: {error}") from None
     if table.shape != shape or not np.isfinite(table).all():
         raise DataError(
             f"h must be finite and of shape {shape}, one axis an attribute, got shape {table.shape}"
         )
     return table
-
-
-def _evaluated(h: Callable[..., float], attributes: tuple[Attribute, ...]) -> Array:
-    cells = itertools.product(*(a.categories for a in attributes))
-    return np.array([float(h(*labels)) for labels in cells])

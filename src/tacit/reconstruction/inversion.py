@@ -11,12 +11,13 @@ A singular channel is an error that names the group and the parameter.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
+from operator import mul
 
 import numpy as np
 
 from tacit.channel.channel import SecondMoments, second_moments
-from tacit.channel.linear import Array, Dense, Linear, outer
+from tacit.channel.linear import Array, Dense, Linear
 from tacit.channel.product import Axes, Factor, apply
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
@@ -74,11 +75,8 @@ def _score(problem: Problem, maps: list[Linear], value: Array, second: Array) ->
     second = p own + (1 - p) other holds at the estimate, and other must lie between the least
     and the largest that any true record gives, which also settles it where p is near 1.
     """
-    moments = [_moments(f, m) for f, m in zip(problem.channel.factors, maps, strict=True)]
-    own, low, high = (
-        _arranged(problem, outer([getattr(m, part) for m in moments]))
-        for part in ("own", "low", "high")
-    )
+    moments = reduce(mul, map(_moments, problem.channel.factors, maps))
+    own, low, high = (_arranged(problem, m) for m in (moments.own, moments.low, moments.high))
     return Score(value, own, other_moment(value, second, own, low, high), problem.n_records)
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from tacit.channel.linear import Array, Linear
 
-TOLERANCE = 1e-13
-MAX_ITERATIONS = 20_000
+TOLERANCE = 1e-12
+MAX_ITERATIONS = 5_000
 #: A leap may shrink a cell at most to this share of what a plain step makes of it.
 _SHRINK = 0.01
 
@@ -67,7 +67,7 @@ def maximise(
 
     `forward` is the channel, `backward` its transpose; both map tables to tables.
     """
-    p, change = start, np.inf
+    p, change = start, 0.0
     for iteration in range(1, max_iterations + 1):
         first = _step(forward, backward, observed, p)
         if first.gap <= tolerance:

@@ -62,5 +62,4 @@ def test_a_chain_is_the_kronecker_product_that_is_never_built() -> None:
 
 
 def test_outer_flattens_with_the_last_factor_running_fastest() -> None:
-    np.testing.assert_array_equal(outer([np.array([1.0, 2]), np.array([3.0, 5])]), [3, 5, 6, 10])
-    np.testing.assert_array_equal(outer([]), [1])
+    np.testing.assert_array_equal(outer(np.array([1.0, 2]), np.array([3.0, 5])), [3, 5, 6, 10])
