@@ -1,4 +1,4 @@
-"""Counting patterns against reading the same memory once."""
+"""Counting patterns against reading the same memory once, by the fastest of two plain reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows() -> Iterator[Row]:
         stored = rng.integers(0, 2, shape, dtype=np.uint8)
         codes = stored if shape[0] == RECORDS else stored.T
         words = stored.reshape(-1).view(np.uint64)
-        limit = best(lambda words=words: np.bitwise_or.reduce(words))
+        limit = min(best(words.max), best(lambda words=words: np.bitwise_or.reduce(words)))
         with peak_memory() as peak:
             count(codes, schema)
         ours = best(lambda codes=codes: count(codes, schema))

@@ -51,6 +51,8 @@ class Design:
     def __init__(self, schema: Schema, groups: Sequence[Group]) -> None:
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "groups", tuple(groups))
+        if not isinstance(schema, Schema) or not all(isinstance(g, Group) for g in self.groups):
+            raise DesignError("a design needs a Schema and a list of Groups")
         _check_partition(schema, self.groups)
         for group in self.groups:
             try:
@@ -150,6 +152,8 @@ class Design:
     @classmethod
     def from_json(cls, text: str) -> Design:
         """The design that a design file describes."""
+        if not isinstance(text, str):
+            raise FileError(f"a design file must be text, got {type(text).__name__}")
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:

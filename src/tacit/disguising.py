@@ -19,7 +19,7 @@ from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
 from tacit.coding import Codes, backend_of, code_type, decode, encode, is_frame
 from tacit.design import Design, Group
 from tacit.drawing import Draws, Integers, Source, source_of
-from tacit.errors import DataError
+from tacit.errors import DataError, DesignError
 
 #: Records disguised at a time, so that they stay in the cache.
 BLOCK = 1 << 15
@@ -31,6 +31,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     `rng` None draws from the operating system's entropy: do so for answers of real people.
     Columns that the design does not know are left out, so nothing leaves undisguised by mistake.
     """
+    if not isinstance(design, Design):
+        raise DesignError(f"design must be a Design, got {type(design).__name__}")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise DataError(
             f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(7), or None "

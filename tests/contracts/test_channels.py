@@ -122,6 +122,21 @@ def test_second_moments_are_those_of_the_weights_of_reports(case: Case) -> None:
     np.testing.assert_allclose(channel.second_moments.high, others.max(axis=1), **close)
 
 
+def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
+    for first in CASES[::7]:
+        for second in CASES[3::11]:
+            one, two = channel_of(first), channel_of(second)
+            if one.inverse is None or two.inverse is None:
+                continue
+            moments = np.kron(one.inverse.matrix(), two.inverse.matrix()) ** 2
+            moments = moments @ np.kron(one.matrix, two.matrix)
+            others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
+            found = one.second_moments * two.second_moments
+            np.testing.assert_allclose(found.own, np.diagonal(moments), rtol=1e-10)
+            np.testing.assert_allclose(found.low, others.min(axis=1), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(found.high, others.max(axis=1), rtol=1e-9, atol=1e-12)
+
+
 def marginalised(case: Case, kept: tuple[int, ...], seed: int) -> Array:
     """The channel of some attributes, by summing the joint one over any law of the others."""
     sizes = [a.size for a in case.attributes]

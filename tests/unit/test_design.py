@@ -208,3 +208,11 @@ def test_any_odd_value_in_a_design_file_is_read_or_is_one_error(case: Any) -> No
             inner[path[-1]] = odd
             with contextlib.suppress(TacitError):
                 Design.from_json(json.dumps(damaged))
+
+
+def test_groups_of_another_kind_are_an_error_that_says_what_is_needed() -> None:
+    schema = Schema([Attribute("a", ["no", "yes"])])
+    with pytest.raises(DesignError, match="list of Groups"):
+        Design(schema, [(["a"], related(0.7))])  # type: ignore[list-item]
+    with pytest.raises(FileError, match="must be text"):
+        Design.from_json(None)  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def _spread(problem: Problem, h: Array) -> Array:
     return np.broadcast_to(h.reshape(h.shape + extra), problem.channel.true.sizes)
 
 
-def _score(problem: Problem, h: Array, weights: Array, value: Array, second: Array) -> Score:
+def _score(problem: Problem, h: Array, weights: Array, value: Array, second: Array) -> Score | None:
     """Second moments of the weights of records inside and outside the event.
 
     Inside, the estimate of the mean is held between the least and the largest of any cell.
@@ -64,7 +64,7 @@ def _score(problem: Problem, h: Array, weights: Array, value: Array, second: Arr
     moments = channel.to_true(transposed, weights**2)
     inside = _spread(problem, h) > 0
     if inside.all() or not inside.any():
-        return Score(value, second, np.zeros(()), problem.n_records)
+        return None  # certain or impossible, whatever was reported
     own = _mean_inside(problem, moments, inside, value)
     outside = moments[~inside]
     other = other_moment(value, second, own, outside.min(), outside.max())

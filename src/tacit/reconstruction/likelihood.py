@@ -20,9 +20,13 @@ import numpy as np
 from tacit.channel.linear import Array, Linear
 
 TOLERANCE = 1e-12
-MAX_ITERATIONS = 5_000
+MAX_ITERATIONS = 2_000
 #: A leap may shrink a cell at most to this share of what a plain step makes of it.
 _SHRINK = 0.01
+#: Lengths of a leap that are tried, each about half the one before.
+_TRIES = 4
+#: Log-likelihoods a record that differ by less cannot be told apart.
+_ROUNDING = 1e-14
 
 Map = Callable[[Array], Array]
 
@@ -67,19 +71,34 @@ def maximise(
 
     `forward` is the channel, `backward` its transpose; both map tables to tables.
     """
+
+    def step(p: Array) -> _Step:
+        return _step(forward, backward, observed, p)
+
     p, change = start, 0.0
     for iteration in range(1, max_iterations + 1):
-        first = _step(forward, backward, observed, p)
+        first = step(p)
         if first.gap <= tolerance:
             return Fit(p, Convergence(True, iteration, change, first.log_likelihood, first.gap))
-        second = _step(forward, backward, observed, first.after)
-        leap = _leap(p, first.after, second.after)
-        third = _step(forward, backward, observed, leap)
-        better = third.log_likelihood >= second.log_likelihood
-        following = third.after if better else second.after
+        second = step(first.after)
+        following = _furthest(step, p, first, second)
         change, p = float(np.abs(following - p).max()), following
-    last = _step(forward, backward, observed, p)
+    last = step(p)
     return Fit(p, Convergence(False, max_iterations, change, last.log_likelihood, last.gap))
+
+
+def _furthest(step: Callable[[Array], _Step], p: Array, first: _Step, second: _Step) -> Array:
+    """Where the longest leap leads that does not lower the likelihood; else two plain steps."""
+    pace, turn = first.after - p, second.after - 2 * first.after + p
+    length = float(np.linalg.norm(turn))
+    reach = max(1.0, float(np.linalg.norm(pace)) / length) if length > 0 else 1.0
+    for _ in range(_TRIES):
+        leap = np.maximum(p + 2 * reach * pace + reach**2 * turn, _SHRINK * second.after)
+        third = step(leap / leap.sum())
+        if third.log_likelihood >= second.log_likelihood - _ROUNDING:
+            return third.after
+        reach = (reach + 1) / 2
+    return second.after
 
 
 def _step(forward: Map, backward: Map, observed: Array, p: Array) -> _Step:
@@ -88,15 +107,6 @@ def _step(forward: Map, backward: Map, observed: Array, p: Array) -> _Step:
     gradient = backward(observed / expected)
     likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
     return _Step(p * gradient, likelihood, float(gradient.max() - 1))
-
-
-def _leap(p: Array, after: Array, after_next: Array) -> Array:
-    """Extrapolate two steps; cells may shrink fast but stay positive."""
-    pace, turn = after - p, after_next - 2 * after + p
-    length = np.linalg.norm(turn)
-    reach = max(1.0, float(np.linalg.norm(pace) / length)) if length > 0 else 1.0
-    leap: Array = np.maximum(p + 2 * reach * pace + reach**2 * turn, _SHRINK * after_next)
-    return np.asarray(leap / leap.sum())
 
 
 def fit(forward: Linear, frequencies: Array) -> Fit:

@@ -12,7 +12,7 @@ import numpy as np
 from tacit.channel.linear import Array
 from tacit.counting import PatternTable, count_records
 from tacit.design import Design
-from tacit.errors import DataError, SchemaError
+from tacit.errors import DataError, DesignError, SchemaError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
@@ -39,6 +39,11 @@ class Reconstruction:
 
     def table(self, attributes: Sequence[str], method: Method = inversion) -> Estimate:
         """Joint distribution of the true answers to these attributes."""
+        if not callable(method):
+            raise DataError(
+                "method must be one of inversion, simplex and em of tacit.reconstruction, "
+                f"got {method!r}"
+            )
         return method(self._problem(attributes))
 
     def probability(self, event: Mapping[str, Any]) -> Estimate:
@@ -50,7 +55,9 @@ class Reconstruction:
         h = sides[0]
         for side in sides[1:]:
             h = np.multiply.outer(h, side)
-        said = ", ".join(f"{name} = {_said(label)}" for name, label in event.items())
+        said = ", ".join(
+            f"{name} = {' or '.join(map(str, _labels(label)))}" for name, label in event.items()
+        )
         return expectation(problem, h, f"P({said})")
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
@@ -77,6 +84,8 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
     `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or
     a pattern table counted before.
     """
+    if not isinstance(design, Design):
+        raise DesignError(f"design must be a Design, got {type(design).__name__}")
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
@@ -86,12 +95,14 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
 
 def _indicator(attribute: Attribute, wanted: Any) -> Array:
     """1 for the categories that the event allows."""
-    several = isinstance(wanted, list | tuple | set | frozenset)
     side = np.zeros(attribute.size)
-    side[[attribute.code(label) for label in (wanted if several else [wanted])]] = 1.0
+    side[[attribute.code(label) for label in _labels(wanted)]] = 1.0
+    if not side.any():
+        raise SchemaError(f"the event allows no category of {attribute.name!r}; give at least one")
     return side
 
 
-def _said(wanted: Any) -> str:
+def _labels(wanted: Any) -> list[Any]:
+    """One label or several, as a list."""
     several = isinstance(wanted, list | tuple | set | frozenset)
-    return " or ".join(str(label) for label in wanted) if several else str(wanted)
+    return list(wanted) if several else [wanted]

@@ -173,3 +173,12 @@ def test_em_of_a_channel_that_tells_nothing_is_an_error() -> None:
     design = Design(Schema(attributes_of((2,))), [Group(["a0"], unrelated(0, [0.5, 0.5]))])
     with pytest.raises(SingularChannelError, match="theta=0"):
         em(problem_of(design, np.array([5.0, 5.0]), ["a0"], 10))
+
+
+def test_em_leaps_where_plain_steps_crawl_along_the_border() -> None:
+    design = Design(Schema([Attribute("a", range(5))]), [Group(["a"], related("3/28"))])
+    counts = np.array([665.0, 423, 572, 669, 671])
+    found = em(problem_of(design, counts, ["a"], 3000))
+    assert found.convergence is not None
+    assert found.convergence.converged
+    assert found.value.min() >= 0

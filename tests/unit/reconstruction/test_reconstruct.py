@@ -23,7 +23,7 @@ from tacit import (
 )
 from tacit.channel.linear import Array
 from tacit.counting import count
-from tacit.errors import DataError, SchemaError, SingularChannelError
+from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.reconstruction import inversion
 from tacit.reconstruction.gls import gls
 from tests.support.chance import FALSE_ALARM
@@ -169,3 +169,26 @@ def test_the_covariance_is_that_of_simulated_surveys(names: tuple[str, ...]) -> 
     assert apart(stated) <= limit
     assert apart(stated * 1.15) > limit
     assert apart(stated / 1.15) > limit
+
+
+def test_a_certain_event_has_probability_one_without_doubt() -> None:
+    found = reconstruct(CODES[:20], DESIGN).probability({"smokes": ["no", "yes"]})
+    assert float(found) == pytest.approx(1, abs=1e-12)
+    lower, upper = found.interval()
+    assert upper - lower < 1e-6
+
+
+def test_an_event_without_categories_is_an_error_that_names_the_attribute() -> None:
+    with pytest.raises(SchemaError, match="no category of 'smokes'"):
+        reconstruct(CODES, DESIGN).probability({"smokes": []})
+
+
+def test_a_method_by_name_is_an_error_that_lists_the_methods() -> None:
+    with pytest.raises(DataError, match="inversion, simplex and em"):
+        reconstruct(CODES, DESIGN).table(["smokes"], method="em")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("use", [reconstruct, disguise])
+def test_something_else_than_a_design_is_an_error_that_says_so(use: Any) -> None:
+    with pytest.raises(DesignError, match="must be a Design, got dict"):
+        use(CODES, DESIGN.to_dict())
