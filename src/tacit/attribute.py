@@ -7,11 +7,13 @@ same label, so are True and "True"; False and 0 are not, nor are "1" and "1.0".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,10 @@ import numpy.typing as npt
 from tacit.errors import SchemaError, unknown
 
 Label = str | int | bool | float
+T = TypeVar("T")
+
+#: Python does not print integers of over 4,300 digits; long before that they are no answer.
+MOST_DIGITS = 1000
 
 
 class Rule(Protocol):
@@ -53,8 +59,11 @@ class Attribute:
         edges: Iterable[float] = (),
     ) -> None:
         self._set("name", _name(name))
-        self._set("categories", tuple(_plain(label, name) for label in _items(categories, name)))
-        self._set("edges", tuple(as_edge(edge, name) for edge in _items(edges, name, "edges")))
+        at = f"attribute {name!r}:"
+        listed = in_order(categories, f"{at} categories")
+        self._set("categories", tuple(_plain(label, name) for label in listed))
+        cuts = in_order(edges, f"{at} edges")
+        self._set("edges", tuple(as_edge(edge, name) for edge in cuts))
         self._check_categories()
         self._set("missing", None if missing is None else self._own(missing))
         self._check_edges()
@@ -74,7 +83,7 @@ class Attribute:
         found = self.find(label)
         if found is None:
             where = f" of attribute {self.name!r}"
-            raise SchemaError(unknown("category", label, self.categories, where))
+            raise SchemaError(unknown("category", _printable(label), self.categories, where))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,7 +120,7 @@ class Attribute:
         found = self.find(label)
         if found is None:
             where = f" as missing of attribute {self.name!r}"
-            raise SchemaError(unknown("category", label, self.categories, where))
+            raise SchemaError(unknown("category", _printable(label), self.categories, where))
         return self.categories[found]
 
     def _check_categories(self) -> None:
@@ -159,31 +168,54 @@ def _name(name: object) -> str:
     return name
 
 
+def in_order(values: Iterable[T], what: str) -> Iterator[T]:
+    """The items of a list or the like; an error for what has no order or no items."""
+    try:
+        items = iter(values)
+    except TypeError:
+        items = None
+    if items is None or isinstance(values, str | bytes | bytearray | set | frozenset):
+        unordered = " (a set has no order)" if isinstance(values, set | frozenset) else ""
+        raise SchemaError(f"{what} must be a list{unordered}, got {_printable(values)!r}")
+    return items
+
+
 def _is_label(label: object) -> bool:
-    return type(label) in (str, int, bool) or (type(label) is float and math.isfinite(label))
+    if type(label) is float:
+        return math.isfinite(label)
+    return type(label) in (str, int, bool) and not _is_endless(label)
+
+
+def _is_endless(label: object) -> bool:
+    return isinstance(label, int) and abs(label) >= 10**MOST_DIGITS
+
+
+def _printable(value: object) -> object:
+    return f"an integer of over {MOST_DIGITS} digits" if _is_endless(value) else value
 
 
 def _unboxed(label: object) -> Any:
+    """Plain values out of NumPy's boxes; whole decimals as integers."""
+    if isinstance(label, Decimal) and label.is_finite() and label.adjusted() < MOST_DIGITS:
+        return int(label) if label == label.to_integral_value() else label
     return label.item() if isinstance(label, np.generic) else label
-
-
-def _items(values: Iterable[Any], name: str, field: str = "categories") -> Iterable[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise SchemaError(f"attribute {name!r}: {field} must be a list, got {values!r}")
-    return values
 
 
 def _plain(label: Label, name: str) -> Label:
     plain: Label = _unboxed(label)
     if not _is_label(plain):
         allowed = "a text, an integer, a boolean or a finite float"
-        raise SchemaError(f"attribute {name!r}: a category must be {allowed}, got {label!r}")
+        raise SchemaError(
+            f"attribute {name!r}: a category must be {allowed}, got {_printable(label)!r}"
+        )
     return plain
 
 
 def as_edge(edge: float, name: str) -> float:
     """A finite number as float; the name is told in the error."""
     plain = _unboxed(edge)
-    if isinstance(plain, bool) or not isinstance(plain, int | float) or not math.isfinite(plain):
-        raise SchemaError(f"attribute {name!r}: an edge must be a finite number, got {edge!r}")
+    number = isinstance(plain, int | float) and not isinstance(plain, bool)
+    if not number or not abs(plain) <= sys.float_info.max:
+        shown = _printable(plain)
+        raise SchemaError(f"attribute {name!r}: an edge must be a finite number, got {shown!r}")
     return float(plain)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tacit.attribute import Attribute, Rule, as_edge
+from tacit.attribute import Attribute, Rule, as_edge, in_order
 from tacit.errors import SchemaError
 
 __all__ = ["Edges", "Quantiles", "Rule", "edges", "median", "quantiles"]
@@ -70,8 +70,9 @@ def quantiles(n: int) -> Rule:
 
 def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> Rule:
     """Categories between given cut points; one label more than cuts where labels are given."""
-    named = None if labels is None else tuple(labels)
-    rule = Edges(tuple(as_edge(cut, "edges") for cut in cuts), named)
+    named = None if labels is None else tuple(in_order(labels, "edges: labels"))
+    points = in_order(cuts, "edges: cuts")
+    rule = Edges(tuple(as_edge(cut, "edges") for cut in points), named)
     if not rule.cuts:
         raise SchemaError("edges: needs at least one cut point")
     rule("edges", np.empty(0))
@@ -80,11 +81,16 @@ def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> Rule:
 
 def _finite(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     floats = np.asarray(values, dtype=np.float64)
-    bad = int(np.count_nonzero(~np.isfinite(floats)))
-    if bad:
+    absent, endless = (int(np.count_nonzero(f(floats))) for f in (np.isnan, np.isinf))
+    if absent:
         raise SchemaError(
-            f"column {name!r} has {bad} values that are missing or infinite; drop them, or pass "
-            "missing='missing' to Schema.infer"
+            f"column {name!r} has {absent} missing values; drop them, or pass missing='missing' "
+            "to Schema.infer"
+        )
+    if endless:
+        raise SchemaError(
+            f"column {name!r} has {endless} infinite values; make them missing cells, or cut at "
+            "given points: edges([...])"
         )
     if not floats.size:
         raise SchemaError(f"column {name!r} has no values to learn from")

@@ -171,6 +171,7 @@ def _arrow(values: Sequence[Label]) -> Any:
 def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
     """An array of codes, in range; copied only where its type is not unsigned."""
     _check_shape(records, schema)
+    records = np.asarray(records)  # a matrix would stay two-dimensional in every slice
     kind, order = records.dtype.kind, records.dtype.byteorder
     if kind not in "uib":
         raise DataError(

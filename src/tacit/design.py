@@ -30,12 +30,16 @@ class Group:
     coin: Coin
 
     def __init__(self, attributes: Sequence[str], coin: Coin) -> None:
-        if isinstance(attributes, str) or not attributes:
+        if isinstance(attributes, str) or not isinstance(attributes, Iterable):
             raise DesignError(f"a group needs a list of attribute names, got {attributes!r}")
         if not isinstance(coin, Coin):
             raise DesignError(f"a group needs a coin such as related(theta=0.7), got {coin!r}")
         object.__setattr__(self, "attributes", tuple(attributes))
         object.__setattr__(self, "coin", coin)
+        if not self.attributes or not all(isinstance(name, str) for name in self.attributes):
+            raise DesignError(
+                f"a group needs a list of attribute names, got {list(self.attributes)}"
+            )
 
     def __str__(self) -> str:
         return f"[{', '.join(self.attributes)}] {self.coin}"
@@ -49,9 +53,11 @@ class Design:
     groups: tuple[Group, ...]
 
     def __init__(self, schema: Schema, groups: Sequence[Group]) -> None:
+        if not isinstance(schema, Schema) or not isinstance(groups, Iterable):
+            raise DesignError("a design needs a Schema and a list of Groups")
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "groups", tuple(groups))
-        if not isinstance(schema, Schema) or not all(isinstance(g, Group) for g in self.groups):
+        if not all(isinstance(group, Group) for group in self.groups):
             raise DesignError("a design needs a Schema and a list of Groups")
         _check_partition(schema, self.groups)
         for group in self.groups:
@@ -68,28 +74,25 @@ class Design:
     def group_of(self, name: str) -> Group:
         """The group that disguises this attribute."""
         self.schema.index(name)
-        return next(group for group in self.groups if name in group.attributes)
+        return self._group_by_name[name]
+
+    @cached_property
+    def _group_by_name(self) -> dict[str, Group]:
+        return {name: group for group in self.groups for name in group.attributes}
 
     @cached_property
     def reported(self) -> Schema:
         """The schema of reported records: like the true one, save where a matrix says otherwise."""
-        found: dict[str, Attribute] = {}
-        for name in self.schema.names:
-            group = self.group_of(name)
-            true, reported = (
-                self.attributes_of(group),
-                group.coin.reported(self.attributes_of(group)),
-            )
-            if len(true) == len(reported):
-                found[name] = reported[group.attributes.index(name)]
+        found: dict[str, tuple[Attribute, ...]] = {}
+        for group in self.groups:
+            reported = group.coin.reported(self.attributes_of(group))
+            if len(reported) == len(group.attributes):
+                found |= {n: (a,) for n, a in zip(group.attributes, reported, strict=True)}
             else:
-                found |= {a.name: a for a in reported}
-                if reported[0].name in self.schema:
-                    raise DesignError(
-                        f"{reported[0].name!r} is an attribute and also names the joint report of "
-                        f"{', '.join(group.attributes)}; rename the attribute"
-                    )
-        return Schema(list(found.values()))
+                _check_free(reported[0].name, self.schema, group)
+                first = min(group.attributes, key=self.schema.index)
+                found |= dict.fromkeys(group.attributes, ()) | {first: reported}
+        return Schema([a for name in self.schema.names for a in found[name]])
 
     def closure(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
@@ -155,9 +158,11 @@ class Design:
         if not isinstance(text, str):
             raise FileError(f"a design file must be text, got {type(text).__name__}")
         try:
-            data = json.loads(text)
+            data = json.loads(text, object_pairs_hook=_object)
         except json.JSONDecodeError as error:
             raise FileError(f"not a design file: {error.msg} in line {error.lineno}") from None
+        except RecursionError:
+            raise FileError("not a design file: it is nested too deeply") from None
         return cls.from_dict(data)
 
     @classmethod
@@ -174,15 +179,27 @@ class Design:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the design in canonical form: the same for everyone who holds this design."""
+        """SHA-256 of the design in canonical form: the same for everyone who holds this design.
+
+        The order of attributes, groups and categories is part of the design.
+        """
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a published design must not say a thing twice."""
+    keys = [key for key, _ in pairs]
+    twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
+    if twice is not None:
+        raise FileError(f"not a design file: the key {twice!r} comes twice in one object")
+    return dict(pairs)
+
+
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """`names` as a tuple, or an error that names the one asked for twice."""
-    if isinstance(names, str):
-        raise SchemaError(f"attributes must be a list of names, got the text {names!r}")
+    if isinstance(names, str | set | frozenset) or not isinstance(names, Iterable):
+        raise SchemaError(f"attributes must be a list of names, got {names!r}")
     wanted = tuple(names)
     repeated = [name for i, name in enumerate(wanted) if name in wanted[:i]]
     if repeated or not wanted:
@@ -201,6 +218,15 @@ def _in_order_of(
         for i, name in enumerate(reported):
             place[name] = min(map(wanted.index, true)) if merged else wanted.index(true[i])
     return tuple(sorted(place, key=place.__getitem__))
+
+
+def _check_free(name: str, schema: Schema, group: Group) -> None:
+    """The name of a joint report is not that of an attribute."""
+    if name in schema:
+        raise DesignError(
+            f"{name!r} is an attribute and also names the joint report of "
+            f"{', '.join(group.attributes)}; rename the attribute"
+        )
 
 
 def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:

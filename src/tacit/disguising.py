@@ -7,7 +7,6 @@ operating system's entropy for real answers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +28,9 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     """Reported records for true ones: a frame for a frame, an array of codes for an array.
 
     `rng` None draws from the operating system's entropy: do so for answers of real people.
-    Columns that the design does not know are left out, so nothing leaves undisguised by mistake.
+    Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
+    leaves undisguised by mistake. The same generator state gives the same reports for the same
+    records in the same memory order.
     """
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {type(design).__name__}")
@@ -175,7 +176,7 @@ def _redraws(
             redraw = _by_truth(Draws(columns))
             return [_UnitRedraw(every, tuple(sizes), places, tuple(reported_sizes), redraw)]
         case Differ(units):
-            redraws = [_another(math.prod(sizes[i] for i in unit)) for unit in units]
+            redraws = [_another([sizes[i] for i in unit]) for unit in units]
         case Replace(units, distributions):
             redraws = [_any(Draws([distribution])) for distribution in distributions]
     shapes = [tuple(sizes[i] for i in unit) for unit in units]
@@ -195,9 +196,27 @@ def _any(draws: Draws) -> Redraw:
     return lambda joint, source: draws.draw(None, len(joint), source)
 
 
-def _another(cells: int) -> Redraw:
-    """One of the other answers, all alike: a step of 1 to cells - 1 around the circle."""
-    if cells == 2:
+def _another(sizes: Sequence[int]) -> Redraw:
+    """One of the other answers, all alike."""
+    if list(sizes) == [2]:
         return lambda joint, source: 1 - joint
+    if len(sizes) > 1:
+        return _another_of_many(sizes)
+    (cells,) = sizes
     draws = Draws([[Fraction(1, cells - 1)] * (cells - 1)])
     return lambda joint, source: (joint + 1 + draws.draw(None, len(joint), source)) % cells
+
+
+def _another_of_many(sizes: Sequence[int]) -> Redraw:
+    """Any joint answer, drawn again where it is the true one."""
+    draws = [Draws([[Fraction(1, k)] * k]) for k in sizes]
+
+    def redraw(joint: Integers, source: Source) -> Integers:
+        drawn, left = joint.copy(), np.arange(len(joint))
+        while left.size:
+            columns = [each.draw(None, len(left), source) for each in draws]
+            drawn[left] = np.ravel_multi_index(columns, sizes)
+            left = left[drawn[left] == joint[left]]
+        return drawn
+
+    return redraw

@@ -133,7 +133,6 @@ class _Tree:
     def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
         self._frontier = [_root(distribution) for distribution in distributions]
         self._levels: list[npt.NDArray[np.int32]] = []
-        self._work = np.empty(BLOCK, np.intp)
 
     def level(self, depth: int) -> npt.NDArray[np.int32]:
         """Rows of the nodes at this depth, one after the other: entry node * 256 + digit."""
@@ -159,13 +158,8 @@ class _Tree:
 
     def choose(self, digits: Bytes, which: Integers | None, out: Integers) -> tuple[Index, Index]:
         """First digit of any draws, by lookup: the draws still tied and their nodes."""
-        work = self._work[: len(digits)]
-        if which is None:
-            work[...] = digits
-        else:
-            np.multiply(which, BASE, out=work, dtype=np.intp, casting="unsafe")
-            np.add(work, digits, out=work)
-        found = self.level(0).take(work)
+        places = digits if which is None else which.astype(np.intp) * BASE + digits
+        found = self.level(0).take(places)
         out[...] = found
         tied = np.flatnonzero(found < 0)
         return tied, (~found[tied]).astype(np.intp)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +13,15 @@ from tacit import frames
 from tacit.attribute import Attribute, Label, Rule, text
 from tacit.errors import SchemaError, unknown
 
+_EXAMPLE = "{'age': quantiles(5)}"
+
 
 def attributes(
     records: object, rules: Mapping[str, Rule], missing: Label | None, max_categories: int
 ) -> list[Attribute]:
     """One attribute a column, in the order of the columns."""
     frame = frames.open_frame(records)
+    _check_options(rules, max_categories)
     for name in rules:
         if name not in frame.columns:
             raise SchemaError(unknown("column", name, frame.columns, " in bins"))
@@ -30,6 +35,26 @@ def attributes(
     return found
 
 
+def _check_options(rules: object, max_categories: object) -> None:
+    if not isinstance(rules, Mapping):
+        raise SchemaError(f"bins must map columns to rules, such as {_EXAMPLE}, got {rules!r}")
+    for name, rule in rules.items():
+        if not _is_rule(rule):
+            allowed = "median(), quantiles(n) or edges(cuts) of tacit.binning"
+            raise SchemaError(f"bins: the rule of column {name!r} must be {allowed}, got {rule!r}")
+    if not isinstance(max_categories, int | np.integer) or max_categories < 2:
+        raise SchemaError(f"max_categories must be an integer of 2 or more, got {max_categories!r}")
+
+
+def _is_rule(rule: Any) -> bool:
+    """Whether this can be called with a name and values; `median` itself cannot."""
+    try:
+        inspect.signature(rule).bind("name", np.empty(0))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _binned(name: str, column: Any, rule: Rule, missing: Label | None) -> Attribute:
     """A numeric column cut by its rule, missing cells apart."""
     if not frames.is_numeric(column):
@@ -37,7 +62,9 @@ def _binned(name: str, column: Any, rule: Rule, missing: Label | None) -> Attrib
     values = frames.numbers(column)
     absent = np.isnan(values)
     label = _label_for(int(absent.sum()), name, missing)
-    learned = rule(name, values[~absent])
+    learned: object = rule(name, values[~absent])
+    if not isinstance(learned, Attribute):
+        raise SchemaError(f"bins: the rule of column {name!r} gave {learned!r}, not an Attribute")
     if label is None or learned.missing is not None:
         return learned
     return Attribute(name, [*learned.categories, label], missing=label, edges=learned.edges)
@@ -69,7 +96,12 @@ def _in_order(column: Any, name: str, values: list[Any]) -> list[Any]:
         return values
     if not frames.is_numeric(column):
         return sorted(values)
-    if not all(float(value).is_integer() for value in values):
+    if any(math.isinf(value) for value in values):
+        raise SchemaError(
+            f"column {name!r} holds infinite numbers; make them missing cells, or pass "
+            f"bins={{{name!r}: edges([...])}} (tacit.binning)"
+        )
+    if not all(value == int(value) for value in values):
         raise SchemaError(f"column {name!r} holds numbers that are not whole; {_bin(name)}")
     return sorted(int(value) for value in values)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tacit import inference
-from tacit.attribute import Attribute, Label, Rule
+from tacit.attribute import Attribute, Label, Rule, in_order
 from tacit.errors import SchemaError, unknown
 
 __all__ = ["Attribute", "Label", "Rule", "Schema"]
@@ -22,7 +22,8 @@ class Schema:
     attributes: tuple[Attribute, ...]
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        object.__setattr__(self, "attributes", tuple(attributes))
+        listed = in_order(attributes, "the attributes of a schema")
+        object.__setattr__(self, "attributes", tuple(listed))
         if not self.attributes:
             raise SchemaError("a schema needs at least one attribute")
         taken: set[str] = set()
@@ -85,7 +86,7 @@ class Schema:
         """The schema that to_json wrote."""
         try:
             plain = json.loads(source)
-        except ValueError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise SchemaError(f"a schema must be JSON text: {error}") from None
         return cls.from_dict(plain)
 
@@ -103,7 +104,7 @@ class Schema:
         are False, True; integers (also stored as floats) ascend. A column in `bins` is binned.
         Missing cells are an error unless `missing` names the category appended for them.
         """
-        return cls(inference.attributes(frame, dict(bins or {}), missing, max_categories))
+        return cls(inference.attributes(frame, bins or {}, missing, max_categories))
 
 
 def _name_of(attribute: object, where: str) -> str:

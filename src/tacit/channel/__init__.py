@@ -11,7 +11,7 @@ from tacit.channel.coin import Coin
 from tacit.channel.matrix import matrix
 from tacit.channel.related import crosswise, related
 from tacit.channel.replacing import forced, frapp, truthful, uniform_perturbation, unrelated
-from tacit.errors import DesignError, unknown
+from tacit.errors import DesignError, TacitError, unknown
 
 FAMILIES: dict[str, Callable[..., Coin]] = {
     family.__name__: family
@@ -44,7 +44,10 @@ def coin_from_dict(data: Any, where: str) -> Coin:
     for key, parameter in allowed.items():
         if parameter.default is parameter.empty and key not in given:
             raise DesignError(f"{where}: {family} needs the parameter {key!r}")
-    return make(**{allowed[key].name: value for key, value in given.items()})
+    try:
+        return make(**{allowed[key].name: value for key, value in given.items()})
+    except TacitError as error:
+        raise DesignError(f"{where}: {error}") from None
 
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.channel.linear import Array, Dense, Linear, outer
 from tacit.channel.numbers import log_up
 
-#: Beyond this condition number nothing of a double's precision is left to reconstruct from.
+#: Beyond this magnification nothing of a double's precision is left to reconstruct from.
 WORST_CONDITION = 1e12
 
 
@@ -75,9 +75,14 @@ class Channel(ABC):
         """Largest over smallest singular value; infinite for a singular channel."""
 
     @property
+    def magnification(self) -> float:
+        """By how much reconstruction may magnify an error, in a norm that suits the channel."""
+        return self.condition
+
+    @property
     def reconstructable(self) -> bool:
         """Whether the true distribution can be told from the reported one."""
-        return self.condition < WORST_CONDITION
+        return self.magnification < WORST_CONDITION
 
     @property
     @abstractmethod

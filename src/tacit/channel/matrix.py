@@ -20,17 +20,17 @@ from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit
 from tacit.channel.linear import Dense
 from tacit.channel.numbers import distribution
 from tacit.errors import DesignError
-from tacit.schema import Attribute, Label
+from tacit.schema import Attribute
 
 Columns = tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True)
 class Matrix(Coin):
-    """rows: M as rows of exact fractions. reported: labels of what is reported, if its own."""
+    """rows: M as rows of exact fractions. labels: of what is reported, if of its own."""
 
     rows: Columns
-    reported_labels: tuple[Label, ...] | None = None
+    labels: Attribute | None = None
     family: ClassVar[str] = "matrix"
 
     @property
@@ -53,9 +53,10 @@ class Matrix(Coin):
 
     def reported(self, attributes: Attributes) -> Attributes:
         """The true attributes if M is square, else one attribute with a category a row."""
-        if self.reported_labels is None and len(self.rows) == len(self.columns):
+        if self.labels is None and len(self.rows) == len(self.columns):
             return attributes
-        labels = self.reported_labels or tuple(f"r{i + 1}" for i in range(len(self.rows)))
+        numbered = [f"r{i + 1}" for i in range(len(self.rows))]
+        labels = numbered if self.labels is None else self.labels.categories
         return (Attribute("+".join(a.name for a in attributes), labels),)
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
@@ -83,8 +84,8 @@ class Matrix(Coin):
             "family": self.family,
             "matrix": [[str(v) for v in r] for r in self.rows],
         }
-        if self.reported_labels is not None:
-            result["reported"] = list(self.reported_labels)
+        if self.labels is not None:
+            result["reported"] = list(self.labels.categories)
         return result
 
 
@@ -148,10 +149,11 @@ def matrix(matrix: Any, reported: Any = None) -> Matrix:
     for i, row in enumerate(exact):
         if not any(row):
             raise DesignError(f"matrix: row {i} is all zero, so it is never reported; leave it out")
-    labels = None if reported is None else tuple(reported)
-    if labels is not None and len(labels) != len(exact):
-        raise DesignError(f"matrix: {len(exact)} rows need as many labels, got {len(labels)}")
-    return Matrix(exact, labels)
+    if reported is None:
+        return Matrix(exact)
+    if hasattr(reported, "__len__") and len(reported) != len(exact):
+        raise DesignError(f"matrix: {len(exact)} rows need as many labels, got {len(reported)}")
+    return Matrix(exact, Attribute("matrix: reported", reported))
 
 
 def _rows(matrix: Any) -> list[list[Any]]:

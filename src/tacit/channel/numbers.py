@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from tacit.errors import DesignError
 
@@ -20,6 +22,8 @@ Number = int | float | str | Fraction | Decimal
 
 #: A column of floats may miss 1 by this much; the rest goes to its largest entry.
 FLOAT_SLACK = Fraction(1, 10**9)
+#: Numerators and denominators have at most about 300 digits.
+_MOST_BITS = 1000
 
 
 def fraction(value: Any, what: str) -> Fraction:
@@ -29,22 +33,38 @@ def fraction(value: Any, what: str) -> Fraction:
     (Fraction(7, 10), Fraction(1, 6))
     """
     try:
-        if isinstance(value, bool):
-            raise TypeError
-        if isinstance(value, int | Fraction | Decimal | str):
-            return Fraction(value)
-        return Fraction(repr(float(value)))
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        exact = _exact(value)
+    except (ArithmeticError, TypeError, ValueError):
         raise DesignError(
-            f"{what} must be a number such as 0.7 or a fraction such as '1/6', got {value!r}"
+            f"{what} must be a number such as 0.7 or a fraction such as '1/6', got {_brief(value)}"
         ) from None
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
+        raise DesignError(f"{what} has too many digits; at most about 300 are allowed")
+    return exact
+
+
+def _exact(value: Any) -> Fraction:
+    if isinstance(value, bool | np.bool_):
+        raise TypeError
+    if isinstance(value, str) and "/" not in value:
+        value = Decimal(value)
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_BITS:
+        raise ValueError
+    if isinstance(value, int | np.integer | Fraction | Decimal | str):
+        return Fraction(int(value) if isinstance(value, np.integer) else value)
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def probability(value: Any, what: str) -> Fraction:
     """`value` as an exact probability."""
     result = fraction(value, what)
     if not 0 <= result <= 1:
-        raise DesignError(f"{what} must lie between 0 and 1, got {value}")
+        raise DesignError(f"{what} must lie between 0 and 1, got {_brief(value)}")
     return result
 
 
@@ -57,14 +77,23 @@ def distribution(values: Any, what: str) -> tuple[Fraction, ...]:
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise DesignError(f"{what} must be a list of probabilities, got {values!r}")
     given = list(values)
-    entries = [probability(v, f"{what}[{i}]") for i, v in enumerate(given)]
-    rest = 1 - sum(entries, Fraction(0))
     exact = all(isinstance(v, int | str | Fraction | Decimal) for v in given)
+    entries = [_entry(v, f"{what}[{i}]", exact) for i, v in enumerate(given)]
+    rest = 1 - sum(entries, Fraction(0))
     if not entries or abs(rest) > (Fraction(0) if exact else FLOAT_SLACK):
         raise DesignError(f"{what} must sum to 1, but sums to {float(1 - rest):.12g}")
     largest = max(range(len(entries)), key=entries.__getitem__)
     entries[largest] += rest
     return tuple(entries)
+
+
+def _entry(value: Any, what: str, exact: bool) -> Fraction:
+    """A probability; that of a float may miss 0 or 1 by its rounding."""
+    if exact:
+        return probability(value, what)
+    given = fraction(value, what)
+    inside = min(max(given, Fraction(0)), Fraction(1))
+    return inside if abs(given - inside) <= FLOAT_SLACK else probability(value, what)
 
 
 def texts(values: Sequence[Fraction]) -> list[str]:
@@ -82,8 +111,18 @@ def log_up(ratio: Fraction | None) -> float:
     if ratio == 1:
         return 0.0
     with decimal.localcontext() as context:
-        context.prec = 60 + len(str(ratio.denominator))
+        context.prec = 60 + ratio.denominator.bit_length() // 3
         exact = Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
         above = exact + abs(exact).scaleb(-40)
         nearest = float(above)
         return nearest if Decimal(nearest) >= above else math.nextafter(nearest, math.inf)
+
+
+def sum_up(terms: Iterable[float]) -> float:
+    """Sum of floats, rounded up."""
+    known = list(terms)
+    if math.inf in known:
+        return math.inf
+    exact = sum(map(Fraction, known), Fraction(0))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.channel.channel import WORST_CONDITION, Channel
 from tacit.channel.coin import Coin
 from tacit.channel.linear import Array, Linear, chain
-from tacit.channel.numbers import log_up
+from tacit.channel.numbers import sum_up
 from tacit.errors import SingularChannelError
 from tacit.schema import Schema
 
@@ -52,7 +52,7 @@ class ProductChannel:
     @property
     def epsilon(self) -> float:
         """Local differential privacy of these attributes together; those of the groups add up."""
-        return log_up(self.ratio)
+        return sum_up(factor.channel.epsilon for factor in self.factors)
 
     @property
     def condition(self) -> float:
@@ -60,9 +60,14 @@ class ProductChannel:
         return math.prod(factor.channel.condition for factor in self.factors)
 
     @property
+    def magnification(self) -> float:
+        """By how much reconstruction may magnify an error; those of the groups multiply."""
+        return math.prod(factor.channel.magnification for factor in self.factors)
+
+    @property
     def reconstructable(self) -> bool:
         """Whether the true table can be told from the reported one."""
-        return self.condition < WORST_CONDITION
+        return self.magnification < WORST_CONDITION
 
     def require_reconstructable(self) -> None:
         """Raise SingularChannelError, naming the group, its parameter and what would help."""
@@ -74,7 +79,7 @@ class ProductChannel:
                 )
         if not self.reconstructable:
             raise SingularChannelError(
-                f"the groups together have condition number {self.condition:.2g}, beyond what "
+                f"the groups together magnify errors {self.magnification:.2g}-fold, beyond what "
                 "can be reconstructed; ask for fewer attributes at once or disguise them less"
             )
 

@@ -2,10 +2,14 @@
 
     M = theta * I + (1 - theta) * kron_a L_a,    L_a = (J - I) / (k_a - 1)
 
-For yes/no answers L is the complement: one group is the scheme of Du & Zhan (2003, eq. 1-3),
+For yes/no answers L is the complement: one group is the scheme of Du & Zhan (2003, eq. 3),
 g groups those of Soni & Shrivastva (2013, eq. 4-9; their M_3 has an error in entry (2,6) and
-M_4 lists 17 entries for 16, so we take Kronecker products). One attribute of any k is Warner's
+eq. 9 lists 17 entries for 16, so we take Kronecker products). One attribute of any k is Warner's
 scheme as Huang & Du (2008, section III-B) extend it.
+
+At theta = 1/2 for yes/no answers (1/k for one attribute of k categories; in general where
+theta/(1-theta) is the product of 1/(k_a - 1) over an odd number of attributes) M is singular: no
+estimate exists, although the papers' grids of theta list 1/2.
 """
 
 from __future__ import annotations

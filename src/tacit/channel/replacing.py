@@ -10,8 +10,8 @@
 
 The inverse is (P* - (1 - theta) y) / theta for any number of attributes. At theta = 0 no
 estimate exists, although Zhan & Matwin list that case. With independent personal questions a
-pair of attributes has probability y_a y_b: "each expression has probability .5" (Zhan & Matwin)
-holds for one attribute at a time.
+pair of attributes has probability y_a y_b; the .5 that Zhan & Matwin give each expression holds
+for one attribute at a time.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ from tacit.channel.linear import DiagonalPlusOuter
 from tacit.channel.numbers import Number, distribution, fraction, probability
 from tacit.errors import DesignError, unknown
 
+#: Joint answers beyond these have no code in 64 bits.
+_MOST_JOINT_CELLS = 1 << 62
+
 #: Nested tuples of fractions, or (attribute name, probabilities) pairs.
 Known = tuple[Any, ...]
 
@@ -70,7 +73,9 @@ class Replacing(Coin):
 
     @property
     def remedy(self) -> str:
-        return f"its reports are draws that have nothing to do with the truth; {self.advice}"
+        return (
+            f"its reports are draws that have next to nothing to do with the truth; {self.advice}"
+        )
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,13 @@ class Frapp(Replacing):
     family: ClassVar[str] = "frapp"
     advice: ClassVar[str] = "take lambda above 1"
 
+    def check(self, attributes: Attributes) -> None:
+        if self.lambda_ < 1 and math.prod(a.size for a in attributes) > _MOST_JOINT_CELLS:
+            raise DesignError(
+                "frapp: with lambda below 1 a group may have at most 2^62 joint categories; "
+                "make it smaller, or take lambda above 1"
+            )
+
     def weight(self, attributes: Attributes) -> Fraction:
         cells = math.prod(a.size for a in attributes)
         return (self.lambda_ - 1) / (self.lambda_ + cells - 1)
@@ -182,9 +194,16 @@ class ReplacementChannel(Channel):
         """Singular values: |theta|, and those of a 2 x 2 matrix on the span of 1 and y."""
         theta = float(self.theta)
         tilt = (1 - theta) * math.sqrt(max(self.drawn.concentration - 1, 0.0))
+        if math.isinf(tilt):
+            return math.inf
         values = np.linalg.svd(np.array([[1.0, 0.0], [tilt, theta]]), compute_uv=False)
         smallest = min(values[1], abs(theta))
         return math.inf if smallest == 0 else float(max(values[0], abs(theta)) / smallest)
+
+    @property
+    def magnification(self) -> float:
+        """Sum of absolute entries in a column of the inverse, at most: it does not grow with k."""
+        return float((1 + abs(1 - self.theta)) / abs(self.theta)) if self.theta else math.inf
 
     @cached_property
     def forward(self) -> DiagonalPlusOuter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated
 
@@ -17,28 +18,52 @@ DataFile = Annotated[
 ]
 
 
-def split(names: str) -> list[str]:
-    """Names between commas; double quotes keep a comma inside a name.
+def split(names: str, known: Container[str] = ()) -> list[str]:
+    """Names between commas; double quotes keep commas and outer spaces inside a name.
 
-    >>> split('smokes, "income, yearly"')
-    ['smokes', 'income, yearly']
+    >>> split('smokes , "income, yearly"," x "', ["smokes", "income, yearly", " x "])
+    ['smokes', 'income, yearly', ' x ']
     """
-    return [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
+    return [_known(name, known) for name in _parts(names)]
+
+
+def _parts(given: str) -> list[str]:
+    """What stands between the commas that are not quoted."""
+    try:
+        return next(csv.reader([given], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise DataError(f"{given!r} is not a list of names with commas between: {error}") from None
+
+
+def _known(given: str, known: Container[str]) -> str:
+    """A name as it is if there is one, else without the spaces around it."""
+    return given if given in known else given.strip()
 
 
 def event(text: str, schema: Schema) -> dict[str, list[str]]:
     """Labels allowed for each attribute of 'smokes=yes,income=mid,income=high'."""
     allowed: dict[str, list[str]] = {}
-    for condition in split(text):
-        name, sign, label = condition.partition("=")
-        if not sign:
-            raise DataError(
-                f"--where: {condition!r} is not of the form attribute=category; "
-                "separate several by commas"
-            )
-        attribute = schema[name.strip()]
-        attribute.code(label.strip())
-        allowed.setdefault(attribute.name, []).append(label.strip())
+    for condition in _parts(text):
+        name, label = _condition(condition, schema)
+        allowed.setdefault(name, []).append(label)
     if not allowed:
         raise SchemaError("--where: names no attribute; give attribute=category")
     return allowed
+
+
+def _condition(given: str, schema: Schema) -> tuple[str, str]:
+    """Attribute and category; the attribute is the longest known one that ends before a '='."""
+    ends = [place for place, letter in enumerate(given) if letter == "="]
+    if not ends:
+        raise DataError(
+            f"--where: {given.strip()!r} is not of the form attribute=category; "
+            "separate several by commas"
+        )
+    names = [_known(given[:end], schema) for end in ends]
+    chosen = max((place for place, name in enumerate(names) if name in schema), default=0)
+    attribute = schema[names[chosen]]
+    label = given[ends[chosen] + 1 :]
+    if attribute.find(label) is None:
+        label = label.strip()
+        attribute.code(label)
+    return attribute.name, label

@@ -16,7 +16,7 @@ from tacit.cli.arguments import DataFile, DesignFile, split
 from tacit.cli.summary import finite, summary
 from tacit.design import Design, Group
 from tacit.errors import SchemaError, unknown
-from tacit.files import read_design, read_frame, write_text
+from tacit.files import check_apart, read_design, read_frame, write_text
 from tacit.frames import is_numeric
 from tacit.schema import Schema
 
@@ -50,8 +50,7 @@ def check(
         typer.echo(json.dumps(finite(found), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         _render(file, design, found)
-    for group in design.groups:
-        design.channel(group.attributes).require_reconstructable()
+    _require_reconstructable(design)
 
 
 @design_commands.command("new")
@@ -76,17 +75,24 @@ def new(
     Example: [bold]tacit design new true.csv --theta 5/6 --bins 4 --out survey.json[/bold]
     """
     coin = related(theta)
+    check_apart(out, data)
     frame = _chosen(read_frame(data), columns)
     numeric = [n for n in frame.column_names if is_numeric(frame[n])]
     rules = {n: quantiles(bins) for n in numeric if bins and len(frame[n].unique()) > bins}
     schema = Schema.infer(frame, bins=rules, missing="missing")
     design = Design(schema, [Group([name], coin) for name in schema.names])
+    _require_reconstructable(design)
     write_text(out, design.to_json())
     typer.echo(f"wrote {out}: {_parts(design)}, each {coin}")
 
 
+def _require_reconstructable(design: Design) -> None:
+    for group in design.groups:
+        design.channel(group.attributes).require_reconstructable()
+
+
 def _chosen(frame: Any, columns: str | None) -> Any:
-    names = frame.column_names if columns is None else split(columns)
+    names = frame.column_names if columns is None else split(columns, frame.column_names)
     for name in names:
         if name not in frame.column_names:
             raise SchemaError(unknown("column", name, frame.column_names))

@@ -19,6 +19,7 @@ from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import check_out, read_design, write_frame
 from tacit.reconstruction import Estimate, em, inversion, reconstruct, simplex
+from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import check_level
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
@@ -85,7 +86,7 @@ def estimate(
     Example: [bold]tacit estimate survey.json reported.csv --where smokes=yes,income=high[/bold]
     """
     design = read_design(design_file)
-    tables = [split(names) for names in table or []]
+    tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
     if not tables and not events:
         tables = [[name] for name in design.schema.names]
@@ -131,14 +132,16 @@ def _json(design: Design, estimates: list[Estimate], level: float) -> str:
 def _frame(estimates: list[Estimate], level: float) -> Any:
     """All tables below each other: the quantity, a column an attribute, the numbers."""
     names = list(dict.fromkeys(a.name for found in estimates for a in found.attributes))
-    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *names, *NUMBERS)}
+    shown = free_names(names, ["quantity", *NUMBERS])
+    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *shown.values(), *NUMBERS)}
     for found in estimates:
         own = found.columns(level)
         n_cells = len(own["estimate"])
         columns["quantity"] += [found.name] * n_cells
-        for name in names:
-            columns[name] += (
-                [text(label) for label in own[name]] if name in own else [None] * n_cells
+        labels = dict(zip((a.name for a in found.attributes), own.values(), strict=False))
+        for name, column in shown.items():
+            columns[column] += (
+                [text(label) for label in labels[name]] if name in labels else [None] * n_cells
             )
         for key in NUMBERS:
             columns[key] += own[key]

@@ -1,11 +1,13 @@
 """The entry of the command line: every error becomes one line and an exit status.
 
-0: done; 2: a mistake in the input or the usage; 130: Ctrl-C; 143: terminated.
+0: done; 2: a mistake in the input or the usage, or output that cannot be written; 130: Ctrl-C;
+141: the reader of the output left; 143: terminated.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -63,6 +65,8 @@ def start(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "SIGPIPE"):  # a reader that has enough, as in `| head`, is no error
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -72,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status."""
     try:
-        return app(arguments, prog_name="tacit", standalone_mode=False) or 0
+        status = app(arguments, prog_name="tacit", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return status
     except TacitError as error:
         return _mistake(str(error))
     except USAGE_ERROR as error:
@@ -81,6 +87,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
     except MemoryError:
         return _mistake("not enough memory; ask for fewer attributes at once")
+    except OSError as error:
+        _drop_output()
+        return _mistake(f"the output cannot be written: {error.strerror or error}")
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
 
@@ -88,6 +97,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _mistake(message: str) -> int:
     typer.echo("error: " + " ".join(message.split()), err=True)
     return MISTAKE
+
+
+def _drop_output() -> None:
+    """Send what is left to nowhere, or Python would try to write it again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _terminated(*_: object) -> NoReturn:

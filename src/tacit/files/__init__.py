@@ -7,11 +7,12 @@ memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 from tacit.files.designs import read_design
 from tacit.files.paths import Progress
 from tacit.files.reading import BATCH, read_batches, read_frame
-from tacit.files.writing import check_out, write_frame, write_text, writing_records
+from tacit.files.writing import check_apart, check_out, write_frame, write_text, writing_records
 
 __all__ = [
     "BATCH",
     "Progress",
+    "check_apart",
     "check_out",
     "read_batches",
     "read_design",

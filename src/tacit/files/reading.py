@@ -1,7 +1,8 @@
 """Records from CSV and Parquet files, batch by batch, as validated codes.
 
 A CSV file is UTF-8 with commas and a header. Its cells are text and only the empty cell is
-missing: NA, None and nan are labels like any other. The column of a binned attribute may hold
+missing: NA, None and nan are labels like any other. A blank line is skipped, save below the header
+of a single column, where it is a record with an empty cell. The column of a binned attribute may hold
 numbers or labels, in either kind of file.
 """
 
@@ -11,7 +12,7 @@ import csv
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,13 @@ BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
 READ_RECORDS = 1 << 16
 READ_BYTES = 4 << 20
 PARQUET_MARK = b"PAR1"
+
+
+class Header(NamedTuple):
+    """The column names of a CSV file and the number of blank lines above them."""
+
+    names: list[str]
+    blank: int
 
 
 def read_batches(
@@ -67,9 +75,13 @@ def read_frame(path: str | Path) -> Any:
         if kind == PARQUET:
             _check_marks(path)
             return pyarrow.parquet.read_table(path)
-        cells = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-        parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-        return pyarrow.csv.read_csv(path, parse_options=parse, convert_options=cells)
+        header = _header(path)
+        return pyarrow.csv.read_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(skip_rows=header.blank),
+            parse_options=_lines(header),
+            convert_options=pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True),
+        )
 
 
 def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
@@ -141,30 +153,37 @@ def _is_text(kind: Any) -> bool:
 
 def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
     with reading(path):
-        names = _header(path)
-    check_columns(path, names, schema)
+        header = _header(path)
+    check_columns(path, header.names, schema)
     _check_labels_can_be_told(path, schema)
     size = path.stat().st_size
     ragged: list[Any] = []
     with reading(path, ragged), pa.OSFile(str(path)) as raw:
         plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
-        for batch in pyarrow.csv.open_csv(plain, **_options(schema, ragged)):
+        for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged)):
             progress(raw.tell() / size)
             columns = [_cells(batch.column(a.name), a) for a in schema]
             yield pa.record_batch(columns, names=list(schema.names))
 
 
-def _header(path: Path) -> list[str]:
-    """The column names of a CSV file."""
+def _header(path: Path) -> Header:
+    """The first line that is not blank."""
     opened = gzip.open if kind_of(path) == CSV_GZ else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        names = next((line for line in csv.reader(lines) if line), None)
-    if names is None:
-        raise FileError(f"{path}: the file is empty; need a header and at least one record")
-    return names
+        for blank, names in enumerate(csv.reader(lines)):
+            if names:
+                return Header(names, blank)
+    raise FileError(f"{path}: the file is empty; need a header and at least one record")
 
 
-def _options(schema: Schema, ragged: list[Any]) -> dict[str, Any]:
+def _lines(header: Header, **options: Any) -> Any:
+    """How lines become records; in a file of one column a blank line is one."""
+    return pyarrow.csv.ParseOptions(
+        newlines_in_values=True, ignore_empty_lines=len(header.names) > 1, **options
+    )
+
+
+def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any]:
     """Text cells of the schema's columns; a ragged line is noted and ends the reading."""
 
     def note(line: Any) -> str:
@@ -174,10 +193,10 @@ def _options(schema: Schema, ragged: list[Any]) -> dict[str, Any]:
     labels = pa.dictionary(pa.int32(), pa.string())
     return {
         # Lines are numbered only without threads, which were no faster.
-        "read_options": pyarrow.csv.ReadOptions(block_size=READ_BYTES, use_threads=False),
-        "parse_options": pyarrow.csv.ParseOptions(
-            newlines_in_values=True, invalid_row_handler=note
+        "read_options": pyarrow.csv.ReadOptions(
+            block_size=READ_BYTES, use_threads=False, skip_rows=header.blank
         ),
+        "parse_options": _lines(header, invalid_row_handler=note),
         "convert_options": pyarrow.csv.ConvertOptions(
             include_columns=list(schema.names),
             column_types={a.name: pa.string() if a.edges else labels for a in schema},

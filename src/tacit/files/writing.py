@@ -66,10 +66,16 @@ def check_out(path: str | Path, apart_from: str | Path | None = None) -> None:
 
     `apart_from` is a file that must not be overwritten: the true records.
     """
-    path = Path(path)
-    kind_of(path)
-    target = _target(path)
-    if apart_from is not None and target.exists() and target.samefile(apart_from):
+    kind_of(Path(path))
+    _target(Path(path))
+    if apart_from is not None:
+        check_apart(path, apart_from)
+
+
+def check_apart(path: str | Path, source: str | Path) -> None:
+    """Raise if writing to a path would overwrite the file that is read."""
+    target = _target(Path(path))
+    if target.exists() and Path(source).exists() and target.samefile(source):
         raise FileError(f"{path}: is the file that is read; write to another one")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.channel.linear import Array
 from tacit.coding import frame_of
+from tacit.errors import DataError
 from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
 from tacit.schema import Attribute, Label
@@ -24,8 +25,9 @@ _SHOWN = 40
 class Estimate:
     """A table of estimated quantities, one axis an attribute; no axis for a single number.
 
-    `stderr` holds for the unbiased estimate and is an upper bound for the methods that stay
-    inside the simplex: the projection brings no cell further from the truth on the whole.
+    `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
+    method: values moved into the simplex are biased, have no normal distribution at its border,
+    and may lie outside the interval of their cell.
     """
 
     attributes: tuple[Attribute, ...]
@@ -52,6 +54,8 @@ class Estimate:
         return score_interval(self.score, level)
 
     def __float__(self) -> float:
+        if self.attributes:
+            raise DataError("a table is not one number; use .value")
         return float(self.value)
 
     def cells(self) -> list[tuple[Label, ...]]:
@@ -61,15 +65,13 @@ class Estimate:
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns: labels, estimate, stderr, lower, upper.
 
-        A column of labels gets an underscore where an attribute is named like a column of numbers.
+        A column of labels gets underscores where an attribute is named like a column of numbers.
         """
         lower, upper = self.interval(level)
-        labels = zip(*self.cells(), strict=True) if self.attributes else ()
+        labels = map(list, zip(*self.cells(), strict=True)) if self.attributes else ()
         numbers = {"estimate": self.value, "stderr": self.stderr, "lower": lower, "upper": upper}
-        result: dict[str, list[Any]] = {
-            a.name + "_" * (a.name in numbers): list(column)
-            for a, column in zip(self.attributes, labels, strict=True)
-        }
+        names = free_names([a.name for a in self.attributes], numbers)
+        result: dict[str, list[Any]] = dict(zip(names.values(), labels, strict=True))
         return result | {key: np.ravel(array).tolist() for key, array in numbers.items()}
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
@@ -110,6 +112,8 @@ class Estimate:
     def caption(self) -> str:
         """One line on what the table is."""
         text = f"{self.name} from {self.n_records:,} reported records, by {self.method}"
+        if self.method != "inversion":
+            text += "; errors and intervals by inversion"
         if self.convergence is not None and not self.convergence.converged:
             text += f" (NOT converged after {self.convergence.iterations} iterations)"
         return text
@@ -134,6 +138,24 @@ class Estimate:
         )
 
     __repr__ = __str__
+
+
+def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """Each name with the column it gets: its own, or underscores added until one is free.
+
+    >>> free_names(["sex", "estimate", "estimate_"], ["estimate", "stderr"])
+    {'sex': 'sex', 'estimate': 'estimate__', 'estimate_': 'estimate_'}
+    """
+    fixed = set(taken)
+    used = fixed | set(names)
+    columns = {}
+    for name in names:
+        column = name
+        while name in fixed and column in used:
+            column += "_"
+        used.add(column)
+        columns[name] = column
+    return columns
 
 
 def _cut(rows: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:

@@ -56,8 +56,9 @@ class Score:
 
 def check_level(level: float) -> None:
     """A confidence level lies strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise DataError(f"the confidence level must lie between 0 and 1, got {level}")
+    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    if not number or not 0 < level < 1 - 1e-15:
+        raise DataError(f"the confidence level must lie between 0 and 1, got {level!r}")
 
 
 def normal_interval(value: Array, stderr: Array, level: float) -> Interval:

@@ -3,7 +3,9 @@
     p_hat = W p*,    Cov(p_hat) = (W diag(p*) W^T - p_hat p_hat^T) / n
 
 W is the product of one left inverse a group: the closed form where M is square (Huang & Du
-2008, eq. 2; Du & Zhan eq. 3; Zhan & Matwin eq. 1; Soni & Shrivastva eq. 4-9), else `gls`.
+2008, eq. 2; Du & Zhan eq. 3; Zhan & Matwin eq. 1; Soni & Shrivastva eq. 4-9), else `gls`. The
+diagonal of the covariance is the corrected form of Huang & Du's Theorem 6, whose sum over ordered
+pairs must not carry the factor 2 as well.
 
 Cells may be negative: that is what unbiased means near zero. `simplex` and `em` stay inside.
 A singular channel is an error that names the group and the parameter.

@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.channel.linear import Array, Linear
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-11
 MAX_ITERATIONS = 2_000
 #: A leap may shrink a cell at most to this share of what a plain step makes of it.
 _SHRINK = 0.01

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,11 @@ class Reconstruction:
 
     def probability(self, event: Mapping[str, Any]) -> Estimate:
         """Probability that a true record has these answers; a list allows any of its labels."""
-        if not event:
-            raise SchemaError("the event names no attribute; give at least one, with a label")
+        if not isinstance(event, Mapping) or not event:
+            raise SchemaError(
+                "the event names no attribute: give a mapping such as "
+                f"{{'smokes': 'yes'}}, got {event!r}"
+            )
         problem = self._problem(tuple(event))
         sides = [_indicator(a, event[a.name]) for a in problem.attributes]
         h = sides[0]
@@ -63,19 +66,21 @@ class Reconstruction:
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label an attribute, or a table."""
         problem = self._problem(attributes)
-        name = f"E[{getattr(h, '__name__', 'h')}({', '.join(attributes)})]"
-        return expectation(problem, tabulate(h, problem.attributes), name.replace("<lambda>", "h"))
+        said = ", ".join(a.name for a in problem.attributes)
+        name = f"E[{getattr(h, '__name__', 'h')}({said})]".replace("<lambda>", "h")
+        return expectation(problem, tabulate(h, problem.attributes), name)
 
     def _problem(self, attributes: Sequence[str]) -> Problem:
-        channel = self.design.channel(self.design.closure(attributes))
+        asked = tuple(attributes) if isinstance(attributes, Iterator) else attributes
+        channel = self.design.channel(self.design.closure(asked))
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells > MAX_CELLS:
             raise DataError(
-                f"a table of {', '.join(attributes)} has {cells:,} cells, more than the "
+                f"a table of {', '.join(asked)} has {cells:,} cells, more than the "
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
         counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
-        return Problem(counts, channel, len(attributes), self.n_records)
+        return Problem(counts, channel, len(asked), self.n_records)
 
 
 def reconstruct(reported: Any, design: Design) -> Reconstruction:

@@ -3,9 +3,9 @@
     min ||q - p_hat||^2  over  q >= 0, sum q = 1:    q = max(p_hat - t, 0)
 
 with t such that q sums to 1, found by sorting (Held, Wolfe & Crowder, 1974). The nearest point
-of a convex set that holds the truth is never further from it than p_hat, so the standard errors
-of the unbiased estimate, which are reported, bound the root mean squared error of the table as a
-whole. Intervals are those of the unbiased estimate.
+of a convex set that holds the truth is never further from it than p_hat, so the table as a whole
+gains; a single cell may lose, and is biased. Standard errors and intervals are those of the
+unbiased estimate.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_groups_that_are_fine_alone_but_not_together_are_an_error_that_says_so()
     groups = [Group([name], related(0.51)) for name in schema.names]
     rec = reconstruct(np.zeros((3, 8), np.uint8), Design(schema, groups))
     assert rec.table(["a0"]).value.shape == (2,)
-    with pytest.raises(SingularChannelError, match="together have condition number 3"):
+    with pytest.raises(SingularChannelError, match="together magnify errors 3"):
         rec.table(schema.names)
 
 
