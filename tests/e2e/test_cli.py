@@ -289,6 +289,15 @@ def test_the_true_records_are_not_overwritten(tacit_: Any) -> None:
     assert (ran.status, Path("true.csv").read_bytes()) == (2, before)
 
 
+@pytest.mark.parametrize("out", ["true.csv", "./true.csv", "link.json"])
+def test_the_true_records_are_not_overwritten_by_a_new_design(tacit_: Any, out: str) -> None:
+    Path("link.json").symlink_to("true.csv")
+    before = Path("true.csv").read_bytes()
+    ran = tacit_("design", "new", "true.csv", "--columns", "smokes", "--out", out)
+    _is_one_error(ran, "is the file that is read")
+    assert Path("true.csv").read_bytes() == before
+
+
 def test_ctrl_c_is_silent_and_leaves_no_file(
     tacit_: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +393,46 @@ def test_tables_are_written_below_each_other(tacit_: Any, reported: str, out: st
     assert [row["income"] or None for row in rows] == [None, None, "low", "mid", "high", None]
 
 
+def _asked_of(*names: str) -> str:
+    """Files of a design of yes/no attributes and of its reported records; the table of them."""
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    design = Design(schema, [Group([name], related("3/4")) for name in names])
+    Path("odd.json").write_text(design.to_json())
+    pq.write_table(pa.table({name: ["no", "yes", "yes"] for name in names}), "odd.parquet")
+    return ",".join(names)
+
+
+@pytest.mark.parametrize("out", ["tables.csv", "tables.parquet"])
+def test_attributes_named_like_the_columns_of_a_table_are_written(tacit_: Any, out: str) -> None:
+    asked = _asked_of("estimate", "estimate_", "quantity", "lower")
+    ran = tacit_(
+        *("estimate", "odd.json", "odd.parquet", "--out", out),
+        *("--table", asked, "--table", "lower", "--where", "quantity=yes"),
+    )
+    assert (ran.status, ran.err) == (0, "")
+    read = pq.read_table(out) if out.endswith("parquet") else pa_csv.read_csv(out)
+    assert read.column_names == [
+        *("quantity", "estimate__", "estimate_", "quantity_", "lower_"),
+        *("estimate", "stderr", "lower", "upper"),
+    ]
+    assert read["lower_"].to_pylist()[:18] == ["no", "yes"] * 9
+    assert read["quantity"].to_pylist()[16:] == ["P(lower)"] * 2 + ["P(quantity = yes)"]
+
+
+def test_names_with_equals_signs_and_outer_spaces_are_reached(tacit_: Any) -> None:
+    _asked_of("a", "a=b", " c ", "d")
+    for where, said in {
+        "a=b=yes": "P(a=b = yes)",
+        "a=yes, a=b = no": "P(a = yes, a=b = no)",
+        '" c =yes" , d = no': "P( c  = yes, d = no)",
+    }.items():
+        assert said in tacit_("estimate", "odd.json", "odd.parquet", "--where", where).out
+    ran = tacit_("estimate", "odd.json", "odd.parquet", "--table", '" c ", d ,a=b')
+    assert "P( c , d, a=b)" in ran.out
+    new = ("design", "new", "odd.parquet", "--columns", '" c ", d', "--out", "new.json")
+    assert "2 attributes" in tacit_(*new).out
+
+
 def test_names_and_labels_with_commas_are_quoted(tacit_: Any) -> None:
     schema = Schema([Attribute("a, b", ["x, y", "[red]z"]), Attribute("c", [False, True])])
     design = Design(schema, [Group([name], related("3/4")) for name in schema.names])
@@ -417,6 +466,28 @@ def test_a_bar_is_shown_to_a_person_who_waits_and_never_in_json(
     ran = tacit_("estimate", "design.json", reported, "--json")
     assert "counting" in ran.err
     assert json.loads(ran.out)["tacit"] == "estimates"
+
+
+# Output that nobody takes ---------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_cannot_be_written_is_one_error(reported: str, options: list[str]) -> None:
+    command = [str(TACIT), "estimate", "design.json", reported, *options]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    _is_one_error(Ran(done.returncode, "", done.stderr), "the output cannot be written: No space")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_that_leaves_is_no_error(reported: str, options: list[str]) -> None:
+    command = [str(TACIT), "estimate", "design.json", reported, *options]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
 # Bad input ------------------------------------------------------------------------------------
@@ -553,6 +624,8 @@ def test_bad_data_are_one_error(tacit_: Any, case: str, command: str, out: str) 
         (["--where", "incom=low"], "unknown attribute 'incom'; did you mean 'income'?"),
         (["--where", "smokes"], "'smokes' is not of the form attribute=category"),
         (["--where", ""], "names no attribute"),
+        (["--where", "smoke=a=b"], "unknown attribute 'smoke'; did you mean 'smokes'?"),
+        (["--table", "smokes\nincome"], "is not a list of names"),
         (["--where", "smokes=yes", "--method", "em"], "--where is estimated by inversion"),
         (["--method", "magic"], "'magic' is not one of"),
         (["--level", "1.5"], "the confidence level must lie between 0 and 1, got 1.5"),
@@ -585,6 +658,10 @@ def test_bad_options_of_estimate_are_one_error(
         (["demo", "--records", "99999"], "--records"),
         (["design", "new", "true.csv", "--out", "d.json", "--theta", "2"], "theta must lie"),
         (["design", "new", "true.csv", "--out", "d.json", "--bins", "1"], "--bins"),
+        (
+            ["design", "new", "true.csv", "--columns", "smokes", "--out", "x", "--theta", "0.5"],
+            "related(theta=1/2) cannot be reconstructed",
+        ),
     ],
 )
 def test_bad_usage_is_one_error(tacit_: Any, arguments: list[str], said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -71,10 +72,37 @@ def test_a_category_of_another_type_is_an_error(bad: object) -> None:
         Attribute("a", ["x", bad])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("categories", ["no", 3, None])
+@pytest.mark.parametrize(
+    "categories", ["no", b"no", bytearray(b"no"), 3, None, np.array(3), {1, 2}, frozenset("ab")]
+)
 def test_categories_must_be_a_list(categories: object) -> None:
-    with pytest.raises(SchemaError, match="categories must be a list"):
+    with pytest.raises(SchemaError, match="'a': categories must be a list"):
         Attribute("a", categories)  # type: ignore[arg-type]
+
+
+def test_a_set_is_refused_because_it_has_no_order() -> None:
+    with pytest.raises(SchemaError, match="a set has no order"):
+        Attribute("a", {"no", "yes"})
+
+
+def test_an_integer_too_long_to_print_is_no_category() -> None:
+    endless = 10**5000
+    with pytest.raises(SchemaError, match=r"must be .*, got 'an integer of over 1000 digits'"):
+        Attribute("a", [1, endless])
+    with pytest.raises(SchemaError, match="unknown category 'an integer of over 1000 digits'"):
+        Attribute("a", [1, 2], missing=endless)
+    with pytest.raises(SchemaError, match="unknown category 'an integer of over 1000 digits'"):
+        Attribute("a", [1, 2]).code(endless)
+    with pytest.raises(SchemaError, match="finite number, got 'an integer of over 1000 digits'"):
+        Attribute("a", ["x", "y"], edges=[endless])
+
+
+def test_whole_decimals_are_integers_and_others_are_no_label() -> None:
+    answer = Attribute("a", [Decimal("1.00"), Decimal(2)])  # type: ignore[list-item]
+    assert answer == Attribute("a", [1, 2])
+    assert answer.find(Decimal("2.0")) == 1
+    for other in ("1.5", "nan", "inf", "1e999999999"):
+        assert answer.find(Decimal(other)) is None
 
 
 def test_missing_must_be_one_of_the_categories_and_is_kept_as_that_category() -> None:

@@ -76,9 +76,9 @@ def test_a_constant_column_is_an_error_that_names_it() -> None:
         median()("age", floats(5, 5, 5))
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_values_that_are_not_finite_are_an_error_that_counts_them(bad: float) -> None:
-    with pytest.raises(SchemaError, match="'age' has 2 values that are missing or infinite"):
+@pytest.mark.parametrize(("bad", "said"), [(float("nan"), "missing"), (float("inf"), "infinite")])
+def test_values_that_are_not_finite_are_an_error_that_counts_them(bad: float, said: str) -> None:
+    with pytest.raises(SchemaError, match=f"'age' has 2 {said} values"):
         median()("age", floats(1, bad, 2, bad))
 
 
@@ -102,6 +102,12 @@ def test_malformed_edges_are_refused_before_they_meet_a_column() -> None:
         edges([])
     with pytest.raises(SchemaError, match="finite number"):
         edges(["a"])  # type: ignore[list-item]
+    with pytest.raises(SchemaError, match="finite number, got 1000"):
+        edges([10**400])
+    with pytest.raises(SchemaError, match="cuts must be a list, got 3"):
+        edges(3)  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="labels must be a list, got 'ab'"):
+        edges([1], "ab")
     with pytest.raises(SchemaError, match="categories"):
         edges([1], [])
 

@@ -209,6 +209,13 @@ def test_other_integers_become_the_smallest_unsigned_type(dtype: Any) -> None:
     assert codes.flags.f_contiguous
 
 
+def test_a_matrix_of_codes_is_an_array_of_codes() -> None:
+    plain = np.array([[0, 2], [1, 0]])
+    assert encode(plain.view(np.matrix), SCHEMA).tolist() == plain.tolist()
+    with pytest.raises(DataError, match="attribute 'smokes': code 2 at record 1"):
+        encode((plain + 1).view(np.matrix), SCHEMA)
+
+
 def test_booleans_are_codes_of_two_categories() -> None:
     codes = encode(np.array([[True], [False]]), YES_NO)
     assert codes.dtype == np.uint8

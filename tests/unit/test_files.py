@@ -18,6 +18,7 @@ from tacit.counting import count, count_records
 from tacit.errors import DataError, DesignError, FileError, TacitError
 from tacit.files import (
     BATCH,
+    check_apart,
     check_out,
     read_batches,
     read_design,
@@ -63,12 +64,29 @@ def test_columns_are_found_by_name_and_others_are_not_read(file: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["a\r\nx\r\ny\r\n", "\ufeffa\nx\ny\n", 'a\n"x"\n"y"', "a\n\nx\ny\n\n"]
+    "content", ["a\r\nx\r\ny\r\n", "\ufeffa\nx\ny\n", 'a\n"x"\n"y"', "\n\na\nx\ny\n"]
 )
-def test_line_ends_byte_order_marks_quotes_and_blank_lines_do_not_matter(
+def test_line_ends_byte_order_marks_quotes_and_blank_lines_above_do_not_matter(
     file: Any, content: str
 ) -> None:
     assert codes_in(file(content), Schema([Attribute("a", ["x", "y"])])) == [[0], [1]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_one_column_is_a_missing_cell(file: Any, end: str) -> None:
+    path = file(end.join(["", "a", "x", "", "y", "", ""]))
+    assert codes_in(path, Schema([Attribute("a", ["x", "y", "?"], missing="?")])) == [
+        *([0], [2], [1], [2])
+    ]
+    assert read_frame(path).to_pydict() == {"a": ["x", None, "y", None]}
+    with pytest.raises(DataError, match="'a': 2 missing cells, the first at record 1"):
+        codes_in(path, Schema([Attribute("a", ["x", "y"])]))
+
+
+def test_a_blank_line_of_several_columns_is_skipped(file: Any) -> None:
+    path = file("\nsmokes,income\n\nno,low\n\n")
+    assert codes_in(path) == [[0, 0]]
+    assert read_frame(path).num_rows == 1
 
 
 def test_only_the_empty_cell_of_a_csv_file_is_missing(file: Any) -> None:
@@ -326,6 +344,9 @@ def test_the_file_that_is_read_must_not_be_written(file: Any) -> None:
     path = file("smokes,income\nno,low\n")
     with pytest.raises(FileError, match="is the file that is read"):
         check_out(path.parent / "." / path.name, apart_from=path)
+    with pytest.raises(FileError, match="is the file that is read"):
+        check_apart(path, path)
+    check_out(path, apart_from=path.with_name("none.csv"))
 
 
 def test_a_frame_with_missing_cells_is_written(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.binning import median, quantiles
+from tacit.binning import edges, median, quantiles
+from tacit.coding import encode
 from tacit.errors import DataError, SchemaError
 from tacit.schema import Attribute, Schema
 
@@ -66,8 +68,50 @@ def test_numbers_that_are_not_whole_are_an_error_that_offers_bins(make: Any) -> 
 
 
 def test_infinite_numbers_are_an_error_that_offers_bins() -> None:
+    for endless in (float("inf"), float("-inf")):
+        with pytest.raises(SchemaError, match=r"'a' holds infinite numbers.*edges"):
+            Schema.infer(pl.DataFrame({"a": [endless, 2.0]}))
+        with pytest.raises(SchemaError, match=r"'a' has 1 infinite values.*edges"):
+            Schema.infer(pl.DataFrame({"a": [endless, 2.0]}), bins={"a": median()})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pa.table({"a": pa.array([2, 1, 10], pa.decimal128(5, 2))}),
+        pa.table({"a": pa.array([2, 1, 10], pa.decimal256(60))}),
+        pl.DataFrame({"a": pl.Series([2, 1, 10], dtype=pl.Decimal(5, 2))}),
+    ],
+)
+def test_whole_decimals_become_integers_that_encode(frame: Any) -> None:
+    assert only(frame) == Attribute("a", [1, 2, 10])
+    assert encode(frame, Schema.infer(frame))[:, 0].tolist() == [1, 0, 2]
+
+
+def test_decimals_that_are_almost_whole_are_not_rounded() -> None:
+    almost = pa.array([Decimal("12345678901234567890.5"), Decimal(1)])
     with pytest.raises(SchemaError, match="not whole"):
-        Schema.infer(pl.DataFrame({"a": [float("inf"), 2.0]}))
+        Schema.infer(pa.table({"a": almost}))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"bins": ["a"]}, r"bins must map columns to rules, such as .*, got \['a'\]"),
+        ({"bins": "a"}, "bins must map columns to rules"),
+        ({"bins": {"a": "median"}}, r"the rule of column 'a' must be median\(\).*, got 'median'"),
+        ({"bins": {"a": 3}}, "the rule of column 'a' must be .*, got 3"),
+        ({"bins": {"a": median}}, r"the rule of column 'a' must be median\(\).*, got <function"),
+        ({"bins": {"a": quantiles}}, "the rule of column 'a' must be"),
+        ({"bins": {"a": edges}}, "cuts must be a list, got 'a'"),
+        ({"bins": {"a": lambda name, values: 3}}, "the rule of column 'a' gave 3"),
+        ({"max_categories": None}, "max_categories must be an integer of 2 or more, got None"),
+        ({"max_categories": 1}, "max_categories must be"),
+    ],
+)
+def test_options_of_another_kind_are_an_error(options: Any, said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        Schema.infer(pl.DataFrame({"a": [1, 2, 3]}), **options)
 
 
 def test_too_many_categories_are_an_error_that_says_what_to_do() -> None:

@@ -56,6 +56,18 @@ def test_anything_but_an_attribute_is_an_error_that_names_the_place() -> None:
         Schema([SMOKES, "income"])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("attributes", [SMOKES, None, 3, "smokes", {SMOKES, INCOME}])
+def test_anything_but_a_list_of_attributes_is_an_error(attributes: Any) -> None:
+    with pytest.raises(SchemaError, match="the attributes of a schema must be a list"):
+        Schema(attributes)
+
+
+@pytest.mark.parametrize("attributes", [[None], ["smokes"], {"smokes": SMOKES}, [[SMOKES]]])
+def test_a_list_of_anything_else_is_an_error_too(attributes: Any) -> None:
+    with pytest.raises(SchemaError, match=r"attributes\[0\]: must be an Attribute"):
+        Schema(attributes)
+
+
 LABELS = (
     st.text() | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
 )
@@ -136,8 +148,9 @@ def test_a_malformed_schema_is_an_error_that_names_the_place(plain: object, mess
 
 
 def test_text_that_is_not_json_is_an_error() -> None:
-    with pytest.raises(SchemaError, match="must be JSON text"):
-        Schema.from_json('{"attributes": [')
+    for source in ('{"attributes": [', None, "[" * 100_000):
+        with pytest.raises(SchemaError, match="must be JSON text"):
+            Schema.from_json(source)  # type: ignore[arg-type]
 
 
 def test_a_number_that_json_does_not_have_is_an_error() -> None:

@@ -18,7 +18,7 @@ DataFile = Annotated[
 ]
 
 
-def split(names: str, known: Container[str] = ()) -> list[str]:
+def split(names: str, known: Container[str]) -> list[str]:
     """Names between commas; double quotes keep commas and outer spaces inside a name.
 
     >>> split('smokes , "income, yearly"," x "', ["smokes", "income, yearly", " x "])

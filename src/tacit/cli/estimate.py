@@ -154,14 +154,5 @@ def _render(estimates: list[Estimate], level: float) -> None:
         header, *rows = found.rows(level)
         labels = [(name, "left") for name in header[:-3]]
         numbers = ("estimate", "std. error", f"{show.percent(level)} interval")
-        out.print(f"{found.name} from {found.n_records:,} reported records, {_how(found)}")
+        out.print(found.caption(), soft_wrap=True)
         out.print(show.table([*labels, *((name, "right") for name in numbers)], rows), "")
-
-
-def _how(found: Estimate) -> str:
-    """The method, and how its iteration ended if it has one."""
-    ended = found.convergence
-    if ended is None:
-        return f"by {found.method}"
-    how = "converged" if ended.converged else "NOT converged"
-    return f"by {found.method} ({how} after {ended.iterations:,} iterations)"

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, NoReturn, cast
 
 import typer
@@ -67,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "SIGPIPE"):  # a reader that has enough, as in `| head`, is no error
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if sys.stdout is None:  # started with its output closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -95,7 +98,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _mistake(message: str) -> int:
-    typer.echo("error: " + " ".join(message.split()), err=True)
+    with suppress(OSError):  # the errors may go where the output went
+        typer.echo("error: " + " ".join(message.split()), err=True)
     return MISTAKE
 
 

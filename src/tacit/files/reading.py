@@ -1,9 +1,9 @@
 """Records from CSV and Parquet files, batch by batch, as validated codes.
 
 A CSV file is UTF-8 with commas and a header. Its cells are text and only the empty cell is
-missing: NA, None and nan are labels like any other. A blank line is skipped, save below the header
-of a single column, where it is a record with an empty cell. The column of a binned attribute may hold
-numbers or labels, in either kind of file.
+missing: NA, None and nan are labels like any other. A blank line is skipped, save in a file of one
+column, where it is a record with a missing cell. The column of a binned attribute may hold numbers
+or labels, in either kind of file.
 """
 
 from __future__ import annotations

@@ -112,11 +112,10 @@ class Estimate:
     def caption(self) -> str:
         """One line on what the table is."""
         text = f"{self.name} from {self.n_records:,} reported records, by {self.method}"
-        if self.method != "inversion":
-            text += "; errors and intervals by inversion"
-        if self.convergence is not None and not self.convergence.converged:
-            text += f" (NOT converged after {self.convergence.iterations} iterations)"
-        return text
+        if self.convergence is not None:
+            ended = "converged" if self.convergence.converged else "NOT converged"
+            text += f" ({ended} after {self.convergence.iterations:,} iterations)"
+        return text if self.method == "inversion" else text + "; errors by inversion"
 
     def __str__(self) -> str:
         shown, left = _cut(self.rows())

@@ -100,6 +100,19 @@ def test_a_table_becomes_a_frame_of_labels_and_numbers(
     np.testing.assert_array_equal(column(frame, "upper"), estimate.interval(0.9).upper.ravel())
 
 
+def test_attributes_named_like_the_columns_of_numbers_get_columns_of_their_own() -> None:
+    names = ["estimate", "estimate_", "upper"]
+    schema = Schema([Attribute(name, ["n", "y"]) for name in names])
+    codes = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
+    design = Design(schema, [Group(names, truthful())])
+    columns = reconstruct(codes, design).table(names).columns()
+    assert list(columns) == [
+        *("estimate__", "estimate_", "upper_", "estimate", "stderr", "lower", "upper")
+    ]
+    assert columns["estimate__"] == list("nnnnyyyy")
+    assert columns["upper_"] == list("nynynyny")
+
+
 def test_a_frame_without_a_library_named_is_one_of_the_three(rec: Reconstruction) -> None:
     frame = rec.table(["smokes"]).to_frame()
     assert isinstance(frame, pd.DataFrame | pl.DataFrame | pa.Table)
