@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tacit.channel.linear import Array
+from tacit.climbing import Convergence
 from tacit.coding import frame_of
 from tacit.errors import DataError
 from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
-from tacit.reconstruction.likelihood import Convergence
 from tacit.schema import Attribute, Label
 
 #: Rows of a printed table before it is cut.
@@ -115,7 +115,7 @@ class Estimate:
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {self.convergence.iterations:,} iterations)"
-        return text if self.method == "inversion" else text + "; errors by inversion"
+        return text + "; errors by inversion" if self.method in ("simplex", "em") else text
 
     def __str__(self) -> str:
         shown, left = _cut(self.rows())

@@ -1,0 +1,127 @@
+"""Classifier: any fitted model, asked in codes and answering in codes.
+
+What a model is given: an array of codes of all attributes but the target, in the order of the
+schema; a frame of labels, if the model was fitted on a frame with named columns (it then has
+`feature_names_in_`), with these columns. A model of tacit always gets codes.
+
+What it answers: a model that is given labels, or is tacit's, answers in labels; one that is given
+codes answers in codes. Where its classes (`classes_`, else what it predicts) do not fit that, the
+other reading is taken, so a model fitted on codes with labels as classes works too.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.coding import Codes, decode
+from tacit.errors import DataError, SchemaError, unknown
+from tacit.schema import Attribute, Schema
+
+Predicted = npt.NDArray[np.intp]
+
+
+class Classifier:
+    """A model and the attribute it predicts."""
+
+    def __init__(self, model: Any, schema: Schema, target: str | None = None) -> None:
+        if not callable(getattr(model, "predict", None)):
+            raise DataError(f"model must have a predict method, got {type(model).__name__}")
+        self._model = model
+        self.target = schema[_target(model, target)]
+        self._place = schema.index(self.target.name)
+        own = getattr(model, "features_", None)
+        tacit = isinstance(own, Schema)
+        named = None if tacit else getattr(model, "feature_names_in_", None)
+        self._features = own if isinstance(own, Schema) else _features(named, schema, self.target)
+        self._columns = [_column(feature, schema) for feature in self._features]
+        self._given_labels = named is not None
+        self._labels_first = tacit or self._given_labels
+
+    def predict(self, records: Codes) -> Predicted:
+        """The codes of the categories that the model predicts for true records."""
+        given: Any = np.ascontiguousarray(records[:, self._columns])
+        if self._given_labels:
+            given = decode(given, self._features, _backend())
+        answers = np.asarray(self._model.predict(given))
+        if answers.shape != (len(records),):
+            raise DataError(
+                f"predict must give one class for each of {len(records)} records, got an array of "
+                f"shape {answers.shape}"
+            )
+        return self._codes(answers)
+
+    def correct(self, records: Codes) -> npt.NDArray[np.bool_]:
+        """Whether the model predicts the target's category, record by record."""
+        right: npt.NDArray[np.bool_] = self.predict(records) == self.truth(records)
+        return right
+
+    def truth(self, records: Codes) -> Predicted:
+        """The target's codes."""
+        return records[:, self._place].astype(np.intp)
+
+    def _codes(self, answers: npt.NDArray[Any]) -> Predicted:
+        """Answers as codes, by the reading that fits the model's classes."""
+        classes = np.unique(getattr(self._model, "classes_", answers))
+        positions = np.searchsorted(classes, answers).clip(max=len(classes) - 1)
+        strange = answers[classes[positions] != answers]
+        readings = [_as_labels(classes, self.target), _as_codes(classes, self.target)]
+        fitting = [codes for codes in readings if codes is not None]
+        if len(strange) or not fitting:
+            odd = strange if len(strange) else [c for c in classes if self.target.find(c) is None]
+            where = f" predicted for attribute {self.target.name!r}"
+            raise DataError(unknown("category", odd[0], self.target.categories, where))
+        codes: Predicted = np.array(fitting[0] if self._labels_first else fitting[-1], np.intp)
+        return codes[positions]
+
+
+def _target(model: Any, target: str | None) -> str:
+    """The name of the target: as given, else as the model says."""
+    own = getattr(model, "target", None) or getattr(model, "target_", None)
+    if target is None and own is None:
+        raise SchemaError("the model does not say what it predicts; give target='attribute name'")
+    if target is not None and isinstance(own, str) and own != target:
+        raise SchemaError(f"the model predicts {own!r}, not target {target!r}")
+    return str(own if target is None else target)
+
+
+def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
+    """The attributes that the model is given, in its order."""
+    if named is None:
+        named = [name for name in schema.names if name != target.name]
+    if target.name in named:
+        raise SchemaError(
+            f"the model was fitted with its target {target.name!r} among the features"
+        )
+    return schema.subset([str(name) for name in named])
+
+
+def _column(feature: Attribute, schema: Schema) -> int:
+    """Where a feature stands in a record; an error if the model knows it otherwise."""
+    if schema[feature.name] != feature:
+        raise SchemaError(
+            f"the model was learnt with other categories of {feature.name!r} than the design has"
+        )
+    return schema.index(feature.name)
+
+
+def _backend() -> str:
+    """What makes frames that scikit-learn knows."""
+    return "pandas" if find_spec("pandas") else "polars"
+
+
+def _as_labels(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:
+    """Codes of classes that are labels; None if some are not."""
+    found = [target.find(label) for label in classes]
+    codes = [code for code in found if code is not None]
+    return codes if len(codes) == len(found) else None
+
+
+def _as_codes(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:
+    """Classes that are codes; None if some are not."""
+    if classes.dtype.kind not in "iuf" or not np.isin(classes, np.arange(target.size)).all():
+        return None
+    return [int(number) for number in classes]

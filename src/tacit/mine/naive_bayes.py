@@ -1,0 +1,262 @@
+"""NaiveBayes: a classifier learnt from reported records, for any design.
+
+Count, reconstruct, learn. Reported records are counted once. By default the parameters are those
+of largest likelihood given the reports (see `conditional`); `literal` is the procedure of Zhan &
+Matwin (2004, section 3.3): P(c) and P(a, c), each reconstructed by itself and cut at zero. Without
+a design it learns from undisguised records, as scikit-learn's CategoricalNB does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from tacit.channel.linear import Array
+from tacit.climbing import Convergence, climb
+from tacit.design import Design
+from tacit.errors import DataError, DesignError
+from tacit.evaluate import accuracy
+from tacit.mine.conditional import ConditionalModel, Tables
+from tacit.mine.log_odds import log_odds_estimate, prior_estimate
+from tacit.mine.records import reported_patterns, true_codes
+from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction.simplex import project
+from tacit.schema import Attribute, Schema
+
+TOLERANCE = 1e-6
+MAX_ITERATIONS = 500
+#: Share of the uniform distribution in the start, so that no category starts impossible.
+_START = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """Parameters, their covariance on the scale of logits where it is known, and convergence."""
+
+    prior: Array
+    tables: Tables
+    n_records: int
+    convergence: Convergence | None = None
+    covariance_of: Callable[[], Array] | None = None
+
+
+Method = Callable[[Reconstruction, str, float], Learnt]
+
+
+def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
+    """Parameters of largest likelihood given the whole reports, `alpha` records added."""
+    model = ConditionalModel(found.patterns, found.design, target)
+    start = _start(found, target, model)
+    end, convergence = climb(
+        partial(model.step, alpha=alpha), start, model.repair, TOLERANCE, MAX_ITERATIONS
+    )
+    prior, tables = model.split(model.step(end, alpha).after)
+
+    def covariance() -> Array:
+        return np.asarray(np.linalg.pinv(model.information(prior, tables), hermitian=True))
+
+    return Learnt(prior, tables, found.n_records, convergence, covariance)
+
+
+def literal(found: Reconstruction, target: str, alpha: float) -> Learnt:
+    """P(c) and P(a, c) as reconstructed, cut at zero (Zhan & Matwin, 3.3); alpha is added."""
+    share = alpha / found.n_records
+    prior = np.maximum(found.table([target]).value, share)
+    tables = [np.maximum(table, 0) + share for table in _pairs(found, target)]
+    shares = [t / t.sum(axis=1, keepdims=True) for t in tables]
+    return Learnt(prior / prior.sum(), shares, found.n_records)
+
+
+def _pairs(found: Reconstruction, target: str) -> Tables:
+    """P(c, a) of every attribute, the class's own on the diagonal."""
+    return [
+        found.table([target, name]).value
+        if name != target
+        else np.diag(found.table([target]).value)
+        for name in found.design.schema.names
+    ]
+
+
+def _start(found: Reconstruction, target: str, model: ConditionalModel) -> Array:
+    """Reconstructed tables, moved into the simplex and towards the middle."""
+    prior = project(found.table([target]).value)
+    tables = [project(table) for table in _pairs(found, target)]
+    share = [t + 1 / found.n_records for t in tables]
+    mixed = [_START / t.shape[1] + (1 - _START) * t / t.sum(axis=1, keepdims=True) for t in share]
+    return model.join(_START / prior.size + (1 - _START) * prior, mixed)
+
+
+class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Naive Bayes from reported records.
+
+    design: how the records were disguised; None for undisguised records, fitted with X and y.
+    target: the attribute to predict. alpha: records added to every category (Laplace's rule).
+    method: `likelihood`, or `literal` for the papers' procedure.
+    """
+
+    def __init__(
+        self,
+        design: Design | None = None,
+        target: str | None = None,
+        alpha: float = 1.0,
+        method: Method = likelihood,
+    ) -> None:
+        self.design = design
+        self.target = target
+        self.alpha = alpha
+        self.method = method
+
+    def fit(self, X: Any, y: Any = None) -> NaiveBayes:
+        """Learn from reported records: a frame, codes, a file's path or a pattern table.
+
+        With `y`, X holds the other attributes only and y the reported class.
+        """
+        if not self.alpha > 0:
+            raise DataError(f"alpha must be above 0, got {self.alpha!r}")
+        if self.design is None:
+            return self._fit_undisguised(X, y)
+        if not isinstance(self.design, Design):
+            raise DesignError(f"design must be a Design, got {type(self.design).__name__}")
+        if self.target is None:
+            raise DataError("target must name the attribute to predict, got None")
+        schema = self.design.schema
+        target = schema[self.target]
+        patterns = reported_patterns(X, y, self.design, self.target)
+        found = self.method(Reconstruction(patterns, self.design), self.target, self.alpha)
+        features = [i for i, name in enumerate(schema.names) if name != self.target]
+        kept = replace(found, tables=[found.tables[i] for i in features])
+        self.restore(
+            schema.subset([schema.names[i] for i in features]), np.array(target.categories), kept
+        )
+        self.fingerprint_ = self.design.fingerprint
+        return self
+
+    def restore(self, features: Schema | None, classes: npt.NDArray[Any], learnt: Learnt) -> None:
+        """Take over what was learnt, of the attributes `features`, here or before."""
+        self.__dict__.pop("covariance_", None)
+        self.features_ = features
+        self.classes_ = classes
+        self.learnt_ = learnt
+        self.n_features_in_ = len(learnt.tables)
+        with np.errstate(divide="ignore"):
+            self.class_log_prior_ = np.log(learnt.prior)
+            self.feature_log_prob_ = [np.log(table) for table in learnt.tables]
+
+    def _fit_undisguised(self, X: Any, y: Any) -> NaiveBayes:
+        X, y = validate_data(self, X, y, dtype="int")
+        check_non_negative(X, "NaiveBayes (input X)")
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        n_classes = len(classes)
+        tables = []
+        for column in X.T:
+            k = int(column.max()) + 1
+            counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
+            tables.append(counts.reshape(n_classes, k))
+        prior = np.bincount(codes) / len(codes)
+        shares = [t / t.sum(axis=1, keepdims=True) for t in tables]
+        self.restore(None, classes, Learnt(prior, shares, len(codes)))
+        return self
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(class | true record), records x classes."""
+        check_is_fitted(self)
+        codes = self._codes(X)
+        joint = np.repeat(self.class_log_prior_[:, None], len(codes), axis=1)
+        for column, table in zip(codes.T, self.feature_log_prob_, strict=True):
+            joint += table.take(column, axis=1)
+        top = joint.max(axis=0)
+        return np.asarray((joint - top - np.log(np.exp(joint - top).sum(axis=0))).T)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(class | true record), records x classes."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The likeliest class of true records: a frame, or codes of the other attributes."""
+        likeliest = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy on true records with their classes y; without y, estimated from reports."""
+        if y is None and self.design is not None:
+            return float(accuracy(self, X, self.design))
+        return float(super().score(X, y, sample_weight))
+
+    def prior(self) -> Estimate:
+        """P(class) with its standard error."""
+        target, learnt = self._target(), self.learnt_
+        return prior_estimate(target, learnt.prior, self._covariance(), learnt.n_records)
+
+    def log_odds(self, attribute: str) -> Estimate:
+        """What each answer to an attribute adds to the belief in each class, with errors."""
+        target, learnt = self._target(), self.learnt_
+        assert self.features_ is not None, "a model with a target has features"
+        place, n = self.features_.index(attribute), learnt.prior.size
+        begin = n + n * sum(self.features_.sizes[:place])
+        own = np.r_[:n, begin : begin + n * self.features_.sizes[place]]
+        return log_odds_estimate(
+            target,
+            self.features_[attribute],
+            learnt.prior,
+            np.exp(self.feature_log_prob_[place]),
+            self._covariance()[np.ix_(own, own)],
+            learnt.n_records,
+        )
+
+    def summary(self) -> str:
+        """The priors and how they were learnt, and whether the commonest class is known at all."""
+        prior = self.prior()
+        lines = [f"naive Bayes for {self.target}", str(prior)]
+        ended = self.learnt_.convergence
+        if ended is not None:
+            how = "converged" if ended.converged else "NOT converged"
+            lines.append(f"{how} after {ended.iterations} iterations")
+        first, second = np.argsort(prior.value)[::-1][:2]
+        gap = prior.value[first] - prior.value[second]
+        spread = prior.covariance
+        doubt = spread[first, first] + spread[second, second] - 2 * spread[first, second]
+        if gap < 2 * np.sqrt(doubt):
+            lines.append("the reports do not tell which class is the commonest")
+        return "\n".join(lines)
+
+    def _target(self) -> Attribute:
+        check_is_fitted(self)
+        if self.design is None or self.target is None:
+            raise DataError("standard errors are known for models learnt from reported records")
+        return self.design.schema[self.target]
+
+    def _covariance(self) -> Array:
+        if self.learnt_.covariance_of is None:
+            raise DataError("the literal method has no standard errors; learn by likelihood")
+        if not hasattr(self, "covariance_"):
+            self.covariance_ = self.learnt_.covariance_of()
+        return self.covariance_
+
+    def _codes(self, X: Any) -> npt.NDArray[Any]:
+        if self.features_ is not None:
+            return true_codes(X, self.features_)
+        X = validate_data(self, X, dtype="int", reset=False)
+        check_non_negative(X, "NaiveBayes (input X)")
+        for place, (column, table) in enumerate(zip(X.T, self.feature_log_prob_, strict=True)):
+            if column.max(initial=0) >= table.shape[1]:
+                raise DataError(
+                    f"feature {place}: category {column.max()} was not seen when learning; "
+                    f"allowed: 0 to {table.shape[1] - 1}"
+                )
+        return np.asarray(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = self.design is None
+        return tags
