@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import (
@@ -29,7 +29,7 @@ from tacit.coding import decode
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
-from tacit.evaluate.copies import FEW_COPIES, MOST_COPIES, signed_copies
+from tacit.evaluate.copies import FEW_COPIES, MOST_COPIES, SignedCopies, signed_copies
 from tacit.evaluate.testing import generator, moments
 from tacit.evaluate.ways import even_or_odd
 from tacit.reconstruction import reconstruct
@@ -83,6 +83,7 @@ def by_force(model: Any, design: Design, target: str, codes: Any) -> tuple[float
 def test_accuracy_equals_the_whole_inverse_applied_to_right_or_wrong(
     design: Design, seed: int
 ) -> None:
+    assume(len(design.schema) > 1)
     reported = disguise(records_of(design.schema, 50, seed), design, np.random.default_rng(seed))
     target = design.schema.attributes[-1]
     model = Hashing(target.size)
@@ -163,7 +164,7 @@ WIDE_DESIGNS = {
     "unrelated": unrelated(0.6, {a.name: [1 - 0.1 * (a.size - 1)] + [0.1] * (a.size - 1)
                                  for a in WIDE}),
     "frapp": frapp(80),
-    "joint": unrelated(0.6, np.full(WIDE.sizes, 1 / 120)),
+    "joint": unrelated(0.6, np.full(WIDE.sizes[::-1], 1 / 120)),
     "related": related(0.8),
 }  # fmt: skip
 
@@ -182,28 +183,28 @@ def test_drawn_copies_have_the_mean_of_the_whole_inverse(name: str) -> None:
 
 
 def test_drawn_powers_of_a_related_group_are_those_of_its_inverse() -> None:
-    """The negative control: odd powers taken for even ones do not give the inverse."""
-    design = Design(WIDE, [Group(NAMES, related(0.8))])
-    table = count(np.array([[1, 0, 2, 1]], np.uint8), WIDE)
-    copies = signed_copies(design, table, 200_000)
-    row = reconstruct(table, design)._problem(NAMES).inverses[0].matrix()
-    column = row[:, np.ravel_multi_index((1, 0, 2, 1), WIDE.sizes)]
+    """With the powers of another theta as the negative control."""
+    design, n = Design(WIDE, [Group(NAMES, related(0.8))]), 200_000
+    reported = np.repeat(np.array([[1, 0, 2, 1]], np.uint8), n, axis=0)
+    copies = signed_copies(design, count(reported, WIDE), 1)
+    inverse = np.linalg.inv(design.channel(NAMES).matrix)
+    expected = inverse[:, np.ravel_multi_index((1, 0, 2, 1), WIDE.sizes)]
 
-    def weights_of(groups: Any) -> Any:
-        drawn = np.zeros(120)
-        for batch, weights in type(copies)(design, groups, 200_000).of(
-            table.patterns, np.random.default_rng(6)
+    def drawn(ways: Any) -> Any:
+        total = np.zeros(expected.size)
+        for batch, weights in SignedCopies(design, (ways,), 1).of(
+            reported, np.random.default_rng(6)
         ):
             cells = np.ravel_multi_index(batch.reshape(-1, 4).T, WIDE.sizes)
-            drawn += np.bincount(cells, weights.ravel(), 120)
-        return drawn
+            total += np.bincount(cells, weights.ravel(), expected.size) / n
+        return total
 
-    worst = STRAY * 2 * math.sqrt(0.25 / 200_000)
-    assert np.abs(weights_of(copies.groups) - column).max() < worst
     even, odd = copies.groups[0]
-    swapped = even_or_odd(even.columns, 0.75)
-    assert np.abs(weights_of((swapped,)) - column).max() > worst
-    assert odd.weights(table.patterns) < 0 < even.weights(table.patterns)
+    assert even.weights(reported) == pytest.approx(0.8 / 0.6)
+    assert odd.weights(reported) == pytest.approx(-0.2 / 0.6)
+    stray = STRAY * (0.8 / 0.6 + 0.2 / 0.6) * 0.5 / math.sqrt(n)
+    assert np.abs(drawn((even, odd)) - expected).max() < stray
+    assert np.abs(drawn(even_or_odd(even.columns, 0.75)) - expected).max() > stray
 
 
 def test_short_lists_of_cells_are_listed_and_long_ones_drawn() -> None:
@@ -459,10 +460,17 @@ def test_a_design_that_tells_nothing_is_an_error_that_names_the_group() -> None:
         accuracy(Hashing(2), records_of(design.schema, 5), design, "a0")
 
 
+def test_a_design_with_nothing_but_the_target_is_an_error() -> None:
+    schema = Schema(attributes_of((2,)))
+    design = Design(schema, [Group(["a0"], related(0.7))])
+    with pytest.raises(SchemaError, match=r"no attribute to predict 'a0' from"):
+        accuracy(Hashing(2), records_of(schema, 5), design, "a0")
+
+
 def test_a_confusion_table_of_too_many_classes_is_refused() -> None:
     schema = Schema(attributes_of((65, 2)))
-    design = Design(schema, [Group(["a0"], truthful()), Group(["a1"], matrix([[0.9, 0.1],
-                                                                             [0.1, 0.9]]))])  # fmt: skip
+    coin = matrix([[0.9, 0.1], [0.1, 0.9]])
+    design = Design(schema, [Group(["a0"], truthful()), Group(["a1"], coin)])
     with pytest.raises(DataError, match=r"4,225 cells"):
         confusion(Hashing(65), records_of(schema, 5), design, "a0")
 

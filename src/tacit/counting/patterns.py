@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.counting.distinct import merged
+from tacit.counting.distinct import distinct, merged
 from tacit.counting.keys import Unsigned, column_blocks
 from tacit.errors import DataError, SchemaError
 from tacit.schema import Schema
@@ -72,6 +72,13 @@ class PatternTable:
             np.add.at(table, keys.astype(np.intp), self.counts[start:stop])
             start = stop
         return table.reshape(sizes)
+
+    def subset(self, names: Sequence[str]) -> PatternTable:
+        """The table of these attributes of the records, in the order asked."""
+        places = _places(self.schema, names)
+        schema = self.schema.subset(names)
+        found = distinct(self.patterns[:, places], schema.sizes, self.counts)
+        return PatternTable(schema, *found)
 
     def __add__(self, other: PatternTable) -> PatternTable:
         """The table of the records of both: files are counted batch by batch."""

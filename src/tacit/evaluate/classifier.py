@@ -73,9 +73,10 @@ class Classifier:
         if len(strange) or not fitting:
             odd = strange if len(strange) else [c for c in classes if self.target.find(c) is None]
             where = f" predicted for attribute {self.target.name!r}"
-            raise DataError(unknown("category", odd[0], self.target.categories, where))
-        codes: Predicted = np.array(fitting[0] if self._labels_first else fitting[-1], np.intp)
-        return codes[positions]
+            plain = odd[0].item() if isinstance(odd[0], np.generic) else odd[0]
+            raise DataError(unknown("category", plain, self.target.categories, where))
+        codes = np.array(fitting[0] if self._labels_first else fitting[-1], np.intp)
+        return np.asarray(codes[positions])
 
 
 def _target(model: Any, target: str | None) -> str:
@@ -92,6 +93,8 @@ def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
     """The attributes that the model is given, in its order."""
     if named is None:
         named = [name for name in schema.names if name != target.name]
+    if len(named) == 0:
+        raise SchemaError(f"the design has no attribute to predict {target.name!r} from")
     if target.name in named:
         raise SchemaError(
             f"the model was fitted with its target {target.name!r} among the features"

@@ -25,10 +25,9 @@ from tacit.channel.linear import Array
 from tacit.climbing import Step
 from tacit.counting import PatternTable
 from tacit.design import Design, Group
+from tacit.mine.learning import Tables
 
 Places = npt.NDArray[np.intp]
-#: P(x_a | c) of every attribute, classes x categories; that of the class itself is the identity.
-Tables = list[Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,43 +11,39 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.channel.linear import Array
+from tacit.mine.learning import Learnt
 from tacit.reconstruction import Estimate
 from tacit.schema import Attribute
 
 
-def prior_estimate(target: Attribute, prior: Array, covariance: Array, n_records: int) -> Estimate:
-    """P(class) with its standard error; `covariance` is that of all logits, the prior's first."""
+def prior_estimate(target: Attribute, learnt: Learnt, covariance: Array) -> Estimate:
+    """P(class) with its standard error; `covariance` is that of the prior's logits."""
+    prior = learnt.prior
     slope = np.diag(prior) - np.outer(prior, prior)
-    own = covariance[: prior.size, : prior.size]
-    spread = slope @ own @ slope
+    spread = slope @ covariance @ slope
     return Estimate(
         attributes=(target,),
         value=prior,
         stderr=np.sqrt(np.maximum(np.diagonal(spread), 0)),
-        n_records=n_records,
-        method="likelihood",
+        n_records=learnt.n_records,
+        method=learnt.method,
         name=f"P({target.name})",
         covariance_of=lambda: spread,
     )
 
 
 def log_odds_estimate(
-    target: Attribute,
-    attribute: Attribute,
-    prior: Array,
-    table: Array,
-    covariance: Array,
-    n_records: int,
+    target: Attribute, attribute: Attribute, learnt: Learnt, table: Array, covariance: Array
 ) -> Estimate:
     """Log-odds, classes x categories; `covariance` is that of the logits of prior and table."""
-    value, slopes = _log_odds(prior, table)
+    value, slopes = _log_odds(learnt.prior, table)
     spread = slopes @ covariance @ slopes.T
     return Estimate(
         attributes=(target, attribute),
         value=value,
         stderr=np.sqrt(np.maximum(np.diagonal(spread), 0)).reshape(value.shape),
-        n_records=n_records,
-        method="likelihood",
+        n_records=learnt.n_records,
+        method=learnt.method,
         name=f"log-odds of {target.name} by {attribute.name}",
         covariance_of=lambda: spread,
     )

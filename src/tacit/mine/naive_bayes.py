@@ -1,16 +1,14 @@
 """NaiveBayes: a classifier learnt from reported records, for any design.
 
-Count, reconstruct, learn. Reported records are counted once. By default the parameters are those
-of largest likelihood given the reports (see `conditional`); `literal` is the procedure of Zhan &
-Matwin (2004, section 3.3): P(c) and P(a, c), each reconstructed by itself and cut at zero. Without
-a design it learns from undisguised records, as scikit-learn's CategoricalNB does.
+Count, reconstruct, learn. Reported records are counted once; `method` then finds P(c) and P(a | c):
+`likelihood` from whole reports (the default), `pairs` from reconstructed tables of the class and
+one attribute, as far as these stand out from their noise, `literal` as Zhan & Matwin print it.
+Without a design it learns from undisguised records, as scikit-learn's CategoricalNB does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,78 +18,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.channel.linear import Array
-from tacit.climbing import Convergence, climb
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.evaluate import accuracy
-from tacit.mine.conditional import ConditionalModel, Tables
+from tacit.mine.learning import Learnt, Method, Tables, logit_blocks, shares
+from tacit.mine.likelihood import likelihood
 from tacit.mine.log_odds import log_odds_estimate, prior_estimate
 from tacit.mine.records import reported_patterns, true_codes
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.simplex import project
-from tacit.schema import Attribute, Schema
-
-TOLERANCE = 1e-6
-MAX_ITERATIONS = 500
-#: Share of the uniform distribution in the start, so that no category starts impossible.
-_START = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Learnt:
-    """Parameters, their covariance on the scale of logits where it is known, and convergence."""
-
-    prior: Array
-    tables: Tables
-    n_records: int
-    convergence: Convergence | None = None
-    covariance_of: Callable[[], Array] | None = None
-
-
-Method = Callable[[Reconstruction, str, float], Learnt]
-
-
-def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
-    """Parameters of largest likelihood given the whole reports, `alpha` records added."""
-    model = ConditionalModel(found.patterns, found.design, target)
-    start = _start(found, target, model)
-    end, convergence = climb(
-        partial(model.step, alpha=alpha), start, model.repair, TOLERANCE, MAX_ITERATIONS
-    )
-    prior, tables = model.split(model.step(end, alpha).after)
-
-    def covariance() -> Array:
-        return np.asarray(np.linalg.pinv(model.information(prior, tables), hermitian=True))
-
-    return Learnt(prior, tables, found.n_records, convergence, covariance)
-
-
-def literal(found: Reconstruction, target: str, alpha: float) -> Learnt:
-    """P(c) and P(a, c) as reconstructed, cut at zero (Zhan & Matwin, 3.3); alpha is added."""
-    share = alpha / found.n_records
-    prior = np.maximum(found.table([target]).value, share)
-    tables = [np.maximum(table, 0) + share for table in _pairs(found, target)]
-    shares = [t / t.sum(axis=1, keepdims=True) for t in tables]
-    return Learnt(prior / prior.sum(), shares, found.n_records)
-
-
-def _pairs(found: Reconstruction, target: str) -> Tables:
-    """P(c, a) of every attribute, the class's own on the diagonal."""
-    return [
-        found.table([target, name]).value
-        if name != target
-        else np.diag(found.table([target]).value)
-        for name in found.design.schema.names
-    ]
-
-
-def _start(found: Reconstruction, target: str, model: ConditionalModel) -> Array:
-    """Reconstructed tables, moved into the simplex and towards the middle."""
-    prior = project(found.table([target]).value)
-    tables = [project(table) for table in _pairs(found, target)]
-    share = [t + 1 / found.n_records for t in tables]
-    mixed = [_START / t.shape[1] + (1 - _START) * t / t.sum(axis=1, keepdims=True) for t in share]
-    return model.join(_START / prior.size + (1 - _START) * prior, mixed)
+from tacit.schema import Schema
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -99,7 +34,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
     target: the attribute to predict. alpha: records added to every category (Laplace's rule).
-    method: `likelihood`, or `literal` for the papers' procedure.
+    method: `likelihood`, `pairs`, or `literal` for the papers' procedure.
     """
 
     def __init__(
@@ -156,14 +91,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         n_classes = len(classes)
-        tables = []
+        tables: Tables = []
         for column in X.T:
             k = int(column.max()) + 1
             counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
-            tables.append(counts.reshape(n_classes, k))
+            tables.append(counts.reshape(n_classes, k).astype(np.float64))
         prior = np.bincount(codes) / len(codes)
-        shares = [t / t.sum(axis=1, keepdims=True) for t in tables]
-        self.restore(None, classes, Learnt(prior, shares, len(codes)))
+        self.restore(None, classes, Learnt(prior, shares(tables), len(codes), "counts"))
         return self
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -193,23 +127,25 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        target, learnt = self._target(), self.learnt_
-        return prior_estimate(target, learnt.prior, self._covariance(), learnt.n_records)
+        design, target = self._asked()
+        own = logit_blocks(design, target)[target]
+        return prior_estimate(
+            design.schema[target], self.learnt_, self._covariance()[np.ix_(own, own)]
+        )
 
     def log_odds(self, attribute: str) -> Estimate:
         """What each answer to an attribute adds to the belief in each class, with errors."""
-        target, learnt = self._target(), self.learnt_
-        assert self.features_ is not None, "a model with a target has features"
-        place, n = self.features_.index(attribute), learnt.prior.size
-        begin = n + n * sum(self.features_.sizes[:place])
-        own = np.r_[:n, begin : begin + n * self.features_.sizes[place]]
+        design, target = self._asked()
+        features = design.schema.subset([n for n in design.schema.names if n != target])
+        table = np.exp(self.feature_log_prob_[features.index(attribute)])
+        blocks = logit_blocks(design, target)
+        own = np.concatenate([blocks[target], blocks[attribute]])
         return log_odds_estimate(
-            target,
-            self.features_[attribute],
-            learnt.prior,
-            np.exp(self.feature_log_prob_[place]),
+            design.schema[target],
+            features[attribute],
+            self.learnt_,
+            table,
             self._covariance()[np.ix_(own, own)],
-            learnt.n_records,
         )
 
     def summary(self) -> str:
@@ -220,6 +156,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if ended is not None:
             how = "converged" if ended.converged else "NOT converged"
             lines.append(f"{how} after {ended.iterations} iterations")
+        if self.learnt_.note:
+            lines.append(self.learnt_.note)
         first, second = np.argsort(prior.value)[::-1][:2]
         gap = prior.value[first] - prior.value[second]
         spread = prior.covariance
@@ -228,15 +166,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             lines.append("the reports do not tell which class is the commonest")
         return "\n".join(lines)
 
-    def _target(self) -> Attribute:
+    def _asked(self) -> tuple[Design, str]:
         check_is_fitted(self)
         if self.design is None or self.target is None:
             raise DataError("standard errors are known for models learnt from reported records")
-        return self.design.schema[self.target]
+        return self.design, self.target
 
     def _covariance(self) -> Array:
         if self.learnt_.covariance_of is None:
-            raise DataError("the literal method has no standard errors; learn by likelihood")
+            raise DataError(
+                f"a model learnt by {self.learnt_.method} has no standard errors; learn by "
+                "likelihood or pairs"
+            )
         if not hasattr(self, "covariance_"):
             self.covariance_ = self.learnt_.covariance_of()
         return self.covariance_

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import FileError, TacitError, unknown
-from tacit.mine.naive_bayes import Learnt, NaiveBayes
+from tacit.mine.learning import Learnt
+from tacit.mine.naive_bayes import NaiveBayes
 from tacit.schema import Schema
 
 #: Version of the model file that this code writes; it reads this one and older ones.
@@ -77,7 +78,7 @@ def _built(content: dict[str, Any]) -> NaiveBayes:
         raise FileError("not a model file: its tables do not fit its attributes")
     model = NaiveBayes(target=target.name)
     model.restore(
-        features, np.array(target.categories), Learnt(prior, tables, content["n_records"])
+        features, np.array(target.categories), Learnt(prior, tables, content["n_records"], "saved")
     )
     model.fingerprint_ = content["design"]
     return model

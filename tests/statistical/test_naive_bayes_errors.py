@@ -1,0 +1,135 @@
+"""95 % intervals of priors and log-odds cover 93.5 % to 96.5 % of simulated surveys.
+
+Records follow a naive Bayes model, so that what is learnt has a true value. Chance moves a coverage
+of 95 % in 2,000 surveys by less than 1.5 % in all but 2 of 1,000 seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
+from tacit.channel.linear import Array
+from tacit.counting import PatternTable
+from tacit.mine import NaiveBayes
+from tacit.reconstruction.interval import normal_interval
+from tests.support.tables import cells_of, reported_table
+
+SURVEYS, SEED, LEVEL = 2000, 271, 0.95
+LEAST, MOST = 0.935, 0.965
+HALF = ["1/2", "1/2"]
+PRIOR = np.array([0.65, 0.35])
+TABLES = [
+    np.array([[0.8, 0.2], [0.25, 0.75]]),
+    np.array([[0.3, 0.7], [0.75, 0.25]]),
+    np.array([[0.6, 0.4], [0.2, 0.8]]),
+]
+SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("class", "a", "b", "c")])
+THREE = [[0.7, 0.1, 0.2], [0.2, 0.8, 0.1], [0.1, 0.1, 0.7]]
+KINDS = Schema(
+    [Attribute("class", ["x", "y", "z"]), Attribute("a", ["p", "q", "r"]), SCHEMA["b"]]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A design, the true model and the number of records of a survey."""
+
+    design: Design
+    prior: Array
+    tables: list[Array]
+    n: int
+
+    @property
+    def true(self) -> Array:
+        """The true distribution of records; the class is the first attribute."""
+        joint = self.prior
+        for table in self.tables:
+            joint = joint[..., None] * table.reshape(len(table), *[1] * (joint.ndim - 1), -1)
+        return joint
+
+    def log_odds(self, place: int) -> Array:
+        table, prior = self.tables[place], self.prior[:, None]
+        others = (prior * table).sum(axis=0) - prior * table
+        return np.asarray(np.log(table) - np.log(others / (1 - prior)))
+
+
+def four(groups: list[Group], n: int) -> Setting:
+    return Setting(Design(SCHEMA, groups), PRIOR, TABLES, n)
+
+
+SETTINGS = {
+    "one related group": four([Group(SCHEMA.names, related(0.7))], 4000),
+    "one unrelated group": four([Group(SCHEMA.names, unrelated(0.5, HALF))], 4000),
+    "three groups": four(
+        [
+            Group(["class", "a"], related(0.8)),
+            Group(["b"], related(0.75)),
+            Group(["c"], unrelated(0.6, HALF)),
+        ],
+        4000,
+    ),
+    "a matrix": Setting(
+        Design(
+            KINDS,
+            [
+                Group(["class"], matrix(THREE)),
+                Group(["a"], matrix(THREE)),
+                Group(["b"], related(0.8)),
+            ],
+        ),
+        np.array([0.5, 0.3, 0.2]),
+        [np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]), TABLES[0][[0, 1, 1]]],
+        8000,
+    ),
+}
+
+
+@cache
+def simulated(name: str) -> list[tuple[Array, Array, Array]]:
+    """For the prior and each attribute: the truth, and values and standard errors by survey."""
+    setting = SETTINGS[name]
+    schema = setting.design.schema
+    expected = reported_table(setting.design, setting.true).ravel()
+    patterns = np.asfortranarray(cells_of(schema.attributes), dtype=np.uint8)
+    surveys = np.random.default_rng(SEED).multinomial(setting.n, expected, size=SURVEYS)
+    found = []
+    for counts in surveys:
+        seen = counts > 0
+        table = PatternTable(schema, np.asfortranarray(patterns[seen]), counts[seen])
+        model = NaiveBayes(setting.design, "class").fit(table)
+        asked = [model.prior(), *(model.log_odds(name) for name in schema.names[1:])]
+        found.append([(e.value, e.stderr) for e in asked])
+    truths = [setting.prior, *(setting.log_odds(i) for i in range(len(setting.tables)))]
+    return [
+        (truth, np.stack([f[i][0] for f in found]), np.stack([f[i][1] for f in found]))
+        for i, truth in enumerate(truths)
+    ]
+
+
+def coverage(truth: Array, value: Array, stderr: Array) -> Array:
+    lower, upper = normal_interval(value, stderr, LEVEL)
+    return np.asarray(((lower <= truth) & (truth <= upper)).mean(axis=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_95_percent_intervals_of_prior_and_log_odds_cover_the_truth(name: str) -> None:
+    for truth, value, stderr in simulated(name):
+        covered = coverage(truth, value, stderr)
+        assert (covered >= LEAST).all(), covered
+        assert (covered <= MOST).all(), covered
+        control = coverage(truth, value, 0.9 * stderr)
+        assert (control < LEAST).all(), control
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_standard_errors_are_the_spread_over_surveys(name: str) -> None:
+    for _, value, stderr in simulated(name):
+        ratio = np.sqrt((stderr**2).mean(axis=0)) / value.std(axis=0)
+        assert (np.abs(ratio - 1) < 0.1).all(), ratio
