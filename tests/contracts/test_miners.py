@@ -116,9 +116,7 @@ def test_cross_validation_on_reported_records_estimates_the_accuracy_on_true_one
 
 
 def test_a_grid_search_on_reported_records_chooses() -> None:
-    grid = GridSearchCV(
-        NaiveBayes(DESIGN, "ill"), {"alpha": [0.1, 1.0], "method": [literal]}, cv=3
-    )
+    grid = GridSearchCV(NaiveBayes(DESIGN, "ill"), {"alpha": [0.1, 1.0], "method": [literal]}, cv=3)
     grid.fit(REPORTED)
     assert grid.best_estimator_.alpha in (0.1, 1.0)
     assert 0.5 < grid.best_score_ < 1

@@ -1,8 +1,8 @@
 """95 % intervals of estimated accuracy cover the true one in 93.5 % to 96.5 % of test sets.
 
-Chance moves a coverage of 95 % in 5,000 test sets by 1.5 % in one of 10^6 seeds. Test sets
-are drawn from a population whose joint distribution is known, so the accuracy of the model on it
-is too. The negative control has standard errors that are 15 % too small.
+Chance moves a coverage of 95 % in 4,000 test sets by 1.5 % in 14 of 10^6 seeds. Test sets are
+drawn from a population whose joint distribution is known, so the accuracy of the model on it is
+too. The negative control has standard errors that are 15 % too small.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import Design, Group, Schema, disguise, matrix, related, truthful, unrelated
+from tacit import Design, Group, Schema, disguise, matrix, related, unrelated
 from tacit.counting import count
 from tacit.evaluate import accuracy, personal_accuracy, recall
 from tacit.evaluate.copies import signed_copies
 from tacit.reconstruction.interval import normal_interval
 from tests.support.families import attributes_of
 
-TEST_SETS, SEED, LEVEL = 5_000, 2718, 0.95
+TEST_SETS, SEED, LEVEL = 4_000, 2718, 0.95
 LEAST, MOST, TOO_SMALL = 0.935, 0.965, 0.85
 
 THREE = [[0.7, 0.1, 0.2], [0.2, 0.8, 0.1], [0.1, 0.1, 0.7]]
-TALL = [[0.6, 0.1, 0.1, 0.0], [0.1, 0.6, 0.1, 0.1], [0.1, 0.1, 0.6, 0.1], [0.0, 0.1, 0.1, 0.7],
-        [0.2, 0.1, 0.1, 0.1]]  # fmt: skip
+UNSURE = [[0.7, 0.1], [0.1, 0.7], [0.2, 0.2]]
 
 
 def yes_no(d: int, *coins: Any) -> Design:
@@ -38,13 +37,11 @@ def yes_no(d: int, *coins: Any) -> Design:
 
 DESIGNS = {
     "one related group": yes_no(6, related(0.75)),
-    "class not disguised": yes_no(6, truthful(), related(0.75)),
     "three groups": yes_no(6, related(0.8), related("5/6"), related(0.9)),
-    "unrelated, listed": yes_no(5, unrelated(0.6, [0.4, 0.6])),
-    "unrelated, drawn": yes_no(8, unrelated(0.6, [0.4, 0.6])),
+    "unrelated": yes_no(4, unrelated(0.6, [0.4, 0.6])),
+    "unrelated, drawn": yes_no(7, unrelated(0.6, ["1/4", "3/4"])),
     "matrices of k categories": Design(
-        Schema(attributes_of((3, 4, 2))),
-        [Group(["a0"], matrix(THREE)), Group(["a1"], matrix(TALL)), Group(["a2"], related(0.9))],
+        Schema(attributes_of((3, 2))), [Group(["a0"], matrix(THREE)), Group(["a1"], matrix(UNSURE))]
     ),
 }
 
@@ -97,7 +94,7 @@ def assert_covers(value: Any, stderr: Any, truth: Any) -> None:
 def test_intervals_of_accuracy_cover_the_accuracy_on_the_population(name: str) -> None:
     population, rng = Population.of(DESIGNS[name]), np.random.default_rng(SEED)
     found = [
-        accuracy(population, codes, population.design, "a0", rng)
+        accuracy(population, codes, population.design, "a0", rng, draws=2)
         for codes in population.reported(400, rng)
     ]
     stacked = [np.array([getattr(e, k) for e in found]) for k in ("value", "stderr")]
@@ -119,7 +116,7 @@ def test_intervals_of_recall_cover_the_recall_on_the_population() -> None:
     rng = np.random.default_rng(SEED)
     found = [
         recall(population, codes, population.design, "a0")
-        for codes in population.reported(1000, rng)
+        for codes in population.reported(800, rng)
     ]
     classes = population.shares.sum(axis=tuple(range(1, population.shares.ndim)))
     stacked = [np.stack([getattr(e, k) for e in found]) for k in ("value", "stderr")]
@@ -128,14 +125,14 @@ def test_intervals_of_recall_cover_the_recall_on_the_population() -> None:
 
 def test_intervals_from_results_that_respondents_report_cover_the_accuracy() -> None:
     """Respondents draw their personal answers, report, and report a result on them too."""
-    population, n, theta = Population.of(DESIGNS["unrelated, listed"]), 400, 0.6
+    population, n, theta = Population.of(DESIGNS["unrelated"]), 400, 0.6
     rng = np.random.default_rng(SEED)
-    shape = (TEST_SETS, n, 5)
-    cells = rng.choice(32, shape[:2], p=population.shares.ravel())
+    shape = (TEST_SETS, n, 4)
+    cells = rng.choice(16, shape[:2], p=population.shares.ravel())
     true = np.stack(np.unravel_index(cells, population.shares.shape), axis=-1)
     personal = (rng.random(shape) < 0.6).astype(np.uint8)
     reported = np.where(rng.random((*shape[:2], 1)) < theta, true, personal).astype(np.uint8)
-    answers = personal.reshape(-1, 5)
+    answers = personal.reshape(-1, 4)
     results = (population.predict(answers[:, 1:]) == answers[:, 0]).reshape(shape[:2])
     found = [
         personal_accuracy(population, codes, population.design, "a0", results=own)

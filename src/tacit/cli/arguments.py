@@ -5,17 +5,31 @@ from __future__ import annotations
 import csv
 from collections.abc import Container
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacit.errors import DataError, SchemaError
+from tacit.files import read_described
 from tacit.schema import Schema
 
+if TYPE_CHECKING:
+    from tacit.mine import NaiveBayes
+
 DesignFile = Annotated[Path, typer.Argument(metavar="DESIGN", help="A design file (JSON).")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
+
+
+def read_model(path: Path) -> NaiveBayes:
+    """The model that a file describes."""
+    from tacit.mine import model_from_json  # scikit-learn is slow to start
+
+    return read_described(path, model_from_json, "model")
 
 
 def split(names: str, known: Container[str]) -> list[str]:

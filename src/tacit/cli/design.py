@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +11,8 @@ from rich.text import Text
 from tacit.binning import quantiles
 from tacit.channel import related
 from tacit.cli import show
-from tacit.cli.arguments import DataFile, DesignFile, split
-from tacit.cli.summary import finite, summary
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, split
+from tacit.cli.summary import summary
 from tacit.design import Design, Group
 from tacit.errors import SchemaError, unknown
 from tacit.files import check_apart, read_design, read_frame, write_text
@@ -36,7 +35,7 @@ def start(context: typer.Context) -> None:
 @design_commands.command("check")
 def check(
     file: DesignFile,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a design promises the respondents and what it costs the analyst.
 
@@ -47,7 +46,7 @@ def check(
     design = read_design(file)
     found = summary(design)
     if as_json:
-        typer.echo(json.dumps(finite(found), indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(show.json_text(found))
     else:
         _render(file, design, found)
     _require_reconstructable(design)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +11,7 @@ import typer
 
 from tacit.attribute import text
 from tacit.cli import show
-from tacit.cli.arguments import DataFile, DesignFile, event, split
-from tacit.cli.summary import finite
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, event, split
 from tacit.counting import count_records
 from tacit.design import Design
 from tacit.errors import DataError
@@ -61,8 +59,6 @@ ByMethod = Annotated[
         help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
     ),
 ]
-Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Also write the tables: .csv, .csv.gz or .parquet."),
@@ -102,7 +98,7 @@ def estimate(
     if as_json:
         typer.echo(_json(design, estimates, level))
     else:
-        _render(estimates, level)
+        show.estimates(estimates, level)
 
 
 def _check(
@@ -126,7 +122,7 @@ def _json(design: Design, estimates: list[Estimate], level: float) -> str:
         "design": design.fingerprint,
         "estimates": [found.to_dict(level) for found in estimates],
     }
-    return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    return show.json_text(content)
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:
@@ -146,13 +142,3 @@ def _frame(estimates: list[Estimate], level: float) -> Any:
         for key in NUMBERS:
             columns[key] += own[key]
     return pa.table(columns)
-
-
-def _render(estimates: list[Estimate], level: float) -> None:
-    out = show.console()
-    for found in estimates:
-        header, *rows = found.rows(level)
-        labels = [(name, "left") for name in header[:-3]]
-        numbers = ("estimate", "std. error", f"{show.percent(level)} interval")
-        out.print(found.caption(), soft_wrap=True)
-        out.print(show.table([*labels, *((name, "right") for name in numbers)], rows), "")

@@ -21,6 +21,9 @@ from tacit.cli.demo import demo
 from tacit.cli.design import design_commands
 from tacit.cli.disguise import disguise_file
 from tacit.cli.estimate import estimate
+from tacit.cli.evaluate import evaluate
+from tacit.cli.mine import mine_commands
+from tacit.cli.predict import predict
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -39,6 +42,9 @@ app.command("demo")(demo)
 app.add_typer(design_commands, name="design")
 app.command("disguise")(disguise_file)
 app.command("estimate")(estimate)
+app.add_typer(mine_commands, name="mine")
+app.command("evaluate")(evaluate)
+app.command("predict")(predict)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
@@ -17,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tacit.files import Progress as Tell
+from tacit.reconstruction import Estimate
 
 #: Width of output that goes to a file or another program.
 PLAIN_WIDTH = 160
@@ -47,6 +49,31 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> 
     for row in rows:
         made.add_row(*row)
     return made
+
+
+def estimates(found: Iterable[Estimate], level: float) -> None:
+    """Each estimate as a table under its caption."""
+    out = console()
+    for estimate in found:
+        header, *rows = estimate.rows(level)
+        labels = [(name, "left") for name in header[:-3]]
+        numbers = ("estimate", "std. error", f"{percent(level)} interval")
+        out.print(estimate.caption(), soft_wrap=True)
+        out.print(table([*labels, *((name, "right") for name in numbers)], rows), "")
+
+
+def json_text(content: dict[str, Any]) -> str:
+    """JSON to read; a number that is not finite is null."""
+    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """The same with infinite numbers as None: JSON has no infinity."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def epsilon(value: float) -> str:

@@ -33,15 +33,6 @@ def summary(design: Design) -> dict[str, Any]:
     }
 
 
-def finite(value: Any) -> Any:
-    """The same with infinite numbers as None: JSON has no infinity."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _group(design: Design, group: Group) -> dict[str, Any]:
     return {
         "attributes": list(group.attributes),

@@ -183,7 +183,7 @@ def keep_or_complement(columns: Columns, theta: float) -> tuple[Way, ...]:
 
 
 def even_or_odd(columns: Columns, theta: float) -> tuple[Way, ...]:
-    """The ways of a related group with theta > 1/2; K^j of yes/no answers needs no draw."""
+    """The ways of a related group of any categories with theta > 1/2."""
     ratio = (1 - theta) / theta
     if ratio == 0:
         return (Keep(columns, 1.0),)

@@ -1,10 +1,10 @@
-"""Files in and out: records as CSV or Parquet, the design as JSON.
+"""Files in and out: records as CSV or Parquet, designs and models as JSON.
 
 Records come in as batches of validated codes and leave as labels, so a file may be larger than
 memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 """
 
-from tacit.files.designs import read_design
+from tacit.files.designs import read_described, read_design
 from tacit.files.paths import Progress
 from tacit.files.reading import BATCH, read_batches, read_frame
 from tacit.files.writing import check_apart, check_out, write_frame, write_text, writing_records
@@ -15,6 +15,7 @@ __all__ = [
     "check_apart",
     "check_out",
     "read_batches",
+    "read_described",
     "read_design",
     "read_frame",
     "write_frame",

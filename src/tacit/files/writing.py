@@ -12,7 +12,7 @@ import io
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -27,24 +27,35 @@ from tacit.errors import FileError
 from tacit.files.paths import CSV_GZ, PARQUET, kind_of
 from tacit.schema import Schema
 
-#: Takes the next codes of a file that is being written.
-Write = Callable[[Codes], None]
+#: Takes the next codes of a file that is being written, and a column for each name beside them.
+Write = Callable[..., None]
 
 GZIP_LEVEL = 4  # level 9 makes files a third smaller in forty times the time
 _NEEDS_NO_QUOTES = re.compile(r'[^",\r\n]+')
 
 
 @contextmanager
-def writing_records(path: str | Path, schema: Schema) -> Iterator[Write]:
+def writing_records(
+    path: str | Path, schema: Schema, beside: Sequence[str] = ()
+) -> Iterator[Write]:
     """Write codes as labels; the file is there when the block is left without an error.
 
     with writing_records("reported.csv", design.reported) as write:
         write(codes)
+
+    `beside` names columns of numbers that `write` then takes after the codes.
     """
     path = Path(path)
     labelled = _typed if kind_of(path) == PARQUET else _texts
     with _tables(path, (text(label) for a in schema for label in a.categories)) as write:
-        yield lambda codes: write(labelled(codes, schema))
+
+        def write_records(codes: Codes, *numbers: Any) -> None:
+            table = labelled(codes, schema)
+            for name, column in zip(beside, numbers, strict=True):
+                table = table.append_column(name, pa.array(column))
+            write(table)
+
+        yield write_records
 
 
 def write_frame(path: str | Path, table: Any) -> None:

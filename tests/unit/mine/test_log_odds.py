@@ -7,6 +7,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, truthful
 from tacit.mine import NaiveBayes
+from tacit.mine.learning import Learnt
 from tacit.mine.log_odds import log_odds_estimate
 from tests.support.families import attributes_of
 
@@ -60,14 +61,9 @@ def test_standard_errors_follow_from_the_slopes_of_the_log_odds() -> None:
     slopes = np.stack([log_odds(logits + 1j * STEP * unit).imag / STEP for unit in np.eye(15)], 1)
     weights = np.exp(logits[:3])
     table = np.exp(logits[3:]).reshape(3, 4)
-    found = log_odds_estimate(
-        target,
-        attribute,
-        weights / weights.sum(),
-        table / table.sum(axis=1, keepdims=True),
-        spread,
-        1000,
-    )
+    shares = table / table.sum(axis=1, keepdims=True)
+    learnt = Learnt(weights / weights.sum(), [shares], 1000, "likelihood")
+    found = log_odds_estimate(target, attribute, learnt, shares, spread)
     np.testing.assert_allclose(found.value.ravel(), log_odds(logits), rtol=1e-12)
     np.testing.assert_allclose(found.covariance, slopes @ spread @ slopes.T, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(found.stderr.ravel() ** 2, np.diagonal(found.covariance), rtol=1e-12)

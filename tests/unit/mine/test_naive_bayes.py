@@ -34,9 +34,7 @@ SCHEMA = Schema(
         Attribute("region", ["north", "east", "south"]),
     ]
 )
-DESIGN = Design(
-    SCHEMA, [Group(["ill", "smokes"], related(0.8)), Group(["region"], related(0.7))]
-)
+DESIGN = Design(SCHEMA, [Group(["ill", "smokes"], related(0.8)), Group(["region"], related(0.7))])
 METHODS = pytest.mark.parametrize("method", [likelihood, literal])
 
 
@@ -279,7 +277,7 @@ def test_an_unknown_attribute_of_log_odds_names_the_nearest(model: NaiveBayes) -
 def test_the_literal_method_has_no_standard_errors() -> None:
     fitted = NaiveBayes(DESIGN, "ill", method=literal).fit(REPORTED)
     for ask in (fitted.prior, fitted.summary, lambda: fitted.log_odds("smokes")):
-        with pytest.raises(DataError, match="literal method has no standard errors"):
+        with pytest.raises(DataError, match=r"literal.*has no standard errors"):
             ask()
 
 

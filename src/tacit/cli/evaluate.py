@@ -1,0 +1,66 @@
+"""`tacit evaluate`: a model and reported test records in, its accuracy with errors out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelFile, read_model
+from tacit.counting import count_records
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.evaluate import accuracy, confusion, recall
+from tacit.files import read_design
+from tacit.reconstruction.interval import check_level
+
+if TYPE_CHECKING:
+    from tacit.mine import NaiveBayes
+
+#: Digits of a fingerprint that tell two designs apart for a reader.
+BEGINNING = 12
+
+
+def evaluate(
+    model_file: ModelFile,
+    design_file: DesignFile,
+    data: DataFile,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Test a model on reported records that it was not learnt from.
+
+    Accuracy, confusion table and recall are those on the true records, estimated from reports.
+
+    Example: [bold]tacit evaluate model.json survey.json test.csv[/bold]
+    """
+    check_level(level)
+    design = read_design(design_file)
+    model = read_model(model_file)
+    _check_same(model_file, model, design_file, design)
+    with show.progress("counting") as tell:
+        patterns = count_records(data, design.reported, tell)
+    measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
+    if not as_json:
+        return show.estimates(measures, level)
+    content = {
+        "tacit": "evaluation",
+        "version": 1,
+        "design": design.fingerprint,
+        "target": model.target,
+        "estimates": [found.to_dict(level) for found in measures],
+    }
+    typer.echo(show.json_text(content))
+    return None
+
+
+def _check_same(model_file: Path, model: NaiveBayes, design_file: Path, design: Design) -> None:
+    """The reports that test a model were made by the design it was learnt under."""
+    if model.fingerprint_ != design.fingerprint:
+        learnt, given = model.fingerprint_[:BEGINNING], design.fingerprint[:BEGINNING]
+        raise DataError(
+            f"{model_file}: was learnt under another design: its fingerprint begins {learnt}, "
+            f"that of {design_file} begins {given}"
+        )

@@ -1,0 +1,167 @@
+"""`tacit mine`: reported records in, a model out."""
+
+from __future__ import annotations
+
+import enum
+import heapq
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level
+from tacit.counting import count_records
+from tacit.files import check_apart, read_design, write_text
+from tacit.reconstruction.interval import check_level
+
+if TYPE_CHECKING:
+    from tacit.mine import NaiveBayes
+
+#: How many log-odds are shown.
+STRONGEST = 10
+
+mine_commands = typer.Typer(rich_markup_mode="rich")
+
+
+class Method(enum.StrEnum):
+    """The methods of naive Bayes by name."""
+
+    LIKELIHOOD = "likelihood"
+    PAIRS = "pairs"
+    LITERAL = "literal"
+
+
+Target = Annotated[str, typer.Option("--target", help="The attribute to predict.")]
+Out = Annotated[Path, typer.Option("--out", help="The model file to write (JSON).")]
+
+
+@mine_commands.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Learn a model from reported records.
+
+    Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@mine_commands.command("nb")
+def naive_bayes(
+    design_file: DesignFile,
+    data: DataFile,
+    target: Target,
+    out: Out,
+    alpha: Annotated[
+        float, typer.Option("--alpha", help="Records added to every category (Laplace's rule).")
+    ] = 1.0,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            help="likelihood: from whole reports; pairs: from tables of the class and one "
+            "attribute; literal: as the papers print it, without standard errors.",
+        ),
+    ] = Method.LIKELIHOOD,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Learn naive Bayes from reported records.
+
+    Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    check_level(level)
+    design = read_design(design_file)
+    design.schema.index(target)
+    for source in (data, design_file):
+        check_apart(out, source)
+    with show.progress("counting") as tell:
+        patterns = count_records(data, design.reported, tell)
+    model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value)).fit(patterns)
+    content = learnt(model, level)
+    write_text(out, mine.model_to_json(model))
+    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+
+
+def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
+    """What a person wants to know of a model, as plain values for the screen and for JSON."""
+    known = model.learnt_.covariance_of is not None
+    return {
+        "tacit": "naive-bayes-summary",
+        "version": 1,
+        "design": model.fingerprint_,
+        "target": model.target,
+        "method": model.learnt_.method,
+        "n_records": model.learnt_.n_records,
+        "level": level,
+        "prior": _prior(model, level),
+        "log_odds": strongest(model, level) if known else [],
+        "notes": _notes(model) if known else ["this method has no standard errors"],
+    }
+
+
+def strongest(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
+    """The log-odds that stand out most from their standard errors, strongest first.
+
+    Those of the first of two classes are left out: they are those of the second with other signs.
+    """
+    assert model.features_ is not None
+    cells = []
+    for name in model.features_.names:
+        found = model.log_odds(name)
+        classes, categories = zip(*found.cells(), strict=True)
+        columns = found.columns(level)
+        numbers = [columns[key] for key in ("estimate", "stderr", "lower", "upper")]
+        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
+        rows = zip(classes, [name] * len(classes), categories, *numbers, strict=True)
+        cells += [dict(zip(names, row, strict=True)) for row in rows]
+    kept = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
+    return heapq.nlargest(STRONGEST, kept, key=_strength)
+
+
+def _strength(cell: dict[str, Any]) -> float:
+    size, error = abs(cell["estimate"]), cell["stderr"]
+    return size / error if error > 0 else math.inf if size else 0.0
+
+
+def _prior(model: NaiveBayes, level: float) -> dict[str, list[Any]]:
+    """P(class), with its standard errors where they are known."""
+    if model.learnt_.covariance_of is not None:
+        columns = model.prior().columns(level)
+        return {"class": next(iter(columns.values())), **dict(list(columns.items())[1:])}
+    return {"class": model.classes_.tolist(), "estimate": model.learnt_.prior.tolist()}
+
+
+def _notes(model: NaiveBayes) -> list[str]:
+    """The lines of the summary that follow the prior."""
+    return model.summary().partition(str(model.prior()))[2].split("\n")[1:]
+
+
+def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
+    out = show.console()
+    out.print(
+        f"wrote {file}: naive Bayes for {model.target}, from {content['n_records']:,} reported "
+        f"records, by {content['method']}\n",
+        soft_wrap=True,
+    )
+    interval = f"{show.percent(content['level'])} interval"
+    numbers = [("estimate", "right"), ("std. error", "right"), (interval, "right")]
+    prior = content["prior"]
+    rows = [dict(zip(prior, row, strict=True)) for row in zip(*prior.values(), strict=True)]
+    shown = numbers if "stderr" in prior else numbers[:1]
+    out.print(show.table([(str(model.target), "left"), *shown], map(_row, rows)), "")
+    if content["log_odds"]:
+        labels = [("log-odds of", "left"), ("attribute", "left"), ("category", "left")]
+        out.print(show.table([*labels, *numbers], map(_row, content["log_odds"])), "")
+    for note in content["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
+
+
+def _row(cell: dict[str, Any]) -> list[str]:
+    labels = [str(cell[key]) for key in ("class", "attribute", "category") if key in cell]
+    numbers = [f"{cell[key]:.4f}" for key in ("estimate", "stderr") if key in cell]
+    limits = [f"{cell['lower']:.4f} .. {cell['upper']:.4f}"] if "lower" in cell else []
+    return [*labels, *numbers, *limits]

@@ -1,0 +1,47 @@
+"""`tacit predict`: a model and true records in, their classes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from tacit.attribute import Attribute, text
+from tacit.cli import show
+from tacit.cli.arguments import DataFile, ModelFile, read_model
+from tacit.files import check_apart, check_out, read_batches, writing_records
+from tacit.reconstruction.estimate import free_names
+from tacit.schema import Schema
+
+
+def predict(
+    model_file: ModelFile,
+    data: DataFile,
+    out: Annotated[Path, typer.Option("--out", help="The .csv, .csv.gz or .parquet to write.")],
+) -> None:
+    """Predict the class of true records: those that you may see, not reported ones.
+
+    Writes the likeliest class and the probability of every class. Columns that the model does
+    not know are left out; a column of the class itself is not read.
+
+    Example: [bold]tacit predict model.json known.csv --out predicted.csv[/bold]
+    """
+    model = read_model(model_file)
+    assert model.features_ is not None
+    check_out(out, apart_from=data)
+    check_apart(out, model_file)
+    chances = [f"P({text(label)})" for label in model.classes_.tolist()]
+    name = free_names([str(model.target)], chances)[str(model.target)]
+    predicted = Schema([Attribute(name, model.classes_.tolist())])
+    n_records = 0
+    with (
+        show.progress("predicting") as tell,
+        writing_records(out, predicted, beside=chances) as write,
+    ):
+        for codes in read_batches(data, model.features_, tell):
+            found = model.predict_log_proba(codes)
+            write(found.argmax(axis=1)[:, None], *np.exp(found).T)
+            n_records += len(codes)
+    typer.echo(f"wrote {out}: {n_records:,} predictions of {model.target}")
