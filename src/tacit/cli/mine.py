@@ -61,7 +61,7 @@ def naive_bayes(
         typer.Option(
             "--method",
             help="likelihood: from whole reports; pairs: from tables of the class and one "
-            "attribute; literal: as the papers print it, without standard errors.",
+            "attribute; literal: as the papers print it.",
         ),
     ] = Method.LIKELIHOOD,
     level: Level = 0.95,
@@ -88,7 +88,7 @@ def naive_bayes(
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
     """What a person wants to know of a model, as plain values for the screen and for JSON."""
-    known = model.learnt_.covariance_of is not None
+    prior = model.prior().columns(level)
     return {
         "tacit": "naive-bayes-summary",
         "version": 1,
@@ -97,9 +97,9 @@ def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
         "method": model.learnt_.method,
         "n_records": model.learnt_.n_records,
         "level": level,
-        "prior": _prior(model, level),
-        "log_odds": strongest(model, level) if known else [],
-        "notes": _notes(model) if known else ["this method has no standard errors"],
+        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
+        "log_odds": strongest(model, level),
+        "notes": model.notes(),
     }
 
 
@@ -127,19 +127,6 @@ def _strength(cell: dict[str, Any]) -> float:
     return size / error if error > 0 else math.inf if size else 0.0
 
 
-def _prior(model: NaiveBayes, level: float) -> dict[str, list[Any]]:
-    """P(class), with its standard errors where they are known."""
-    if model.learnt_.covariance_of is not None:
-        columns = model.prior().columns(level)
-        return {"class": next(iter(columns.values())), **dict(list(columns.items())[1:])}
-    return {"class": model.classes_.tolist(), "estimate": model.learnt_.prior.tolist()}
-
-
-def _notes(model: NaiveBayes) -> list[str]:
-    """The lines of the summary that follow the prior."""
-    return model.summary().partition(str(model.prior()))[2].split("\n")[1:]
-
-
 def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
     out = show.console()
     out.print(
@@ -151,17 +138,14 @@ def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
     numbers = [("estimate", "right"), ("std. error", "right"), (interval, "right")]
     prior = content["prior"]
     rows = [dict(zip(prior, row, strict=True)) for row in zip(*prior.values(), strict=True)]
-    shown = numbers if "stderr" in prior else numbers[:1]
-    out.print(show.table([(str(model.target), "left"), *shown], map(_row, rows)), "")
-    if content["log_odds"]:
-        labels = [("log-odds of", "left"), ("attribute", "left"), ("category", "left")]
-        out.print(show.table([*labels, *numbers], map(_row, content["log_odds"])), "")
+    out.print(show.table([(str(model.target), "left"), *numbers], map(_row, rows)), "")
+    labels = [("log-odds of", "left"), ("attribute", "left"), ("category", "left")]
+    out.print(show.table([*labels, *numbers], map(_row, content["log_odds"])), "")
     for note in content["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
 
 
 def _row(cell: dict[str, Any]) -> list[str]:
     labels = [str(cell[key]) for key in ("class", "attribute", "category") if key in cell]
-    numbers = [f"{cell[key]:.4f}" for key in ("estimate", "stderr") if key in cell]
-    limits = [f"{cell['lower']:.4f} .. {cell['upper']:.4f}"] if "lower" in cell else []
-    return [*labels, *numbers, *limits]
+    numbers = [f"{cell[key]:.4f}" for key in ("estimate", "stderr")]
+    return [*labels, *numbers, f"{cell['lower']:.4f} .. {cell['upper']:.4f}"]

@@ -49,7 +49,7 @@ def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
         MAX_ITERATIONS,
     )
     prior, tables = model.split(model.step(end, alpha).after)
-    if _contradicted(known, prior, tables):
+    if _contradicted(known, prior, tables, alpha):
         note = "the reports contradict a naive Bayes model, so it was learnt from pairs"
         return replace(pairs(found, target, alpha), note=note)
     by_name = dict(zip(heard.schema.names, tables, strict=True))
@@ -65,7 +65,12 @@ def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
 
 
 def _heard(design: Design, target: str, unbiased: list[Estimate | None]) -> Design:
-    """The target's group and those whose link with it stands out from noise."""
+    """The target's group and those whose link with it stands out from noise.
+
+    A class that is reported as it is cannot be taken for another clustering: all are heard.
+    """
+    if design.channel(design.closure([target])).magnification == 1:
+        return design
     own = design.group_of(target)
     groups = [g for g in design.groups if g is own or _linked(design, g, unbiased)]
     names = {name for group in groups for name in group.attributes}
@@ -95,15 +100,25 @@ def _start(known: list[Estimate | None], classes: Estimate, model: ConditionalMo
     return model.join(_START / prior.size + (1 - _START) * prior, mixed)
 
 
-def _contradicted(known: list[Estimate | None], prior: Array, tables: Tables) -> bool:
-    """Whether any cell of an unbiased table is further from the fit than noise explains."""
+def _contradicted(known: list[Estimate | None], prior: Array, tables: Tables, alpha: float) -> bool:
+    """Whether any cell of an unbiased table is further from the fit than noise explains.
+
+    Adding alpha records to each of k categories moves a cell by up to alpha * k / n.
+    """
     gaps = [
-        np.abs(table.value - prior[:, None] * fitted) / np.maximum(table.stderr, 1e-12)
+        _beyond(table.value - prior[:, None] * fitted, alpha * fitted.shape[1], table)
         for table, fitted in zip(known, tables, strict=True)
         if table is not None
     ]
     cells = sum(gap.size for gap in gaps)
     return bool(gaps) and max(gap.max() for gap in gaps) > -float(ndtri(_FALSE_ALARM / 2 / cells))
+
+
+def _beyond(gap: Array, added: float, table: Estimate) -> Array:
+    """A gap in standard errors, less what the added records explain."""
+    explained = added / table.n_records
+    rest = np.maximum(np.abs(gap) - explained, 0)
+    return np.asarray(rest / np.maximum(table.stderr, 1 / table.n_records))
 
 
 def _all_tables(

@@ -8,6 +8,8 @@ Without a design it learns from undisguised records, as scikit-learn's Categoric
 
 from __future__ import annotations
 
+import math
+import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +56,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         With `y`, X holds the other attributes only and y the reported class.
         """
-        if not self.alpha > 0:
-            raise DataError(f"alpha must be above 0, got {self.alpha!r}")
+        if not isinstance(self.alpha, numbers.Real) or not 0 < self.alpha < math.inf:
+            raise DataError(f"alpha must be a number above 0, got {self.alpha!r}")
+        if not callable(self.method):
+            raise DataError(
+                f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
+            )
         if self.design is None:
             return self._fit_undisguised(X, y)
         if not isinstance(self.design, Design):
@@ -64,18 +70,29 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("target must name the attribute to predict, got None")
         schema = self.design.schema
         target = schema[self.target]
+        if len(schema) == 1:
+            raise DataError(f"the design has no other attribute to predict {target.name!r} from")
         patterns = reported_patterns(X, y, self.design, self.target)
         found = self.method(Reconstruction(patterns, self.design), self.target, self.alpha)
         features = [i for i, name in enumerate(schema.names) if name != self.target]
         kept = replace(found, tables=[found.tables[i] for i in features])
         self.restore(
-            schema.subset([schema.names[i] for i in features]), np.array(target.categories), kept
+            schema.subset([schema.names[i] for i in features]),
+            np.array(target.categories),
+            kept,
+            self.design.fingerprint,
         )
-        self.fingerprint_ = self.design.fingerprint
         return self
 
-    def restore(self, features: Schema | None, classes: npt.NDArray[Any], learnt: Learnt) -> None:
-        """Take over what was learnt, of the attributes `features`, here or before."""
+    def restore(
+        self,
+        features: Schema | None,
+        classes: npt.NDArray[Any],
+        learnt: Learnt,
+        fingerprint: str = "",
+    ) -> None:
+        """Take over what was learnt, here or before, under the design of this fingerprint."""
+        self.fingerprint_ = fingerprint
         self.__dict__.pop("covariance_", None)
         self.features_ = features
         self.classes_ = classes
@@ -148,23 +165,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._covariance()[np.ix_(own, own)],
         )
 
-    def summary(self) -> str:
-        """The priors and how they were learnt, and whether the commonest class is known at all."""
-        prior = self.prior()
-        lines = [f"naive Bayes for {self.target}", str(prior)]
-        ended = self.learnt_.convergence
-        if ended is not None:
-            how = "converged" if ended.converged else "NOT converged"
-            lines.append(f"{how} after {ended.iterations} iterations")
-        if self.learnt_.note:
-            lines.append(self.learnt_.note)
+    def notes(self) -> list[str]:
+        """What a user should know: how learning ended, what was not used, what cannot be told."""
+        learnt, prior = self.learnt_, self.prior()
+        said = [learnt.note] if learnt.note else []
+        if learnt.convergence is not None and not learnt.convergence.converged:
+            said.append(f"NOT converged after {learnt.convergence.iterations} iterations")
         first, second = np.argsort(prior.value)[::-1][:2]
-        gap = prior.value[first] - prior.value[second]
-        spread = prior.covariance
+        ahead, spread = prior.value[first] - prior.value[second], prior.covariance
         doubt = spread[first, first] + spread[second, second] - 2 * spread[first, second]
-        if gap < 2 * np.sqrt(doubt):
-            lines.append("the reports do not tell which class is the commonest")
-        return "\n".join(lines)
+        if ahead < 2 * np.sqrt(doubt):
+            said.append("the reports do not tell which class is the commonest")
+        return said
+
+    def summary(self) -> str:
+        """The priors, how they were learnt, and the notes."""
+        return "\n".join([f"naive Bayes for {self.target}", str(self.prior()), *self.notes()])
 
     def _asked(self) -> tuple[Design, str]:
         check_is_fitted(self)
@@ -174,10 +190,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _covariance(self) -> Array:
         if self.learnt_.covariance_of is None:
-            raise DataError(
-                f"a model learnt by {self.learnt_.method} has no standard errors; learn by "
-                "likelihood or pairs"
-            )
+            raise DataError("a saved model has no standard errors; learn it again")
         if not hasattr(self, "covariance_"):
             self.covariance_ = self.learnt_.covariance_of()
         return self.covariance_

@@ -36,12 +36,17 @@ def pairs(found: Reconstruction, target: str, alpha: float) -> Learnt:
 def literal(found: Reconstruction, target: str, alpha: float) -> Learnt:
     """P(c) and P(a, c) as reconstructed, negative cells cut at zero, `alpha` records added."""
     share = alpha / found.n_records
-    prior = np.maximum(found.table([target]).value, share)
-    tables = [
-        np.eye(prior.size) if table is None else np.maximum(table.value, 0) + share
-        for table in pair_tables(found, target)
-    ]
-    return Learnt(prior / prior.sum(), shares(tables), found.n_records, "literal")
+    cut = np.maximum(found.table([target]).value, share)
+    prior = np.asarray(cut / cut.sum())
+    unbiased = pair_tables(found, target)
+    tables = shares(
+        [
+            np.eye(prior.size) if table is None else np.maximum(table.value, 0) + share
+            for table in unbiased
+        ]
+    )
+    covariance = partial(_covariance, found, target, unbiased, prior, tables)
+    return Learnt(prior, tables, found.n_records, "literal", covariance_of=covariance)
 
 
 def pair_tables(found: Reconstruction, target: str) -> list[Estimate | None]:

@@ -18,6 +18,8 @@ from tacit.schema import Schema
 def reported_patterns(records: Any, y: Any, design: Design, target: str) -> PatternTable:
     """Reported records counted; with `y` the class comes apart from the other attributes."""
     if isinstance(records, PatternTable):
+        if y is not None:
+            raise DataError("a pattern table holds the class already; leave y out")
         if records.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
         return records

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 
+from tacit.channel.linear import Array
 from tacit.errors import FileError, TacitError, unknown
 from tacit.mine.learning import Learnt
 from tacit.mine.naive_bayes import NaiveBayes
@@ -53,7 +55,7 @@ def _check_header(content: Any) -> None:
     if not isinstance(content, dict) or content.get("tacit") != "naive-bayes":
         raise FileError('not a model file: it must be a JSON object with "tacit": "naive-bayes"')
     version = content.get("version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise FileError(f"the model file's version must be a positive integer, got {version!r}")
     if version > VERSION:
         raise FileError(
@@ -76,9 +78,22 @@ def _built(content: dict[str, Any]) -> NaiveBayes:
     shapes = [(target.size, k) for k in features.sizes]
     if prior.shape != (target.size,) or [table.shape for table in tables] != shapes:
         raise FileError("not a model file: its tables do not fit its attributes")
+    if not all(_are_distributions(table) for table in (prior, *tables)):
+        raise FileError("not a model file: a prior or table is negative or does not sum to 1")
+    n_records, design = content["n_records"], content["design"]
+    if type(n_records) is not int or n_records < 1:
+        raise FileError(
+            f"not a model file: n_records must be a positive integer, got {n_records!r}"
+        )
+    if not isinstance(design, str) or not re.fullmatch("[0-9a-f]{64}", design):
+        raise FileError(f"not a model file: {design!r} is not the fingerprint of a design")
     model = NaiveBayes(target=target.name)
-    model.restore(
-        features, np.array(target.categories), Learnt(prior, tables, content["n_records"], "saved")
-    )
-    model.fingerprint_ = content["design"]
+    learnt = Learnt(prior, tables, n_records, "saved")
+    model.restore(features, np.array(target.categories), learnt, design)
     return model
+
+
+def _are_distributions(table: Array) -> bool:
+    """Whether all rows are finite, not negative, and sum to 1."""
+    good = np.isfinite(table).all() and (table >= 0).all()
+    return bool(good and np.allclose(table.sum(axis=-1), 1, atol=1e-9))
