@@ -24,7 +24,7 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Convergence:
-    """How an iteration ended; `gap` says how far from a maximum it may still be."""
+    """How an iteration ended; `gap` is what its steps measure themselves by, 0 at a maximum."""
 
     converged: bool
     iterations: int

@@ -68,7 +68,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated coins.")] = 7,
     records: Annotated[
         int,
-        typer.Option("--records", min=10, max=ADULT_RECORDS, help="How many people are asked."),
+        typer.Option("--records", min=500, max=ADULT_RECORDS, help="How many people are asked."),
     ] = ADULT_RECORDS,
 ) -> None:
     """Ask the people of a census five questions in disguise, and see what is learnt.

@@ -31,6 +31,7 @@ class Classifier:
         if not callable(getattr(model, "predict", None)):
             raise DataError(f"model must have a predict method, got {type(model).__name__}")
         self._model = model
+        model = _innermost(model)
         self.target = schema[_target(model, target)]
         self._place = schema.index(self.target.name)
         own = getattr(model, "features_", None)
@@ -77,6 +78,14 @@ class Classifier:
             raise DataError(unknown("category", plain, self.target.categories, where))
         codes = np.array(fitting[0] if self._labels_first else fitting[-1], np.intp)
         return np.asarray(codes[positions])
+
+
+def _innermost(model: Any) -> Any:
+    """The model that a search chose, or that a pipeline ends with."""
+    if hasattr(model, "best_estimator_"):
+        return _innermost(model.best_estimator_)
+    steps = getattr(model, "steps", None)
+    return _innermost(steps[-1][1]) if isinstance(steps, list) and len(steps) == 1 else model
 
 
 def _target(model: Any, target: str | None) -> str:

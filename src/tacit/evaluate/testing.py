@@ -8,7 +8,8 @@ independent records:
 
     Cov = (mean of g g^T - mean of g  mean of g^T) / n
 
-Intervals are normal. They may reach below 0 or above 1: cut there, they cover just as often.
+Intervals are normal and may reach below 0 or above 1; with few records, or where all records
+contribute alike, they are too short.
 A test set must be other records than those the model was fitted on, as always.
 """
 

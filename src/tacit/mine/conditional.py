@@ -70,6 +70,7 @@ class ConditionalModel:
         self.target = design.schema.index(target)
         self.sizes = design.schema.sizes
         self.n_classes = self.sizes[self.target]
+        self.names = design.schema.names
         self.groups = [_branches(patterns, design, group) for group in design.groups]
 
     def posterior(self, prior: Array, tables: Tables) -> Posterior:

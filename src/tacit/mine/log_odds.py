@@ -56,7 +56,11 @@ def _log_odds(prior: Array, table: Array) -> tuple[Array, Array]:
     slopes = np.zeros((classes, size, classes + classes * size))
     for c in range(classes):
         others = np.arange(classes) != c
-        weights = np.where(others, prior, 0) / prior[others].sum()
+        rest = prior[others].sum()
+        if rest <= 0:  # no other class was ever seen
+            value[c], slopes[c] = np.nan, np.nan
+            continue
+        weights = np.where(others, prior, 0) / rest
         among = weights[:, None] * table / (weights @ table)
         value[c] = np.log(table[c]) - np.log(weights @ table)
         share = np.where(others[:, None], -among, 1.0)

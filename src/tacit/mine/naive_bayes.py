@@ -20,13 +20,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.channel.linear import Array
+from tacit.coding import encode
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.evaluate import accuracy
 from tacit.mine.learning import Learnt, Method, Tables, logit_blocks, shares
 from tacit.mine.likelihood import likelihood
 from tacit.mine.log_odds import log_odds_estimate, prior_estimate
-from tacit.mine.records import reported_patterns, true_codes
+from tacit.mine.pairs import literal, pairs
+from tacit.mine.records import reported_patterns
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
 
@@ -54,11 +56,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> NaiveBayes:
         """Learn from reported records: a frame, codes, a file's path or a pattern table.
 
-        With `y`, X holds the other attributes only and y the reported class.
+        With `y`, X holds the other attributes only and y the reported class: labels beside a
+        frame, codes beside codes.
         """
-        if not isinstance(self.alpha, numbers.Real) or not 0 < self.alpha < math.inf:
+        number = isinstance(self.alpha, numbers.Real) and not isinstance(self.alpha, bool)
+        if not number or not 0 < self.alpha < math.inf:
             raise DataError(f"alpha must be a number above 0, got {self.alpha!r}")
-        if not callable(self.method):
+        if self.method not in (likelihood, pairs, literal):
             raise DataError(
                 f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
             )
@@ -137,10 +141,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[likeliest])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy on true records with their classes y; without y, estimated from reports."""
-        if y is None and self.design is not None:
-            return float(accuracy(self, X, self.design))
-        return float(super().score(X, y, sample_weight))
+        """Accuracy. With a design it is estimated from reported records, given as to `fit`."""
+        check_is_fitted(self)
+        if self.design is None and self.features_ is not None:
+            raise DataError("a saved model is tested by tacit.evaluate.accuracy, with its design")
+        if self.design is None or self.target is None:
+            return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            raise DataError("reported records are tested without sample_weight")
+        return float(accuracy(self, reported_patterns(X, y, self.design, self.target), self.design))
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
@@ -167,14 +176,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def notes(self) -> list[str]:
         """What a user should know: how learning ended, what was not used, what cannot be told."""
-        learnt, prior = self.learnt_, self.prior()
+        prior = self.prior()
+        learnt = self.learnt_
         said = [learnt.note] if learnt.note else []
+        said += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
         if learnt.convergence is not None and not learnt.convergence.converged:
             said.append(f"NOT converged after {learnt.convergence.iterations} iterations")
         first, second = np.argsort(prior.value)[::-1][:2]
         ahead, spread = prior.value[first] - prior.value[second], prior.covariance
         doubt = spread[first, first] + spread[second, second] - 2 * spread[first, second]
-        if ahead < 2 * np.sqrt(doubt):
+        if not ahead >= 2 * np.sqrt(np.maximum(doubt, 0)):
             said.append("the reports do not tell which class is the commonest")
         return said
 
@@ -184,20 +195,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _asked(self) -> tuple[Design, str]:
         check_is_fitted(self)
+        if self.features_ is not None and self.design is None:
+            raise DataError("a saved model has no standard errors; learn it again")
         if self.design is None or self.target is None:
             raise DataError("standard errors are known for models learnt from reported records")
         return self.design, self.target
 
     def _covariance(self) -> Array:
         if self.learnt_.covariance_of is None:
-            raise DataError("a saved model has no standard errors; learn it again")
+            raise DataError(f"{self.learnt_.method} gives no standard errors")
         if not hasattr(self, "covariance_"):
             self.covariance_ = self.learnt_.covariance_of()
         return self.covariance_
 
     def _codes(self, X: Any) -> npt.NDArray[Any]:
         if self.features_ is not None:
-            return true_codes(X, self.features_)
+            return encode(X, self.features_)
         X = validate_data(self, X, dtype="int", reset=False)
         check_non_negative(X, "NaiveBayes (input X)")
         for place, (column, table) in enumerate(zip(X.T, self.feature_log_prob_, strict=True)):

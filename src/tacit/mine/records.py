@@ -1,45 +1,44 @@
-"""Records as miners take them: reported ones to learn from, true ones to predict for."""
+"""Records as miners take them: reported ones to learn from."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from tacit.attribute import Attribute
-from tacit.coding import Codes, encode
-from tacit.counting import PatternTable, count, count_records
+from tacit.coding import encode
+from tacit.counting import PatternTable, count
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.schema import Schema
+from tacit.reconstruction import reconstruct
 
 
 def reported_patterns(records: Any, y: Any, design: Design, target: str) -> PatternTable:
     """Reported records counted; with `y` the class comes apart from the other attributes."""
-    if isinstance(records, PatternTable):
-        if y is not None:
-            raise DataError("a pattern table holds the class already; leave y out")
-        if records.schema != design.reported:
-            raise DataError("the pattern table was counted under another schema than the design's")
-        return records
     if y is None:
-        return count_records(records, design.reported)
+        return reconstruct(records, design).patterns
+    if isinstance(records, PatternTable | str | os.PathLike):
+        raise DataError("a pattern table or a file holds the class already; leave y out")
+    if target not in design.reported:
+        raise DataError(f"{target!r} is reported jointly with others; leave y out")
     place = design.reported.index(target)
     others = design.reported.subset([n for n in design.reported.names if n != target])
     codes = encode(records, others)
-    classes = class_codes(y, design.reported[target])
-    if len(classes) != len(codes):
-        raise DataError(f"{len(codes)} records came with {len(classes)} classes in y")
-    return count(np.insert(codes, place, classes, axis=1), design.reported)
+    given = np.asarray(y)
+    if given.shape != (len(codes),):
+        raise DataError(f"y must hold a class for each of {len(codes)} records, got {given.shape}")
+    own = design.reported.subset([target])
+    in_codes = isinstance(records, np.ndarray) and given.dtype.kind in "iub"
+    classes = encode(given[:, None] if in_codes else _column(target, given), own)
+    return count(np.insert(codes, place, classes[:, 0], axis=1), design.reported)
 
 
-def class_codes(y: Any, attribute: Attribute) -> npt.NDArray[np.intp]:
-    """Codes of class labels."""
-    labels, places = np.unique(np.asarray(y), return_inverse=True)
-    return np.array([attribute.code(label) for label in labels.tolist()], np.intp)[places]
-
-
-def true_codes(records: Any, features: Schema) -> Codes:
-    """Codes of true records to predict for: a frame, or an array without the class."""
-    return encode(records, features)
+def _column(name: str, labels: npt.NDArray[Any]) -> Any:
+    """Labels as a frame of one column."""
+    try:
+        return pa.table({name: labels})
+    except (pa.ArrowException, TypeError) as error:
+        raise DataError(f"y must hold labels of {name!r} of one type: {error}") from None

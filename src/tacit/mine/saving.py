@@ -21,7 +21,12 @@ _KEYS = ("tacit", "version", "design", "target", "attributes", "n_records", "pri
 
 def model_to_json(model: NaiveBayes) -> str:
     """A fitted model that was learnt from reported records."""
-    if model.design is None or model.target is None or not hasattr(model, "learnt_"):
+    if (
+        not isinstance(model, NaiveBayes)
+        or model.design is None
+        or model.target is None
+        or not hasattr(model, "learnt_")
+    ):
         raise FileError("only a model fitted to reported records, with its design, can be saved")
     content = {
         "tacit": "naive-bayes",
