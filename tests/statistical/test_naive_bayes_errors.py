@@ -1,16 +1,19 @@
-"""95 % intervals of priors and log-odds cover 93.5 % to 96.5 % of simulated surveys.
+"""95 % intervals of priors and log-odds cover the truth in 95 % of simulated surveys.
 
-Records follow a naive Bayes model, so that what is learnt has a true value. Chance moves a coverage
-of 95 % in 2,000 surveys by less than 1.5 % in all but 2 of 1,000 seeds.
+Records follow a naive Bayes model, so that what is learnt has a true value. The bounds of a
+coverage are quantiles of the binomial distribution: of intervals that cover 95 %, one in 1,000
+would be outside by chance, for each of the 60 cells that are looked at. Standard errors a quarter
+too small cover 85.8 % and fail. A spread over 600 surveys is known within 2.9 %, so a tenth is
+3.5 standard errors: chance goes beyond in one of 2,000.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
 from tacit.channel.linear import Array
@@ -19,8 +22,9 @@ from tacit.mine import NaiveBayes
 from tacit.reconstruction.interval import normal_interval
 from tests.support.tables import cells_of, reported_table
 
-SURVEYS, SEED, LEVEL = 2000, 271, 0.95
-LEAST, MOST = 0.935, 0.965
+SURVEYS, SEED, LEVEL = 600, 271, 0.95
+FALSE_ALARM = 1e-3
+LEAST, MOST = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], SURVEYS, LEVEL) / SURVEYS
 HALF = ["1/2", "1/2"]
 PRIOR = np.array([0.65, 0.35])
 TABLES = [
@@ -87,7 +91,6 @@ SETTINGS = {
 }
 
 
-@cache
 def simulated(name: str) -> list[tuple[Array, Array, Array]]:
     """For the prior and each attribute: the truth, and values and standard errors by survey."""
     setting = SETTINGS[name]
@@ -116,18 +119,14 @@ def coverage(truth: Array, value: Array, stderr: Array) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_95_percent_intervals_of_prior_and_log_odds_cover_the_truth(name: str) -> None:
+def test_intervals_cover_the_truth_and_standard_errors_are_the_spread_over_surveys(
+    name: str,
+) -> None:
     for truth, value, stderr in simulated(name):
         covered = coverage(truth, value, stderr)
         assert (covered >= LEAST).all(), covered
         assert (covered <= MOST).all(), covered
-        control = coverage(truth, value, 0.85 * stderr)
+        control = coverage(truth, value, 0.75 * stderr)
         assert (control < LEAST).all(), control
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SETTINGS)
-def test_standard_errors_are_the_spread_over_surveys(name: str) -> None:
-    for _, value, stderr in simulated(name):
         ratio = np.sqrt((stderr**2).mean(axis=0)) / value.std(axis=0)
         assert (np.abs(ratio - 1) < 0.1).all(), ratio

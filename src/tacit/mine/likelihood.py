@@ -21,6 +21,7 @@ from scipy.special import chdtri, ndtri
 from tacit.channel.coin import Differ, Keep
 from tacit.channel.linear import Array
 from tacit.climbing import Convergence, climb
+from tacit.counting import PatternTable
 from tacit.design import Design, Group
 from tacit.mine.conditional import ConditionalModel
 from tacit.mine.learning import Learnt, Tables, logit_blocks, shares
@@ -40,7 +41,7 @@ def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
     """Parameters of largest likelihood, `alpha` records added; `pairs` if the tables contradict."""
     unbiased = pair_tables(found, target)
     heard = _heard(found.design, target, unbiased)
-    model = ConditionalModel(found.patterns.subset(heard.reported.names), heard, target)
+    model = ConditionalModel(_patterns(found, heard), heard, target)
     known = [unbiased[found.design.schema.index(name)] for name in heard.schema.names]
     best, rival = _maxima(model, heard, target, _start(known, found.table([target]), model), alpha)
     prior, tables = model.split(best.place)
@@ -123,6 +124,12 @@ def _linked(design: Design, group: Group, unbiased: list[Estimate | None]) -> bo
     found = [dependence(table) for table in tables if table is not None]
     statistic, freedom = sum(d.statistic for d in found), sum(d.freedom for d in found)
     return bool(statistic > chdtri(freedom, _FALSE_ALARM))
+
+
+def _patterns(found: Reconstruction, heard: Design) -> PatternTable:
+    """The reports of what is heard; joining patterns again is spared where all is."""
+    names = heard.reported.names
+    return found.patterns if names == found.patterns.schema.names else found.patterns.subset(names)
 
 
 def _silent_note(design: Design, heard: Design) -> str:

@@ -15,7 +15,9 @@ from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.channel import Coin
 from tacit.channel.linear import Array
 from tacit.counting import PatternTable
-from tacit.mine.conditional import ConditionalModel, Tables
+from tacit.mine import blocks, conditional, joining
+from tacit.mine.conditional import ConditionalModel
+from tacit.mine.learning import Tables
 from tests.support.families import CASES, Case
 from tests.support.tables import cells_of, reported_table
 
@@ -149,7 +151,8 @@ def test_the_probabilities_of_all_reports_are_those_of_every_true_record_summed(
 ) -> None:
     example = Example.of(setting)
     prior, tables = example.parameters
-    found = np.exp(example.model.posterior(prior, tables).log_likelihood)
+    chunks = [chunk.log_likelihood for chunk in example.model.posterior(prior, tables, 7)]
+    found = np.exp(np.concatenate(chunks))
     assert found.sum() == pytest.approx(1, abs=1e-13)
     np.testing.assert_allclose(found, example.brute.reports(prior, tables), **CLOSE)
 
@@ -180,6 +183,38 @@ def test_the_information_is_the_mean_square_of_the_scores(setting: Setting) -> N
     expected = (scores * example.counts[example.possible]) @ scores.T
     found = example.model.information(*example.parameters)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+
+
+@every_setting
+def test_blocks_chunks_and_scales_change_neither_step_nor_information(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = Example.of(setting)
+    place = once.model.join(*once.parameters)
+    step, information = once.model.step(place, 1), once.model.information(*once.parameters)
+    monkeypatch.setattr(joining, "CELLS", 1)
+    monkeypatch.setattr(conditional, "CHUNK", 5)
+    monkeypatch.setattr(conditional, "_SCORED", 3)
+    monkeypatch.setattr(blocks, "_VANISHING", 2.0)
+    parted = Example.of(setting).model
+    found = parted.step(place, 1)
+    np.testing.assert_allclose(found.after, step.after, **CLOSE)
+    assert found.log_likelihood == pytest.approx(step.log_likelihood, rel=1e-13)
+    scale = np.abs(information).max()
+    again = parted.information(*once.parameters)
+    np.testing.assert_allclose(again, information, rtol=1e-9, atol=1e-12 * scale)
+
+
+def test_products_of_thousands_of_small_probabilities_do_not_vanish() -> None:
+    names = ["class", *(f"a{i}" for i in range(3000))]
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    design = Design(schema, [Group(names, related(0.7))])
+    patterns = np.asfortranarray(np.random.default_rng(3).integers(0, 2, (4, 3001), np.uint8))
+    model = ConditionalModel(PatternTable(schema, patterns, np.ones(4, np.int64)), design, "class")
+    even = model.join(np.full(2, 0.5), [np.full((2, 2), 0.5)] * 3001)
+    assert model.step(even, 1).log_likelihood == pytest.approx(
+        -3001 * np.log(2) - 1 / 4 * 3000 * 4 * np.log(2), rel=1e-12
+    )
 
 
 @every_setting
