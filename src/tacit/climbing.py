@@ -51,18 +51,19 @@ def climb(
 ) -> tuple[Array, Convergence]:
     """Follow `step` until its gap is within `tolerance`; `repair` makes a leap land on good ground.
 
-    An iteration is two plain steps and a leap.
+    An iteration is two plain steps and a leap. What is given back is one plain step further than
+    where the convergence was measured.
     """
     place, change = start, 0.0
     for iteration in range(1, max_iterations + 1):
         first = step(place)
         if first.gap <= tolerance:
             ended = Convergence(True, iteration, change, first.log_likelihood, first.gap)
-            return place, ended
+            return first.after, ended
         following = _furthest(step, place, first, repair)
         change, place = float(np.abs(following - place).max()), following
     last = step(place)
-    return place, Convergence(False, max_iterations, change, last.log_likelihood, last.gap)
+    return last.after, Convergence(False, max_iterations, change, last.log_likelihood, last.gap)
 
 
 def _furthest(

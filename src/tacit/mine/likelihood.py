@@ -35,6 +35,8 @@ MAX_ITERATIONS = 500
 _START = 0.1
 #: How often a true model is rejected, and a group without any link heard.
 _FALSE_ALARM = 1e-3
+#: A turned model this far behind in log-likelihood is no rival, however it climbs.
+_HOPELESS = 1000.0
 
 
 def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
@@ -80,6 +82,9 @@ def _maxima(
     turned = _turned(model, design, target, first.place)
     if turned is None:
         return first, None
+    behind = first.convergence.log_likelihood - model.step(turned, alpha).log_likelihood
+    if behind * model.n_records > _HOPELESS:
+        return first, None
     second = _climbed(model, turned, alpha)
     if second.convergence.log_likelihood > first.convergence.log_likelihood:
         return second, first
@@ -88,8 +93,7 @@ def _maxima(
 
 def _climbed(model: ConditionalModel, start: Array, alpha: float) -> _Maximum:
     step = partial(model.step, alpha=alpha)
-    end, convergence = climb(step, start, model.repair, TOLERANCE, MAX_ITERATIONS)
-    return _Maximum(step(end).after, convergence)
+    return _Maximum(*climb(step, start, model.repair, TOLERANCE, MAX_ITERATIONS))
 
 
 def _turned(model: ConditionalModel, design: Design, target: str, place: Array) -> Array | None:
