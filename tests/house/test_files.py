@@ -61,7 +61,7 @@ def test_the_patterns_find_what_they_are_for() -> None:
     assert MACHINE_PATH.search("open('/home/ann/data.csv')")
     assert MACHINE_PATH.search("see /tmp/notes")
     assert not MACHINE_PATH.search("#!/usr/bin/env bash")
-    assert not MACHINE_PATH.search("docs/work/plan.md")
+    assert not MACHINE_PATH.search("docs/home/plan.md")
     assert REGISTRY.search("https://files.pythonhosted.org/packages/x.whl")
     assert REGISTRY.search("--index-url https://mirror.example/simple/")
     assert UNFINISHED.search("# TODO: later")

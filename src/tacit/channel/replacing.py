@@ -17,6 +17,7 @@ for one attribute at a time.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,9 +55,9 @@ class Replacing(Coin):
 
     advice: ClassVar[str] = "take theta above 0"
 
+    @abstractmethod
     def weight(self, attributes: Attributes) -> Fraction:
         """Probability of the truth."""
-        raise NotImplementedError
 
     def drawn(self, attributes: Attributes) -> Distribution:
         """What is reported otherwise."""
