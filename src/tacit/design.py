@@ -187,6 +187,12 @@ class Design:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def check_design(design: object) -> None:
+    """Raise DesignError if something else was given for a design."""
+    if not isinstance(design, Design):
+        raise DesignError(f"design must be a Design, got {type(design).__name__}")
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; a published design must not say a thing twice."""
     keys = [key for key, _ in pairs]

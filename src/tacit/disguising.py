@@ -16,9 +16,9 @@ import numpy as np
 
 from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
 from tacit.coding import Codes, backend_of, code_type, decode, encode, is_frame
-from tacit.design import Design, Group
+from tacit.design import Design, Group, check_design
 from tacit.drawing import Draws, Integers, Source, source_of
-from tacit.errors import DataError, DesignError
+from tacit.errors import DataError
 
 #: Records disguised at a time, so that they stay in the cache.
 BLOCK = 1 << 15
@@ -32,8 +32,7 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     leaves undisguised by mistake. The same generator state gives the same reports for the same
     records in the same memory order.
     """
-    if not isinstance(design, Design):
-        raise DesignError(f"design must be a Design, got {type(design).__name__}")
+    check_design(design)
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise DataError(
             f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(7), or None "

@@ -70,16 +70,6 @@ def source_of(rng: np.random.Generator | None) -> Source:
     return Entropy() if rng is None else Simulated(rng)
 
 
-def draw(
-    distributions: Sequence[Sequence[Fraction]],
-    which: Integers | None,
-    size: int,
-    source: Source,
-) -> Integers:
-    """Draw once; see `Draws.draw`."""
-    return Draws(distributions).draw(which, size, source)
-
-
 class Draws:
     """Distributions prepared for drawing. Each must sum to 1: the caller checks."""
 

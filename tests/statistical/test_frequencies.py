@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, crosswise, disguise, frapp, matrix, related
 from tacit.channel.linear import Array
-from tacit.drawing import draw, source_of
+from tacit.drawing import Draws, source_of
 from tests.support.chance import FALSE_ALARM, looks_like, smallest_p_value
 from tests.support.families import CASES, Case
 from tests.support.tables import brute_force
@@ -136,7 +136,7 @@ def test_records_are_disguised_independently_of_each_other(seed: int | None) -> 
 @sources
 def test_draws_from_odd_denominators_are_exact_in_frequency(seed: int | None) -> None:
     weights = [Fraction(1, 1000), Fraction(1, 7), Fraction(0), Fraction(5993, 7000)]
-    drawn = draw([weights], None, 400_000, source_of(rng_of(seed)))
+    drawn = Draws([weights]).draw(None, 400_000, source_of(rng_of(seed)))
     counts = np.bincount(drawn, minlength=4)
     probabilities = np.array(weights, dtype=np.float64)
     assert looks_like(counts, 400_000, probabilities)

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from tacit.channel.linear import Array
 from tacit.coding import encode
-from tacit.design import Design
-from tacit.errors import DataError, DesignError
+from tacit.design import Design, check_design
+from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.mine.learning import Learnt, Method, Tables, logit_blocks, shares
 from tacit.mine.likelihood import likelihood
@@ -68,8 +68,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.design is None:
             return self._fit_undisguised(X, y)
-        if not isinstance(self.design, Design):
-            raise DesignError(f"design must be a Design, got {type(self.design).__name__}")
+        check_design(self.design)
         if self.target is None:
             raise DataError("target must name the attribute to predict, got None")
         schema = self.design.schema

@@ -11,8 +11,8 @@ import numpy as np
 
 from tacit.channel.linear import Array
 from tacit.counting import PatternTable, count_records
-from tacit.design import Design
-from tacit.errors import DataError, DesignError, SchemaError
+from tacit.design import Design, check_design
+from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
@@ -89,8 +89,7 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
     `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or
     a pattern table counted before.
     """
-    if not isinstance(design, Design):
-        raise DesignError(f"design must be a Design, got {type(design).__name__}")
+    check_design(design)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
