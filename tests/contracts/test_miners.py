@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy
-from tacit.mine import NaiveBayes, literal
+from tacit.mine import DecisionTree, NaiveBayes, literal
 
-MINERS = [NaiveBayes]
+MINERS = [DecisionTree, NaiveBayes]
 every_miner = pytest.mark.parametrize("miner", MINERS)
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "c", "ill")])

@@ -33,6 +33,14 @@ class Factor:
     true_axes: Axes
     reported_axes: Axes
 
+    def require_reconstructable(self) -> None:
+        """Raise SingularChannelError, naming the group, its parameter and what would help."""
+        if not self.channel.reconstructable:
+            raise SingularChannelError(
+                f"group [{', '.join(self.names)}] {self.coin} cannot be reconstructed: "
+                + self.coin.remedy
+            )
+
 
 @dataclass(frozen=True)
 class ProductChannel:
@@ -70,13 +78,9 @@ class ProductChannel:
         return self.magnification < WORST_CONDITION
 
     def require_reconstructable(self) -> None:
-        """Raise SingularChannelError, naming the group, its parameter and what would help."""
+        """Raise SingularChannelError unless all groups, and all together, can be told."""
         for factor in self.factors:
-            if not factor.channel.reconstructable:
-                raise SingularChannelError(
-                    f"group [{', '.join(factor.names)}] {factor.coin} cannot be reconstructed: "
-                    + factor.coin.remedy
-                )
+            factor.require_reconstructable()
         if not self.reconstructable:
             raise SingularChannelError(
                 f"the groups together magnify errors {self.magnification:.2g}-fold, beyond what "

@@ -119,7 +119,7 @@ def signed_copies(design: Design, table: PatternTable, draws: int) -> SignedCopi
     if _copies(chosen, cells) > MOST_COPIES:
         raise DesignError(_too_many(channel.factors, chosen, cells))
     groups = tuple(
-        ways or cells_of(_columns(design, factor), _inverse(factor, design, table))
+        ways or cells_of(_columns(design, factor), inverse_of(factor, design, table))
         for factor, ways in zip(channel.factors, chosen, strict=True)
     )
     return SignedCopies(design, groups, draws)
@@ -131,7 +131,7 @@ def _copies(chosen: Sequence[Ways | None], cells: Sequence[int]) -> int:
 
 
 def _columns(design: Design, factor: Factor) -> Columns:
-    names = _reports(design, factor)
+    names = reports_of(design, factor)
     return Columns(
         tuple(design.schema.index(name) for name in factor.names),
         factor.channel.true_shape,
@@ -140,7 +140,7 @@ def _columns(design: Design, factor: Factor) -> Columns:
     )
 
 
-def _reports(design: Design, factor: Factor) -> list[str]:
+def reports_of(design: Design, factor: Factor) -> list[str]:
     """The names under which a group is reported."""
     own = factor.coin.reported(tuple(design.schema[name] for name in factor.names))
     return [attribute.name for attribute in own]
@@ -159,11 +159,11 @@ def _brief(factor: Factor, columns: Columns) -> Ways | None:
             return None
 
 
-def _inverse(factor: Factor, design: Design, table: PatternTable) -> Array:
-    """W of one group, all entries."""
+def inverse_of(factor: Factor, design: Design, table: PatternTable) -> Array:
+    """W of one group, all entries; from the reports in `table` where it is not square."""
     if factor.channel.inverse is not None:
         return factor.channel.inverse.matrix()
-    margin = table.marginal(_reports(design, factor)).ravel() / table.n_records
+    margin = table.marginal(reports_of(design, factor)).ravel() / table.n_records
     return gls(factor.channel.matrix, margin, table.n_records).matrix()
 
 

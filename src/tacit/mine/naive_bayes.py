@@ -15,25 +15,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.channel.linear import Array
-from tacit.coding import encode
-from tacit.design import Design, check_design
+from tacit.design import Design
 from tacit.errors import DataError
-from tacit.evaluate import accuracy
 from tacit.mine.learning import Learnt, Method, Tables, logit_blocks, shares
 from tacit.mine.likelihood import likelihood
 from tacit.mine.log_odds import log_odds_estimate, prior_estimate
+from tacit.mine.miner import Miner
 from tacit.mine.pairs import literal, pairs
-from tacit.mine.records import reported_patterns
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
 
 
-class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Miner):
     """Naive Bayes from reported records.
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
@@ -68,23 +63,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.design is None:
             return self._fit_undisguised(X, y)
-        check_design(self.design)
-        if self.target is None:
-            raise DataError("target must name the attribute to predict, got None")
-        schema = self.design.schema
-        target = schema[self.target]
-        if len(schema) == 1:
-            raise DataError(f"the design has no other attribute to predict {target.name!r} from")
-        patterns = reported_patterns(X, y, self.design, self.target)
-        found = self.method(Reconstruction(patterns, self.design), self.target, self.alpha)
-        features = [i for i, name in enumerate(schema.names) if name != self.target]
-        kept = replace(found, tables=[found.tables[i] for i in features])
-        self.restore(
-            schema.subset([schema.names[i] for i in features]),
-            np.array(target.categories),
-            kept,
-            self.design.fingerprint,
-        )
+        patterns, target, features = self.reported(X, y)
+        found = self.method(Reconstruction(patterns, self.design), target.name, self.alpha)
+        places = [self.design.schema.index(name) for name in features.names]
+        kept = replace(found, tables=[found.tables[i] for i in places])
+        self.restore(features, np.array(target.categories), kept, self.design.fingerprint)
         return self
 
     def restore(
@@ -95,21 +78,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fingerprint: str = "",
     ) -> None:
         """Take over what was learnt, here or before, under the design of this fingerprint."""
-        self.fingerprint_ = fingerprint
         self.__dict__.pop("covariance_", None)
-        self.features_ = features
-        self.classes_ = classes
+        self.known_by(features, classes, fingerprint)
         self.learnt_ = learnt
-        self.n_features_in_ = len(learnt.tables)
         with np.errstate(divide="ignore"):
             self.class_log_prior_ = np.log(learnt.prior)
             self.feature_log_prob_ = [np.log(table) for table in learnt.tables]
 
     def _fit_undisguised(self, X: Any, y: Any) -> NaiveBayes:
-        X, y = validate_data(self, X, y, dtype="int")
-        check_non_negative(X, "NaiveBayes (input X)")
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        X, codes, classes = self.undisguised(X, y)
         n_classes = len(classes)
         tables: Tables = []
         for column in X.T:
@@ -122,8 +99,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
-        check_is_fitted(self)
-        codes = self._codes(X)
+        codes = self.codes(X)
         joint = np.repeat(self.class_log_prior_[:, None], len(codes), axis=1)
         for column, table in zip(codes.T, self.feature_log_prob_, strict=True):
             joint += table.take(column, axis=1)
@@ -139,20 +115,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         likeliest = self.predict_log_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy. With a design it is estimated from reported records, given as to `fit`."""
-        check_is_fitted(self)
-        if self.design is None and self.features_ is not None:
-            raise DataError("a saved model is tested by tacit.evaluate.accuracy, with its design")
-        if self.design is None or self.target is None:
-            return float(super().score(X, y, sample_weight))
-        if sample_weight is not None:
-            raise DataError("reported records are tested without sample_weight")
-        return float(accuracy(self, reported_patterns(X, y, self.design, self.target), self.design))
-
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        design, target = self._asked()
+        design, target = self.asked()
         own = logit_blocks(design, target)[target]
         return prior_estimate(
             design.schema[target], self.learnt_, self._covariance()[np.ix_(own, own)]
@@ -160,7 +125,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def log_odds(self, attribute: str) -> Estimate:
         """What each answer to an attribute adds to the belief in each class, with errors."""
-        design, target = self._asked()
+        design, target = self.asked()
         features = design.schema.subset([n for n in design.schema.names if n != target])
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         blocks = logit_blocks(design, target)
@@ -175,30 +140,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def notes(self) -> list[str]:
         """What a user should know: how learning ended, what was not used, what cannot be told."""
-        prior = self.prior()
+        self.asked()
         learnt = self.learnt_
         said = [learnt.note] if learnt.note else []
         said += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
         if learnt.convergence is not None and not learnt.convergence.converged:
             said.append(f"NOT converged after {learnt.convergence.iterations} iterations")
-        first, second = np.argsort(prior.value)[::-1][:2]
-        ahead, spread = prior.value[first] - prior.value[second], prior.covariance
-        doubt = spread[first, first] + spread[second, second] - 2 * spread[first, second]
-        if not ahead >= 2 * np.sqrt(np.maximum(doubt, 0)):
-            said.append("the reports do not tell which class is the commonest")
+        said += self.commonest()
         return said
 
     def summary(self) -> str:
         """The priors, how they were learnt, and the notes."""
         return "\n".join([f"naive Bayes for {self.target}", str(self.prior()), *self.notes()])
-
-    def _asked(self) -> tuple[Design, str]:
-        check_is_fitted(self)
-        if self.features_ is not None and self.design is None:
-            raise DataError("a saved model has no standard errors; learn it again")
-        if self.design is None or self.target is None:
-            raise DataError("standard errors are known for models learnt from reported records")
-        return self.design, self.target
 
     def _covariance(self) -> Array:
         if self.learnt_.covariance_of is None:
@@ -207,22 +160,5 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.covariance_ = self.learnt_.covariance_of()
         return self.covariance_
 
-    def _codes(self, X: Any) -> npt.NDArray[Any]:
-        if self.features_ is not None:
-            return encode(X, self.features_)
-        X = validate_data(self, X, dtype="int", reset=False)
-        check_non_negative(X, "NaiveBayes (input X)")
-        for place, (column, table) in enumerate(zip(X.T, self.feature_log_prob_, strict=True)):
-            if column.max(initial=0) >= table.shape[1]:
-                raise DataError(
-                    f"feature {place}: category {column.max()} was not seen when learning; "
-                    f"allowed: 0 to {table.shape[1] - 1}"
-                )
-        return np.asarray(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
-        tags.target_tags.required = self.design is None
-        return tags
+    def sizes(self) -> list[int]:
+        return [table.shape[1] for table in self.feature_log_prob_]

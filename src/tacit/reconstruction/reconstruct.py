@@ -46,6 +46,12 @@ class Reconstruction:
             )
         return method(self._problem(attributes))
 
+    def joint(self) -> Array:
+        """The table of all attributes by inversion, values only."""
+        problem = self._problem(self.design.schema.names)
+        problem.channel.require_reconstructable()
+        return problem.channel.to_true(problem.inverses, problem.frequencies)
+
     def probability(self, event: Mapping[str, Any]) -> Estimate:
         """Probability that a true record has these answers; a list allows any of its labels."""
         if not isinstance(event, Mapping) or not event:

@@ -1,0 +1,196 @@
+"""DecisionTree: a classifier grown from reported records, for any design.
+
+Count, reconstruct, learn. Reported records are counted once; at every node the tables of the class
+and each attribute are reconstructed with their noise (see `tree.growth`). `criterion` "entropy" is
+ID3 with one branch a category, "gini" is CART with one category against the others.
+Without a design it learns from undisguised records.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.channel.linear import Array
+from tacit.counting.distinct import distinct
+from tacit.counting.keys import column_blocks
+from tacit.design import Design
+from tacit.errors import DataError, unknown
+from tacit.mine.miner import Codes, Miner
+from tacit.mine.records import reported_patterns
+from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.following import follow
+from tacit.mine.tree.growth import Rule as Growth
+from tacit.mine.tree.growth import grow
+from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree import Tree
+from tacit.reconstruction import Estimate, Reconstruction
+from tacit.schema import Schema
+
+#: Joint tables of at most this many cells are written out where no noise is looked at.
+MOST_CELLS = 1 << 20
+
+
+class DecisionTree(Miner):
+    """A decision tree from reported records.
+
+    design: how the records were disguised; None for undisguised records, fitted with X and y.
+    target: the attribute to predict. criterion: "entropy" (ID3) or "gini" (CART).
+    caution: how many standard errors a split must stand out from the noise of the disguise; 0 is
+    the papers' procedure, which cuts negative shares at zero and grows until leaves are pure.
+    max_depth: the most conditions that may lead to a leaf.
+    """
+
+    def __init__(
+        self,
+        design: Design | None = None,
+        target: str | None = None,
+        criterion: str = "entropy",
+        caution: float = 2.0,
+        max_depth: int | None = None,
+    ) -> None:
+        self.design = design
+        self.target = target
+        self.criterion = criterion
+        self.caution = caution
+        self.max_depth = max_depth
+
+    def fit(self, X: Any, y: Any = None) -> DecisionTree:
+        """Learn from reported records: a frame, codes, a file's path or a pattern table.
+
+        With `y`, X holds the other attributes only and y the reported class: labels beside a
+        frame, codes beside codes.
+        """
+        growth = self._growth()
+        if self.design is None:
+            return self._fit_undisguised(X, y, growth)
+        patterns, target, features = self.reported(X, y)
+        reports = Reports.of(patterns, self.design, target.name)
+        seen = reports
+        if self.caution == 0 and math.prod(self.design.schema.sizes) <= MOST_CELLS:
+            seen = Reports.restored(Reconstruction(patterns, self.design), target.name)
+        tree = grow(seen, growth)
+        classes = np.array(target.categories)
+        self.restore(features, classes, tree, reports.target, self.design.fingerprint)
+        self.reports_ = reports
+        return self
+
+    def restore(
+        self,
+        features: Schema | None,
+        classes: npt.NDArray[Any],
+        tree: Tree,
+        place: int,
+        fingerprint: str = "",
+    ) -> None:
+        """Take over a tree, grown here or before; `place` is that of the target in its schema."""
+        for name in ("reports_", "known_"):
+            self.__dict__.pop(name, None)
+        self.known_by(features, classes, fingerprint)
+        self.tree_, self.place_ = tree, place
+
+    def _fit_undisguised(self, X: Any, y: Any, growth: Growth) -> DecisionTree:
+        X, codes, classes = self.undisguised(X, y)
+        records = np.column_stack([X, codes])
+        sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
+        patterns, counts = distinct(records, sizes)
+        target, n_records = len(sizes) - 1, len(records)
+        reports = Reports.true(patterns, counts / n_records, sizes, target, n_records)
+        self.restore(None, classes, grow(reports, growth), target)
+        self.sizes_ = [int(column.max()) + 1 for column in X.T]
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(class | true record), records x classes."""
+        codes = self.codes(X)
+        chances = self.tree_.chances[:, : len(self.classes_)]
+        return np.asarray(chances[self._leaves(codes)])
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The likeliest class of true records: a frame, or codes of the other attributes."""
+        codes = self.codes(X)
+        return np.asarray(self.classes_[self.tree_.label[self._leaves(codes)]])
+
+    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+        """The leaf that each true record comes to, as its number in the tree."""
+        return self._leaves(self.codes(X))
+
+    def get_depth(self) -> int:
+        """The most conditions that lead to a leaf."""
+        return int(self.tree_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        return len(self.tree_.leaves)
+
+    def sizes(self) -> list[int]:
+        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
+
+    def prior(self) -> Estimate:
+        """P(class) with its standard error."""
+        design, target = self.asked()
+        tree = self.known()
+        covariance = tree.covariance[0]
+        return Estimate(
+            attributes=(design.schema[target],),
+            value=tree.value[0],
+            stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)),
+            n_records=tree.n_records,
+            method="inversion",
+            name=f"P({target})",
+            covariance_of=lambda: covariance,
+        )
+
+    def known(self, reported: Any = None) -> Tree:
+        """The tree with the shares of its nodes, and their covariance, as these reports tell them.
+
+        None takes the reports that it was learnt from.
+        """
+        design, target = self.asked()
+        if reported is not None:
+            patterns = reported_patterns(reported, None, design, target)
+            return follow(self.tree_, Reports.of(patterns, design, target))
+        if self.caution > 0:
+            return self.tree_
+        if not hasattr(self, "known_"):
+            self.known_ = follow(self.tree_, self.reports_)
+        return self.known_
+
+    def notes(self) -> list[str]:
+        """What a user should know: what cannot be told, what was within noise."""
+        said = self.commonest()
+        if len(self.tree_) == 1:
+            said.append("no split stands out from noise: every record gets the commonest class")
+        followed = int((self.tree_.voice[self.tree_.leaves] != self.tree_.leaves).sum())
+        if followed:
+            said.append(
+                f"{followed} of {self.get_n_leaves()} leaves within noise take their parent's class"
+            )
+        return said
+
+    def _growth(self) -> Growth:
+        """How to grow, checked."""
+        if self.criterion not in CRITERIA:
+            raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
+        real = isinstance(self.caution, numbers.Real) and not isinstance(self.caution, bool)
+        if not real or not 0 <= self.caution < math.inf:
+            raise DataError(f"caution must be a number from 0 up, got {self.caution!r}")
+        depth = self.max_depth
+        whole = isinstance(depth, numbers.Integral) and not isinstance(depth, bool)
+        if depth is not None and (not whole or depth < 0):
+            raise DataError(f"max_depth must be a whole number from 0 up, or None, got {depth!r}")
+        return Growth(CRITERIA[self.criterion], float(self.caution), depth)
+
+    def _leaves(self, codes: Codes) -> npt.NDArray[np.intp]:
+        """The leaf of each record; by the cell of its record where there are fewer cells."""
+        sizes = self.sizes()
+        cells = math.prod(sizes)
+        if cells > len(codes) or min(sizes) < 2:
+            return self.tree_.find(codes, self.place_)
+        every = np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T
+        leaves = self.tree_.find(every, self.place_)
+        return np.concatenate([leaves[block] for block in column_blocks(list(codes.T), sizes)])

@@ -1,0 +1,1 @@
+"""Decision trees that are grown, pruned and shown from reported records."""

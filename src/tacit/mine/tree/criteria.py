@@ -1,0 +1,137 @@
+"""Criteria: what a split is worth, and into which branches it parts the categories.
+
+    entropy   ID3, one branch a category        H(S) - sum_v |S_v|/|S| H(S_v)
+    gini      CART, one category or the others  G(S) - |S_v|/|S| G(S_v) - |S_o|/|S| G(S_o)
+
+H = - sum_c Q_c log2 Q_c and G = 1 - sum_c Q_c^2 (Du & Zhan 2003, section 4.2; Breiman et al. 1984).
+Shares here are those of all records, so gains are |S| times as large: that is the same order at a
+node. Negative shares count as none. What is impossible gains minus infinity.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tacit.channel.linear import Array, Mask
+from tacit.mine.learning import Places
+from tacit.mine.tree.tree import NONE
+
+
+@dataclass(eq=False)
+class Chosen:
+    """The best split of each node so far, all attributes padded to the most categories.
+
+    `own` and `cross` are its moments (see `Moments`), `whole` those of the node itself; None where
+    noise is not looked at.
+    """
+
+    gain: Array
+    attribute: Places
+    option: Places
+    value: Array
+    own: Array | None = None
+    cross: Array | None = None
+    whole: Array | None = None
+
+
+#: No share is as small as this, and its logarithm is finite.
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class Criterion(ABC):
+    """One way of splitting; an option is what the split can be made by."""
+
+    name: str
+
+    @abstractmethod
+    def impurity(self, table: Array) -> Array:
+        """|S| times the impurity of class shares, along the last axis."""
+
+    @abstractmethod
+    def gains(self, table: Array) -> Array:
+        """Gain of each option from P(E, v, c) without negative shares, nodes x options."""
+
+    @abstractmethod
+    def options(self, categories: Mask) -> Mask:
+        """Whether an option stands out, from whether its categories do."""
+
+    @abstractmethod
+    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+        """The branch of each category, nodes x `most` categories; NONE beyond a node's size."""
+
+    @abstractmethod
+    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+        """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
+
+
+class Entropy(Criterion):
+    """ID3."""
+
+    name = "entropy"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)[..., None]
+        share = np.maximum(table, _TINY) / np.maximum(total, _TINY)
+        return np.asarray(-summed(table * np.log2(share), -1))
+
+    def gains(self, table: Array) -> Array:
+        gain = self.impurity(summed(table, 1)) - summed(self.impurity(table), 1)
+        possible = summed((summed(table, -1) > 0).astype(np.int8), 1) > 1
+        return np.where(possible, gain, -np.inf)[:, None]
+
+    def options(self, categories: Mask) -> Mask:
+        return np.asarray(categories.any(axis=1, keepdims=True))
+
+    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories, NONE)
+
+    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+        return split.value, None if split.own is None else split.own
+
+
+class Gini(Criterion):
+    """CART with one category against the others, as on one-hot data."""
+
+    name = "gini"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)
+        return np.asarray(total - summed(table**2, -1) / np.where(total > 0, total, 1.0))
+
+    def gains(self, table: Array) -> Array:
+        both = summed(table, 1)[:, None]
+        others = np.maximum(both - table, 0)
+        gain = self.impurity(both) - self.impurity(table) - self.impurity(others)
+        possible = (summed(table, -1) > 0) & (summed(others, -1) > 0)
+        return np.where(possible, gain, -np.inf)
+
+    def options(self, categories: Mask) -> Mask:
+        return categories
+
+    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories != option[:, None], NONE)
+
+    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+        each = np.arange(len(split.option)), split.option
+        value = split.value[each]
+        both = np.stack([value, split.value.sum(axis=1) - value], axis=1)
+        if split.own is None or split.cross is None or split.whole is None:
+            return both, None
+        own, cross = split.own[each], split.cross[each]
+        others = split.whole - cross - cross.swapaxes(1, 2) + own
+        return both, np.stack([own, others], axis=1)
+
+
+CRITERIA: dict[str, Criterion] = {each.name: each for each in (Entropy(), Gini())}
+
+
+def summed(table: Array, axis: int) -> Array:
+    """The sum along the second or the last axis; adding whole planes beats many short sums."""
+    planes = (table[:, i] if axis == 1 else table[..., i] for i in range(table.shape[axis]))
+    return np.asarray(reduce(np.add, planes))

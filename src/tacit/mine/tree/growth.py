@@ -1,0 +1,142 @@
+"""grow: a decision tree from reports, level by level, that knows the noise of what it reads.
+
+At a node E the tables P(E, v, c) of every attribute are reconstructed (Du & Zhan 2003, section 4.2,
+for one related group; Soni & Shrivastva 2013 for two to four; here for any design). The best split
+is made, unless it is within noise:
+
+    |P(E,v,c) - P(E,v) P(E,c) / P(E)|  <  caution * its standard error,  for all v and c.
+
+A node whose class leads by less than noise takes its parent's; since its split was the best of m
+attributes, the lead must be as rare under noise as `caution` standard errors, m times over. With
+`caution` 0 it is the papers' procedure: negative shares are cut at zero and the tree grows until
+its leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import erfc, ndtri
+
+from tacit.channel.linear import Array, Mask
+from tacit.mine.learning import Places
+from tacit.mine.tree.criteria import Chosen, Criterion
+from tacit.mine.tree.crossing import Split
+from tacit.mine.tree.nodes import Nodes
+from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tables import Tables
+from tacit.mine.tree.tree import NONE, Tree
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to grow: what a split is worth, how far it must stand out, and how deep to go."""
+
+    criterion: Criterion
+    caution: float
+    max_depth: int | None = None
+
+    def lead(self, n_attributes: int) -> float:
+        """Standard errors by which a class must lead that of the parent."""
+        if self.caution == 0:
+            return 0.0
+        rare = erfc(self.caution / np.sqrt(2)) / n_attributes
+        return max(self.caution, -float(ndtri(rare)))
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Nodes that may be split: their numbers in the tree, and what can be read there."""
+
+    nodes: Places
+    tables: Tables
+    depth: int
+
+
+def grow(reports: Reports, rule: Rule) -> Tree:
+    """The tree that a rule grows from reports."""
+    found = Nodes(reports, rule.caution, rule.lead(len(reports.features)))
+    root = Tables.root(reports)
+    nodes = found.add(np.array([NONE]), *root.by_class())
+    waiting: list[Callable[[], Frontier]] = []
+    if found.may_split(nodes).all():
+        waiting.append(lambda: Frontier(nodes, root, 0))
+    while waiting:
+        frontier = waiting.pop()()
+        waiting.extend(_split(found, rule, frontier))
+    return found.tree()
+
+
+def _split(found: Nodes, rule: Rule, frontier: Frontier) -> Iterator[Callable[[], Frontier]]:
+    """Split the nodes that are worth it; gives what must be looked at next."""
+    chosen, criterion = best_splits(rule, frontier), rule.criterion
+    attribute = chosen.attribute
+    sizes = np.where(attribute == NONE, 0, np.take(found.reports.sizes, attribute))
+    parts = criterion.branches(sizes, chosen.option, max(found.reports.sizes))
+    n_parts = parts.max(axis=1) + 1
+    value, moment = criterion.children(chosen)
+    real = np.arange(value.shape[1]) < n_parts[:, None]
+    children = np.full(real.shape, NONE)
+    parents = np.repeat(frontier.nodes, n_parts)
+    children[real] = found.add(parents, value[real], None if moment is None else moment[real])
+    found.split(frontier.nodes, attribute, _taken(children, parts))
+    branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
+    for some in frontier.tables.affordable(real & found.may_split(children)):
+        yield partial(_below, frontier, attribute, branches, children, some)
+
+
+def _below(
+    frontier: Frontier, attribute: Places, branches: Places, children: Places, wanted: Mask
+) -> Frontier:
+    below = frontier.tables.below(attribute, branches, wanted).merged()
+    return Frontier(children[wanted], below, frontier.depth + 1)
+
+
+def _taken(children: Places, parts: Places) -> Places:
+    """The child that each category leads to."""
+    padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
+    return np.asarray(np.take_along_axis(padded, parts, axis=1))
+
+
+def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
+    """The split of the largest gain at each node, among those that stand out from noise."""
+    tables, reports = frontier.tables, frontier.tables.reports
+    with_noise = rule.caution > 0 and not all(reading.exact for reading in reports.readings)
+    best = _none_chosen(tables, with_noise)
+    if frontier.depth == rule.max_depth:
+        return best
+    free = tables.events.choices() > 1
+    for a, split in tables.splits([a for a in reports.features if free[:, a].any()], with_noise):
+        gains = rule.criterion.gains(np.maximum(split.value, 0))
+        if split.moments is not None:
+            out = np.abs(split.moments.beyond) >= rule.caution * split.moments.noise
+            outstanding = rule.criterion.options(np.asarray(out.any(axis=2)))
+            gains = np.where(outstanding, gains, -np.inf)
+        option = gains.argmax(axis=1)
+        gain = np.where(free[:, a], gains[np.arange(tables.n), option], -np.inf)
+        _keep(best, np.flatnonzero(gain > best.gain), a, gain, option, split)
+    return best
+
+
+def _none_chosen(tables: Tables, with_noise: bool) -> Chosen:
+    n, c = tables.n, tables.reports.sizes[tables.reports.target]
+    value = np.zeros((n, max(tables.reports.sizes), c))
+    chosen = Chosen(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
+    if with_noise:
+        chosen.own, chosen.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
+        chosen.whole = tables.by_class()[1]
+    return chosen
+
+
+def _keep(best: Chosen, nodes: Places, a: int, gain: Array, option: Places, split: Split) -> None:
+    """Take over the split by an attribute at the nodes where it is better."""
+    k = split.value.shape[1]
+    best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain[nodes], a, option[nodes]
+    best.value[nodes] = 0
+    best.value[nodes, :k] = split.value[nodes]
+    if split.moments is not None and best.own is not None and best.cross is not None:
+        best.own[nodes, :k] = split.moments.own[nodes]
+        best.cross[nodes, :k] = split.moments.cross[nodes]

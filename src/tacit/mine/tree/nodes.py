@@ -1,0 +1,116 @@
+"""Nodes: a tree while it grows, one entry a node in the order they are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.channel.linear import Array, Mask
+from tacit.mine.learning import Places
+from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree import NONE, Tree
+
+#: Shares below this, and variances below this share of the second moment, are rounding.
+_NOTHING, _ROUNDING = 1e-12, 1e-9
+
+
+class Nodes:
+    """What is known of the nodes so far.
+
+    caution: how many standard errors a node's share must be above none for it to be split.
+    lead: the same for a class that is not the parent's.
+    """
+
+    def __init__(self, reports: Reports, caution: float, lead: float) -> None:
+        self.reports, self.caution, self.lead = reports, caution, lead
+        k, c = max(reports.sizes), reports.sizes[reports.target]
+        self.n = 0
+        self.parent = np.zeros(0, np.intp)
+        self.voice, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
+        self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
+        self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
+
+    def add(self, parent: Places, value: Array, moment: Array | None) -> Places:
+        """New nodes: their parents, P(node, class) and its second moments; gives their numbers.
+
+        Without second moments there is no noise: they are those of true answers.
+        """
+        if moment is None:
+            moment = np.maximum(value, 0)[:, :, None] * np.eye(value.shape[1])
+        new = np.arange(self.n, self.n + len(parent))
+        self.n += len(parent)
+        for name in ("parent", "voice", "label", "value", "moment", "attribute", "child"):
+            setattr(self, name, _longer(getattr(self, name), self.n))
+        self.parent[new], self.value[new], self.moment[new] = parent, value, moment
+        self.attribute[new], self.child[new] = NONE, NONE
+        own = value.argmax(axis=1)
+        above = np.where(parent == NONE, own, self.label[parent])
+        sure = (parent == NONE) | self._leads(value, moment, own, above)
+        self.label[new] = np.where(sure, own, above)
+        self.voice[new] = np.where(sure, new, self.voice[parent])
+        return new
+
+    def split(self, nodes: Places, attribute: Places, child: Places) -> None:
+        """Nodes are split by attributes, or not (NONE), whose categories lead to these children."""
+        self.attribute[nodes], self.child[nodes] = attribute, child
+
+    def may_split(self, nodes: Places) -> Mask:
+        """Whether the nodes' shares stand out from noise and are of more than one class."""
+        value = self.value[nodes]
+        total = value.sum(axis=-1)
+        noise = self._noise(value, self.moment[nodes]).sum(axis=(-2, -1))
+        mixed = (value > _NOTHING).sum(axis=-1) > 1
+        return np.asarray(mixed & (total > self.caution * np.sqrt(np.maximum(noise, 0))))
+
+    def tree(self) -> Tree:
+        """The tree, its nodes in depth-first order."""
+        n = self.n
+        value, moment = self.value[:n], self.moment[:n]
+        covariance = (moment - value[:, :, None] * value[:, None]) / self.reports.n_records
+        found = Tree(
+            self.attribute[:n],
+            self.parent[:n],
+            self.child[:n],
+            value,
+            covariance,
+            self.voice[:n],
+            self.reports.n_records,
+        )
+        return found.take(np.argsort(_depth_first(found.parent)))
+
+    def _leads(self, value: Array, moment: Array, own: Places, above: Places) -> Mask:
+        """Whether the own class leads that of the parent by more than noise."""
+        noise, each = self._noise(value, moment), np.arange(len(value))
+        variance = noise[each, own, own] + noise[each, above, above] - 2 * noise[each, own, above]
+        ahead = value[each, own] - value[each, above]
+        known = value.sum(axis=1) > _NOTHING
+        return np.asarray(known & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
+
+    def _noise(self, value: Array, moment: Array) -> Array:
+        """Covariance of P(node, class) that the disguise adds."""
+        own = moment - value[..., None] * np.eye(value.shape[-1])
+        return np.where(np.abs(own) < _ROUNDING * moment, 0.0, own) / self.reports.n_records
+
+
+def _longer(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
+    """The array with room for n entries, twice as long if it must grow."""
+    if n <= len(array):
+        return array
+    room = np.zeros((max(n, 2 * len(array)), *array.shape[1:]), array.dtype)
+    room[: len(array)] = array
+    return room
+
+
+def _depth_first(parent: Places) -> Places:
+    """The place of each node in depth-first order; siblings stand together, after their parent."""
+    levels = [np.zeros(1, np.intp)]
+    while len(levels[-1]):
+        levels.append(np.flatnonzero(np.isin(parent, levels[-1])))
+    sizes, place = np.ones(len(parent), np.intp), np.zeros(len(parent), np.intp)
+    for level in levels[:0:-1]:
+        np.add.at(sizes, parent[level], sizes[level])
+    for level in levels[1:-1]:
+        before = np.cumsum(sizes[level]) - sizes[level]
+        _, first, which = np.unique(parent[level], return_index=True, return_inverse=True)
+        place[level] = place[parent[level]] + 1 + before - before[first][which]
+    return place

@@ -1,0 +1,204 @@
+"""Reports: reported patterns made ready for a tree, and the rows in which they count at nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.channel.distribution import uniform
+from tacit.channel.linear import Array, Mask
+from tacit.channel.product import Factor
+from tacit.coding import code_type
+from tacit.counting import PatternTable
+from tacit.counting.keys import Unsigned, column_blocks
+from tacit.design import Design
+from tacit.evaluate.copies import inverse_of, reports_of
+from tacit.mine.learning import Places
+from tacit.mine.tree.readings import DROPPED, KeptOrDrawn, Reading, States, reading_of
+from tacit.mine.tree.tree import NONE
+from tacit.reconstruction import Reconstruction
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Reported patterns, their shares of the records, and how each group is read.
+
+    `answers` has the reported codes of each true attribute, patterns x attributes; 0 where it is
+    read by its group's joint report, which is in `cells`.
+    """
+
+    sizes: tuple[int, ...]
+    target: int
+    shares: Array
+    n_records: int
+    readings: tuple[Reading, ...]
+    answers: Unsigned
+    cells: tuple[Places, ...]
+
+    @classmethod
+    def of(cls, patterns: PatternTable, design: Design, target: str) -> Reports:
+        """The reports in a pattern table of a design."""
+        channel = design.channel(design.schema.names)
+        for factor in channel.factors:
+            factor.require_reconstructable()
+        sizes = design.schema.sizes
+        answers = np.zeros((len(patterns), len(sizes)), code_type(design.schema))
+        read = [_read(factor, design, patterns, answers) for factor in channel.factors]
+        readings, cells = zip(*read, strict=True)
+        shares = patterns.counts / patterns.n_records
+        place = design.schema.index(target)
+        return cls(sizes, place, shares, patterns.n_records, readings, answers, cells)
+
+    @classmethod
+    def restored(cls, found: Reconstruction, target: str) -> Reports:
+        """The reconstructed joint table as if it had been reported, negative shares and all.
+
+        It has the same tables at every node, for any design, but no longer their noise.
+        """
+        schema = found.design.schema
+        cells = np.indices(schema.sizes, code_type(schema)).reshape(len(schema), -1).T
+        shares = found.joint().ravel()
+        return cls.true(cells, shares, schema.sizes, schema.index(target), found.n_records)
+
+    @classmethod
+    def true(
+        cls, records: Unsigned, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
+    ) -> Reports:
+        """Records that are reported as they are."""
+        reading = KeptOrDrawn(tuple(range(len(sizes))), 1.0, uniform(sizes))
+        nothing = np.zeros(len(shares), np.intp)
+        codes = np.ascontiguousarray(records)
+        return cls(sizes, target, shares, n_records, (reading,), codes, (nothing,))
+
+    @property
+    def features(self) -> list[int]:
+        """The attributes to split by."""
+        return [a for a in range(len(self.sizes)) if a != self.target]
+
+    @cached_property
+    def groups(self) -> Places:
+        """The group of each attribute."""
+        found = np.zeros(len(self.sizes), np.intp)
+        for g, reading in enumerate(self.readings):
+            found[list(reading.attributes)] = g
+        return found
+
+    def rows(self) -> Rows:
+        """Every pattern, at one node that has no conditions."""
+        n = len(self.shares)
+        states = zip(self.readings, self.cells, strict=True)
+        return Rows(
+            np.arange(n),
+            np.zeros(n, np.intp),
+            self.shares,
+            tuple(reading.start(cells) for reading, cells in states),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Patterns that count at nodes: which, where, their share of the records, and their states."""
+
+    pattern: Places
+    node: Places
+    share: Array
+    states: tuple[States, ...]
+
+    @staticmethod
+    def joined(parts: Sequence[Rows]) -> Rows:
+        """All rows of the parts."""
+        return _rows([[part.pattern, part.node, part.share, *part.states] for part in parts])
+
+    def shifted(self, start: int) -> Rows:
+        """The same, nodes numbered from `start` on."""
+        return Rows(self.pattern, self.node + start, self.share, self.states)
+
+    def take(self, rows: Places | Mask) -> Rows:
+        """Some of the rows."""
+        states = tuple(own[rows] for own in self.states)
+        return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
+
+    def at(self, nodes: Places, n: int) -> Rows:
+        """The rows at some of n nodes, which are numbered anew."""
+        number = np.full(n, -1)
+        number[nodes] = np.arange(len(nodes))
+        kept = self.take(np.flatnonzero(number[self.node] >= 0))
+        return Rows(kept.pattern, number[kept.node], kept.share, kept.states)
+
+    def below(
+        self, reports: Reports, attribute: Places, branches: Places, children: Places
+    ) -> Rows:
+        """The rows at the children of nodes that are split by an attribute each.
+
+        `branches` says to which branch of a node each category belongs, nodes x categories;
+        `children` numbers the wanted children, nodes x branches, -1 for others.
+        """
+        split_by = attribute[self.node]
+        taken = branches[self.node, reports.answers[self.pattern, split_by]]
+        group = reports.groups[split_by]
+        parts: list[list[npt.NDArray[Any]]] = []
+        for g, reading in enumerate(reports.readings):
+            rows = np.flatnonzero(group == g)
+            if len(rows):
+                parts += self._stepped(g, reading, rows, split_by[rows], taken[rows], children)
+        return _rows(parts)
+
+    def _stepped(
+        self, g: int, reading: Reading, rows: Places, by: Places, taken: Places, children: Places
+    ) -> Iterator[list[npt.NDArray[Any]]]:
+        """Columns of the rows in each branch, for splits by attributes of one group."""
+        own, node = self.states[g][rows], self.node[rows]
+        if reading.exact:
+            child = np.where(taken == NONE, NONE, children[node, taken])
+            kept = np.flatnonzero(child != NONE)
+            some = rows[kept]
+            yield [self.pattern[some], child[kept], self.share[some]] + [
+                s[some] for s in self.states
+            ]
+            return
+        for branch in range(children.shape[1]):
+            child = children[node, branch]
+            after = reading.step(own, by, taken == branch)
+            kept = np.flatnonzero((child >= 0) & (after != DROPPED))
+            some = rows[kept]
+            states = [after[kept] if h == g else old[some] for h, old in enumerate(self.states)]
+            yield [self.pattern[some], child[kept], self.share[some], *states]
+
+    def merged(self, reports: Reports) -> Rows:
+        """The same with rows joined that differ in nothing a later condition could see."""
+        pairs = zip(reports.readings, self.states, strict=True)
+        spent = np.logical_and.reduce([reading.spent(states) for reading, states in pairs])
+        if not spent.any():
+            return self
+        nodes, first, which = np.unique(self.node[spent], return_index=True, return_inverse=True)
+        rows = np.flatnonzero(spent)[first]
+        shares = np.bincount(which, self.share[spent], len(nodes))
+        joint = [self.pattern[rows], nodes, shares, *(states[rows] for states in self.states)]
+        return Rows.joined([self.take(~spent), _rows([joint])])
+
+
+def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
+    """Rows from parts of their columns."""
+    pattern, node, share, *states = (np.concatenate(same) for same in zip(*parts, strict=True))
+    return Rows(pattern, node, share, tuple(states))
+
+
+def _read(
+    factor: Factor, design: Design, patterns: PatternTable, answers: Unsigned
+) -> tuple[Reading, Places]:
+    """How a group is read, and its joint report; fills its columns of the answers."""
+    places = tuple(design.schema.index(name) for name in factor.names)
+    reading = reading_of(places, factor.channel, partial(inverse_of, factor, design, patterns))
+    names = reports_of(design, factor)
+    columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
+    if reading.by_attribute:
+        for place, column in zip(places, columns, strict=True):
+            answers[:, place] = column
+        return reading, np.zeros(len(patterns), np.intp)
+    keys = column_blocks(columns, [patterns.schema[name].size for name in names])
+    return reading, np.concatenate([block.astype(np.intp) for block in keys])
