@@ -1,0 +1,1 @@
+"""How private the answers of a design are."""
