@@ -48,7 +48,7 @@ class Part:
     def slack(self) -> float:
         """A bound on the relative error of what is computed from this part."""
         length = sum(kernel.length for kernel in self.kernels)
-        return slack_of(2 * length + 8 * math.ceil(math.log2(self.prior.size + 1)))
+        return slack_of(length + 2 * self.prior.size.bit_length())
 
 
 def part_of(factors: Sequence[Factor], prior: Prior) -> Part:
@@ -87,7 +87,9 @@ def risk_of_attribute(part: Part, name: str) -> Risk:
         mask = (codes == code).reshape(shape)
         slices.append(_pass(part, part.prior * mask, _total, _places(part)))
     joint = np.stack([_flat(table) for table in slices])
-    prior = np.stack([_flat(part.prior * (codes == c).reshape(shape)).sum(0) for c in range(len(joint))])
+    prior = np.stack(
+        [_flat(part.prior * (codes == c).reshape(shape)).sum(0) for c in range(len(joint))]
+    )
     return _from_joint(joint, prior, part.slack)
 
 

@@ -62,7 +62,7 @@ class AnyKernel(Kernel):
 
     @property
     def length(self) -> int:  # type: ignore[override]
-        return self.entries.shape[1]
+        return int(self.entries.shape[1])
 
     def total(self, table: Array) -> Array:
         return self.entries @ table

@@ -56,7 +56,7 @@ class Prior:
     @property
     def stacked(self) -> int:
         """Number of priors in the stack: 1 for a known prior."""
-        return max(block.tables.shape[-1] for block in self.blocks)
+        return max(int(block.tables.shape[-1]) for block in self.blocks)
 
     def marginal(self, names: Sequence[str]) -> Prior:
         """The prior of some attributes."""
@@ -148,14 +148,14 @@ def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Ge
     values, vectors = np.linalg.eigh(estimate.covariance)
     spread = vectors * np.sqrt(np.maximum(values, 0))
     normal = rng.standard_normal((estimate.value.size, draws))
-    stack = estimate.value.reshape(-1, 1) + np.hstack([np.zeros_like(normal[:, :1]), spread @ normal])
+    stack = estimate.value.reshape(-1, 1) + np.hstack(
+        [np.zeros_like(normal[:, :1]), spread @ normal]
+    )
     tables = np.stack([project(column) for column in stack.T], axis=-1)
     return Block(names, tables.reshape(*estimate.value.shape, draws + 1))
 
 
-def _given(
-    key: object, value: Any, schema: Schema, draws: int, rng: np.random.Generator
-) -> Block:
+def _given(key: object, value: Any, schema: Schema, draws: int, rng: np.random.Generator) -> Block:
     names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, tuple) else None
     if not names or not all(isinstance(name, str) for name in names):
         raise DataError(f"the prior's keys must be attributes or tuples of them, got {key!r}")

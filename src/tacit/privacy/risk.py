@@ -17,14 +17,14 @@ privacy down, risk up, by more than all roundings of their computation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from tacit.channel.linear import Array
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
 CAUTION = 3.0
@@ -35,9 +35,10 @@ FIGURES = ("pse", "map_privacy", "worst_posterior", "information")
 class Figures:
     """Four figures, each at its pessimistic end: privacy rounded down, risk rounded up.
 
-    `central` holds them before the width of a Monte Carlo error or of an estimated prior was
-    taken off, `stderr` the Monte Carlo standard errors; both None where the figures are exact.
-    `largest_prior` is the best guess without any report.
+    Where the prior was estimated, or a figure by Monte Carlo, `central` holds the figures
+    themselves and `ends` their intervals, of which the pessimistic end is shown; `stderr` holds
+    Monte Carlo standard errors. All three are None where they do not apply. `largest_prior` is
+    the best guess without any report.
     """
 
     pse: float
@@ -46,7 +47,15 @@ class Figures:
     information: float
     largest_prior: float
     central: tuple[float, float, float, float] | None = None
+    ends: tuple[tuple[float, float], ...] | None = None
     stderr: tuple[float, float, float, float] | None = None
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Lower and upper end of a figure; both the figure itself where it is exact."""
+        if name not in FIGURES:
+            raise DataError(unknown("figure", name, FIGURES))
+        value = getattr(self, name)
+        return (value, value) if self.ends is None else self.ends[FIGURES.index(name)]
 
     @property
     def accuracy(self) -> float:
@@ -61,7 +70,7 @@ class Figures:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("central", "stderr"):
+        for name in ("central", "ends", "stderr"):
             if plain[name] is None:
                 del plain[name]
             else:
@@ -85,20 +94,33 @@ class Risk:
 
     def figures(self, level: float = 0.95) -> Figures:
         """The figures of the first prior; the others are draws that say how uncertain it is."""
-        table = self._table()
-        central = tuple(float(row[0]) for row in table)
-        stderr = self._stderr()
-        ends = [_end(row, i, level) for i, row in enumerate(table)]
+        table, stderr = self._table(), self._stderr()
         widened = self.variance is not None or table.shape[1] > 1
+        spans = [
+            self._span(values, error, level) for values, error in zip(table, stderr, strict=True)
+        ]
+        pse, best, worst, bits = spans
+        bound = [(_clip(low), _clip(high)) for low, high in (pse, best, worst)]
+        ends = (*bound, (max(0.0, bits[0]), max(0.0, bits[1])))
+        first, second, third, fourth = (float(row[0]) for row in table)
         return Figures(
-            pse=_clip(ends[0] - CAUTION * stderr[0] - self.slack),
-            map_privacy=_clip(ends[1] - CAUTION * stderr[1] - self.slack),
-            worst_posterior=_clip(ends[2] * (1 + self.slack)),
-            information=max(0.0, ends[3] + CAUTION * stderr[3] + self.slack * (1 + ends[3])),
+            pse=ends[0][0],
+            map_privacy=ends[1][0],
+            worst_posterior=ends[2][1],
+            information=ends[3][1],
             largest_prior=float(self.largest_prior[0]),
-            central=central if widened else None,  # type: ignore[arg-type]
+            central=(first, second, third, fourth) if widened else None,
+            ends=ends if widened else None,
             stderr=stderr if self.variance is not None else None,
         )
+
+    def _span(self, values: Array, stderr: float, level: float) -> tuple[float, float]:
+        """Both ends, wide enough for the draws of the prior, Monte Carlo and all roundings."""
+        tail = (1 - level) / 2
+        low = min(values[0], np.quantile(values, tail, method="lower"))
+        high = max(values[0], np.quantile(values, 1 - tail, method="higher"))
+        rounding = self.slack * (1 + abs(high))
+        return float(low - CAUTION * stderr - rounding), float(high + CAUTION * stderr + rounding)
 
     def _table(self) -> Array:
         return np.stack([1 - self.drawn, 1 - self.best, self.worst, self.information])
@@ -108,14 +130,6 @@ class Risk:
             return (0.0, 0.0, 0.0, 0.0)
         drawn, best, information = (math.sqrt(v[0]) for v in self.variance)
         return (drawn, best, 0.0, information)
-
-
-def _end(values: Array, row: int, level: float) -> float:
-    """The pessimistic end over the draws of a prior, never better than the figure itself."""
-    tail = (1 - level) / 2
-    if row < 2:
-        return float(min(values[0], np.quantile(values, tail, method="lower")))
-    return float(max(values[0], np.quantile(values, 1 - tail, method="higher")))
 
 
 def _clip(value: float) -> float:
@@ -142,6 +156,43 @@ def together(risks: Iterable[Risk]) -> Risk:
     return Risk(drawn, best, worst, information, prior, slack, variance)
 
 
+def stacked(risks: Sequence[Risk]) -> Risk:
+    """The risks of consecutive priors as one."""
+
+    def along(name: str) -> Array:
+        return np.concatenate([getattr(risk, name) for risk in risks])
+
+    known = [risk.variance for risk in risks if risk.variance is not None]
+    variance = None
+    if known:
+        first, second, third = (np.concatenate(parts) for parts in zip(*known, strict=True))
+        variance = (first, second, third)
+    return Risk(
+        along("drawn"),
+        along("best"),
+        along("worst"),
+        along("information"),
+        along("largest_prior"),
+        max(risk.slack for risk in risks),
+        variance,
+    )
+
+
+def sampled(seen: Sequence[Array], worst: float, largest_prior: float, slack: float) -> Risk:
+    """The risk under one prior from draws of `drawn`, `best` and `information`."""
+    means = [np.array([values.mean()]) for values in seen]
+    first, second, third = (np.array([values.var(ddof=1) / values.size]) for values in seen)
+    return Risk(
+        means[0],
+        means[1],
+        np.array([worst]),
+        np.maximum(means[2], 0),
+        np.array([largest_prior]),
+        slack,
+        (first, second, third),
+    )
+
+
 def _product_variance(product: Array, parts: list[tuple[Array, Array | None]]) -> Array:
     """Delta method: relative variances add up."""
     relative = sum(v / np.maximum(value, 1e-300) ** 2 for value, v in parts if v is not None)
@@ -153,29 +204,28 @@ def figures(matrix: Any, prior: Any) -> Figures:
 
     The adversary knows both and sees one report. A report of probability zero counts nowhere.
     """
-    return risk(*checked(matrix, prior)).figures()
+    entries, given = _checked(matrix, prior)
+    return joint_risk(entries * given, slack_of(sum(entries.shape))).figures()
 
 
-def risk(matrix: Array, prior: Array) -> Risk:
-    """The risk of a channel written out; `prior` has one column a prior."""
-    joint = matrix[:, :, None] * prior
-    total = joint.sum(axis=1)
-    peak = joint.max(axis=1)
-    information = (_bits(total) + _bits(prior) - _bits(joint.reshape(-1, prior.shape[1]))).sum(0)
+def joint_risk(joint: Array, slack: float) -> Risk:
+    """The risk from J[report, target], written out."""
+    total, peak, prior = joint.sum(axis=1), joint.max(axis=1), joint.sum(axis=0)
+    information = _bits(total) + _bits(prior) - _bits(joint)
     return Risk(
-        drawn=np.asarray(quotient((joint**2).sum(axis=1), total).sum(axis=0)),
-        best=np.asarray(peak.sum(axis=0)),
-        worst=np.asarray(quotient(peak, total).max(axis=0)),
-        information=np.maximum(information, 0),
-        largest_prior=np.asarray(prior.max(axis=0)),
-        slack=slack_of(matrix.shape[1] + matrix.shape[0]),
+        drawn=np.array([quotient((joint**2).sum(axis=1), total).sum()]),
+        best=np.array([peak.sum()]),
+        worst=np.array([quotient(peak, total).max()]),
+        information=np.array([max(information, 0.0)]),
+        largest_prior=np.array([prior.max()]),
+        slack=slack,
     )
 
 
-def _bits(p: Array) -> Array:
-    """-p log2 p summed over all but the last axis."""
-    held = np.where(p > 0, p, 1.0)
-    return np.asarray((-p * np.log2(held)).sum(axis=0, keepdims=True))
+def _bits(p: Array) -> float:
+    """Entropy."""
+    held = p[p > 0]
+    return float(-(held * np.log2(held)).sum())
 
 
 def quotient(top: Array, bottom: Array) -> Array:
@@ -184,11 +234,11 @@ def quotient(top: Array, bottom: Array) -> Array:
 
 
 def slack_of(length: int) -> float:
-    """A bound on the relative error of a figure: sums of `length` terms, and some steps more."""
-    return (4 * length + 64) * float(np.finfo(np.float64).eps)
+    """A bound on the relative error of a figure: a ratio of sums, `length` roundings in each."""
+    return (length + 32) * float(np.finfo(np.float64).eps)
 
 
-def checked(matrix: Any, prior: Any) -> tuple[Array, Array]:
+def _checked(matrix: Any, prior: Any) -> tuple[Array, Array]:
     """A channel and a prior that belong together, or an error that says what does not fit."""
     entries = _numbers(matrix, "the channel matrix")
     given = _numbers(prior, "the prior")
@@ -197,10 +247,13 @@ def checked(matrix: Any, prior: Any) -> tuple[Array, Array]:
             f"the channel matrix has shape {entries.shape} and the prior {given.shape}; "
             "need matrix[reported, true] and one probability for each true category"
         )
-    for values, what in ((entries.T, "column {} of the channel matrix"), (given[None], "the prior")):
+    for values, what in (
+        (entries.T, "column {} of the channel matrix"),
+        (given[None], "the prior"),
+    ):
         for place, column in enumerate(values):
             check_distribution(column, what.format(place))
-    return entries / entries.sum(axis=0), (given / given.sum())[:, None]
+    return entries / entries.sum(axis=0), given / given.sum()
 
 
 def _numbers(values: Any, what: str) -> Array:

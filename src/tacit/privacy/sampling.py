@@ -32,7 +32,7 @@ from tacit.channel.related import AgreementChannel
 from tacit.channel.replacing import ReplacementChannel
 from tacit.errors import DataError
 from tacit.privacy.prior import Block, Prior
-from tacit.privacy.risk import Risk, slack_of
+from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Codes = npt.NDArray[np.intp]
 
@@ -74,7 +74,7 @@ class _Seen:
 
     @classmethod
     def of(cls, block: Block, names: list[str], mixture: Mixture, reported: Codes) -> _Seen:
-        """All on one scale a draw, which cancels in every ratio and keeps products from vanishing."""
+        """All on one scale a draw: it cancels in every ratio and keeps products from vanishing."""
         places = [names.index(name) for name in block.names]
         flat = np.ravel_multi_index([reported[:, a] for a in places], block.tables.shape)
         likely: Array = np.ones((len(reported), 1))
@@ -101,8 +101,8 @@ def sampled_risks(
         # The same coins for every prior, so that their figures differ by the prior alone.
         sample = _Sample.drawn(factor, mixture, single, (draws, np.random.default_rng(seed)))
         found.append((sample.risk(), {name: sample.risk_of(name) for name in factor.names}))
-    whole = _stack([risks[0] for risks in found])
-    return whole, {n: _stack([risks[1][n] for risks in found]) for n in factor.names}
+    whole = stacked([risks[0] for risks in found])
+    return whole, {n: stacked([risks[1][n] for risks in found]) for n in factor.names}
 
 
 @dataclass(frozen=True)
@@ -181,24 +181,12 @@ class _Sample:
                 moved = np.tensordot(self.mixture.others[names.index(n)], table, (1, axis))
                 table = np.moveaxis(moved, 0, axis)
             total.append(table[tuple(self.reported[:, names.index(n)] for n in block.names)])
-        return theta * _product(kept) + self.mixture.rest * _product(total)
+        return np.asarray(theta * _product(kept) + self.mixture.rest * _product(total))
 
     def _risk(self, drawn: Array, best: Array, bits: Array, largest: float) -> Risk:
         """Means over the reports, with the variances of the means."""
         worst = bound_on_posterior(largest, self.factor.channel.epsilon)
-        means = [np.array([values.mean()]) for values in (drawn, best, bits)]
-        first, second, third = (
-            np.array([values.var(ddof=1) / values.size]) for values in (drawn, best, bits)
-        )
-        return Risk(
-            means[0],
-            means[1],
-            np.array([worst]),
-            np.maximum(means[2], 0),
-            np.array([largest]),
-            self.slack,
-            (first, second, third),
-        )
+        return sampled((drawn, best, bits), worst, largest, self.slack)
 
 
 def bound_on_posterior(largest: float, epsilon: float) -> float:
@@ -215,7 +203,9 @@ def _draw_true(
     true: Codes = np.empty((draws, len(names)), dtype=np.intp)
     for block in blocks:
         flat = rng.choice(block.tables.size, draws, p=block.tables.ravel())
-        for name, codes in zip(block.names, np.unravel_index(flat, block.tables.shape), strict=True):
+        for name, codes in zip(
+            block.names, np.unravel_index(flat, block.tables.shape), strict=True
+        ):
             true[:, names.index(name)] = codes
     return true
 
@@ -232,15 +222,3 @@ def _draw_reported(mixture: Mixture, true: Codes, rng: np.random.Generator) -> C
 
 def _product(columns: list[Array]) -> Array:
     return np.asarray(np.prod(columns, axis=0)) if columns else np.ones(1)
-
-
-def _stack(risks: list[Risk]) -> Risk:
-    """One risk a prior, as one."""
-    arrays = [
-        np.concatenate([getattr(r, name) for r in risks])
-        for name in ("drawn", "best", "worst", "information", "largest_prior")
-    ]
-    variances = [r.variance for r in risks if r.variance is not None]
-    first, second, third = (np.concatenate(parts) for parts in zip(*variances, strict=True))
-    slack = max(r.slack for r in risks)
-    return Risk(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], slack, (first, second, third))

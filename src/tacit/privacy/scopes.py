@@ -26,8 +26,8 @@ from tacit.privacy.exact import (
     risk_of_attribute,
     risk_of_group,
 )
-from tacit.privacy.prior import Block, Prior
-from tacit.privacy.risk import Figures, Risk, together
+from tacit.privacy.prior import DRAWS, Block, Prior
+from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampling import sampled_risks
 
 #: Joint tables of at most this many cells are measured exactly.
@@ -66,10 +66,16 @@ class Scope:
 
 @dataclass(frozen=True)
 class Limits:
-    """How far exact computation goes, and what follows beyond."""
+    """How far exact computation goes, and what follows beyond.
+
+    max_cells: the largest joint table that is measured exactly. drawn: reports drawn by Monte
+    Carlo beyond it. priors: draws of an estimated prior. level: of the intervals that they make.
+    rng: where all draws come from; the default gives the same figures every time.
+    """
 
     max_cells: int = MAX_CELLS
     drawn: int = DRAWN
+    priors: int = DRAWS
     level: float = 0.95
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
@@ -86,7 +92,7 @@ class Scopes:
 def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     """Every scope of a design under a prior."""
     channel = design.channel(design.schema.names)
-    parts = [_Risks.of(factors, prior, limits) for factors in _parts(channel.factors, prior)]
+    parts = [_Risks.of(factors, prior, limits) for factors in parts_of(channel.factors, prior)]
     by_name = {name: part for part in parts for name in part.names}
     groups = [_Risks.of([_alone(design, group)], prior, limits) for group in design.groups]
     own = {name: group for group in groups for name in group.names}
@@ -103,9 +109,20 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     whole = together(part.whole for part in parts).figures(limits.level)
     return Scopes(
         attributes,
-        tuple(_group(design, g, groups[i], by_name, (attributes, limits)) for i, g in enumerate(design.groups)),
+        tuple(
+            _group(design, g, groups[i], by_name, (attributes, limits))
+            for i, g in enumerate(design.groups)
+        ),
         Scope(design.schema.names, channel.epsilon, whole, whole, all(p.exact for p in parts)),
     )
+
+
+def risk_in_record(design: Design, prior: Prior, name: str, limits: Limits) -> Risk:
+    """The risk of one attribute, by one who holds the whole reported record."""
+    channel = design.channel(design.schema.names)
+    parts = parts_of(channel.factors, prior)
+    own = next(part for part in parts if any(name in factor.names for factor in part))
+    return _Risks.of(own, prior, limits).attribute(name)
 
 
 def _group(
@@ -141,7 +158,7 @@ def _single(design: Design, prior: Prior, name: str) -> Risk:
     return risk_of_all(part_of(design.channel([name]).factors, prior))
 
 
-def _parts(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:
+def parts_of(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:
     """Groups joined where a table of the prior holds attributes of both."""
     parts = [[factor] for factor in factors]
     for block in prior.blocks:
@@ -185,7 +202,7 @@ class _Risks:
     ) -> _Risks:
         def over(find: Callable[[Part], Risk]) -> Risk:
             own = prior.marginal(names)
-            return _joined([find(part_of(factors, chunk)) for chunk in _chunks(own, cells)])
+            return stacked([find(part_of(factors, chunk)) for chunk in _chunks(own, cells)])
 
         places = {factor.names: i for i, factor in enumerate(factors)}
         whole = over(risk_of_all)
@@ -205,16 +222,9 @@ def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:
     step = max(1, _AT_ONCE // cells)
     for start in range(0, prior.stacked, step):
         blocks = [
-            Block(b.names, b.tables[..., start : start + step] if b.tables.shape[-1] > 1 else b.tables)
+            Block(
+                b.names, b.tables[..., start : start + step] if b.tables.shape[-1] > 1 else b.tables
+            )
             for b in prior.blocks
         ]
         yield Prior(prior.schema, tuple(blocks), prior.source)
-
-
-def _joined(risks: list[Risk]) -> Risk:
-    """The risks of consecutive priors as one."""
-    drawn, best, worst, information, largest = (
-        np.concatenate([getattr(risk, name) for risk in risks])
-        for name in ("drawn", "best", "worst", "information", "largest_prior")
-    )
-    return Risk(drawn, best, worst, information, largest, max(risk.slack for risk in risks))
