@@ -51,18 +51,19 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answ
     sent = joint.sum(axis=1)
     cells = math.prod(design.schema[n].size for n in design.closure([name]))
     slack = slack_of(cells)
+    own = (reports.name, reports.categories) == (name, attribute.categories)
     found = []
     for code, label in enumerate(reports.categories):
         if sent[code, 0] <= 0:
             continue
         share = joint[code] / np.maximum(sent[code], 1e-300)
         guess = int(share[:, 0].argmax())
-        place = code if reports.name == name else guess
+        place = code if own else guess
         found.append(
             Answer(
                 name,
                 label,
-                reports.name == name,
+                own,
                 float(sent[code, 0]),
                 max(0.0, 1 - _high(share[place], level) - slack),
                 attribute.categories[guess],

@@ -26,6 +26,7 @@ from tacit.privacy import rounding
 from tacit.privacy.prior import prior_of
 from tacit.privacy.risk import FIGURES
 from tacit.privacy.scopes import Limits, Scopes, measure
+from tacit.privacy.tables import aligned
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -109,11 +110,7 @@ class Comparison:
         return curves(self)
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
-        )
+        return "\n".join(aligned(self.rows()))
 
     def _repr_html_(self) -> str:
         head, *body = (

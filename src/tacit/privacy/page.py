@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.privacy import rounding
 from tacit.privacy.figure import svg
+from tacit.privacy.tables import mined_rows, repeated_rows
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -137,47 +138,10 @@ def _optional(report: Report) -> list[str]:
     """What was asked for beyond the design: a published model, repeated participation."""
     parts = []
     if report.after_mining:
-        head = [
-            "",
-            "PSE before",
-            "after, conditions known",
-            "after, unknown",
-            "best guess, model known",
-        ]
-        rows = [
-            [
-                found.attribute,
-                rounding.down(found.pse_before),
-                rounding.down(found.pse_known),
-                rounding.down(found.pse_unknown),
-                rounding.up(found.accuracy_with_model),
-            ]
-            for found in report.after_mining.values()
-        ]
+        head, *rows = mined_rows(report.after_mining)
         parts += ["<h2>After a model is published</h2>", _table(head, rows)]
     if report.repeated is not None:
-        parts += ["<h2>Taking part more than once</h2>", _repeated(report)]
+        head, *rows = repeated_rows(report.repeated)
+        said = f"<p>{_text(report.repeated.caption())}</p>"
+        parts += ["<h2>Taking part more than once</h2>", said, _table(head, rows)]
     return parts
-
-
-def _repeated(report: Report) -> str:
-    found = report.repeated
-    assert found is not None
-    named = [*found.attributes.items(), ("record", found.record)]
-    epsilons = [*found.epsilon.values(), found.record_epsilon]
-    rows = [
-        [
-            name,
-            rounding.epsilon(epsilon),
-            "" if figures is None else rounding.down(figures.pse),
-            "" if figures is None else rounding.down(figures.map_privacy),
-            "" if figures is None else rounding.up(figures.worst_posterior),
-        ]
-        for (name, figures), epsilon in zip(named, epsilons, strict=True)
-    ]
-    said = (
-        f"What {found.reports} reports of one person with new coins each time reveal together. "
-        "If the first report is kept and sent again, it stays at what one report reveals."
-    )
-    head = ["", "epsilon", "PSE", "MAP privacy", "worst"]
-    return f"<p>{_text(said)}</p>" + _table(head, rows)

@@ -50,6 +50,15 @@ class Repeated:
     epsilon: dict[str, float]
     record_epsilon: float
 
+    def caption(self) -> str:
+        """One line on what the figures are."""
+        if self.memoised:
+            return f"{self.reports} reports of one person, the first kept and sent again."
+        return (
+            f"What {self.reports} reports of one person, with new coins each time, reveal "
+            "together. A first report that is kept and sent again reveals what one report does."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {

@@ -17,12 +17,11 @@ from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.rules import AfterMining, after_mining
 from tacit.privacy.scopes import Limits, Scope, Scopes, measure
 from tacit.privacy.sentences import sentences, warnings
+from tacit.privacy.tables import Rows, aligned, mined_rows, repeated_rows, scope_rows
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Rows = list[list[str]]
 
 STAR = "* with the whole reported record in hand"
 
@@ -125,12 +124,14 @@ class Report:
         return text + " Privacy is rounded down, risk up."
 
     def rows(self) -> Rows:
-        """Header and rows as text: own report, then the whole record in hand."""
-        head = ["", "epsilon", "PSE", "MAP", "worst", "bits", "PSE*", "MAP*", "worst*"]
-        body = [[name, *_cells(scope)] for name, scope in self.attributes.items()]
-        for number, scope in enumerate(self.groups, start=1):
-            body.append([f"group {number}", *_cells(scope)])
-        return [head, *body, ["record", *_cells(self.record)]]
+        """Header and rows as text: by the own report, then by the whole record (starred)."""
+        return scope_rows(self.scopes)
+
+    def tables(self) -> list[Rows]:
+        """All tables as text: the scopes, and what was asked for beyond them."""
+        mined = [mined_rows(self.after_mining)] if self.after_mining else []
+        again = [repeated_rows(self.repeated)] if self.repeated is not None else []
+        return [self.rows(), *mined, *again]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
@@ -171,17 +172,9 @@ class Report:
         return page(self)
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                c.rjust(w) if i else c.ljust(w)
-                for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
-        told = [*self.sentences, *(f"Warning. {text}" for text in self.warnings)]
-        return "\n".join([*told, self.basis(), "", *lines, STAR])
+        told = [*self.sentences, *(f"Warning. {text}" for text in self.warnings), self.basis()]
+        shown = [line for rows in self.tables() for line in ("", *aligned(rows))]
+        return "\n".join([*told, *shown, STAR])
 
     def _repr_html_(self) -> str:
         head, *body = self.rows()
@@ -194,20 +187,6 @@ class Report:
             f"{told}<table><caption>{html.escape(self.basis())}</caption>"
             f"<thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table><p>{STAR}</p>"
         )
-
-
-def _cells(scope: Scope) -> list[str]:
-    alone, held = scope.alone, scope.from_record
-    return [
-        rounding.epsilon(scope.epsilon),
-        rounding.down(alone.pse),
-        rounding.down(alone.map_privacy),
-        rounding.up(alone.worst_posterior),
-        rounding.up(alone.information),
-        rounding.down(held.pse),
-        rounding.down(held.map_privacy),
-        rounding.up(held.worst_posterior),
-    ]
 
 
 def report(

@@ -172,7 +172,8 @@ def _reported(names: Sequence[str], design: Design, prior: Prior) -> Array:
     """The reported joint table over these attributes, flattened in their order."""
     channel = design.channel(design.closure(names))
     for name in names:
-        if name not in channel.reported:
+        own = design.schema[name].categories
+        if name not in channel.reported or channel.reported[name].categories != own:
             raise DesignError(
                 f"attribute {name!r} is reported in categories of its own, so a reported rule "
                 "about it has no meaning; measure without rules"
@@ -267,5 +268,7 @@ def _retold(table: Array, told: Array) -> Array:
     spoken = np.where(silent, 0.0, told)[:, :, None]
     whole = spoken + rest[:, None, None] * share
     whole = whole / whole.sum(axis=1, keepdims=True)
-    unspoken = silent.all(axis=1, keepdims=True)[:, :, None]
-    return np.where(unspoken, table, margin * whole)
+    told_of = np.flatnonzero(~silent.all(axis=1))
+    retold = table.copy()
+    retold[told_of] = (margin * whole)[told_of]
+    return retold

@@ -168,7 +168,8 @@ class _Sample:
         """M[y, x] of the true record behind each report."""
         columns = zip(self.mixture.others, self.reported.T, self.true.T, strict=True)
         other = self.mixture.rest * _product([made[y, x] for made, y, x in columns])
-        return other + self.mixture.theta * (self.true == self.reported).all(axis=1)
+        kept: Array = (self.true == self.reported).all(axis=1).astype(np.float64)
+        return other + self.mixture.theta * kept
 
     def _chance(self) -> Array:
         """J(y) itself, not on the scale of `seen`."""
