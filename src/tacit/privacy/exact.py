@@ -67,9 +67,9 @@ def risk_of_all(part: Part) -> Risk:
 
 def risk_of_group(part: Part, place: int) -> Risk:
     """The risk of the joint answer of one group, by one who sees all reports of the part."""
-    table = _pass(part, part.prior, _total, [i for i in _places(part) if i != place])
-    others = tuple(i for i in _places(part) if i != place)
-    return _risk(part, table, [place], part.prior.sum(axis=others))
+    others = _others(part, place)
+    table = _pass(part, part.prior, _total, others)
+    return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
 def risk_of_attribute(part: Part, name: str) -> Risk:
@@ -78,23 +78,17 @@ def risk_of_attribute(part: Part, name: str) -> Risk:
     own = part.factors[place].names
     if own == (name,):
         return risk_of_group(part, place)
-    sizes = [part.schema[n].size for n in own]
-    codes = np.indices(sizes)[own.index(name)].ravel()
-    shape = [1] * part.prior.ndim
-    shape[place] = codes.size
-    slices = []
-    for code in range(part.schema[name].size):
-        mask = (codes == code).reshape(shape)
-        slices.append(_pass(part, part.prior * mask, _total, _places(part)))
-    joint = np.stack([_flat(table) for table in slices])
-    prior = np.stack(
-        [_flat(part.prior * (codes == c).reshape(shape)).sum(0) for c in range(len(joint))]
-    )
+    codes = np.indices([part.schema[n].size for n in own])[own.index(name)].ravel()
+    shape = [-1 if axis == place else 1 for axis in range(part.prior.ndim)]
+    masks = [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
+    others = _pass(part, part.prior, _total, _others(part, place))
+    joint = np.stack([_flat(_pass(part, others * mask, _total, [place])) for mask in masks])
+    prior = np.stack([_add(_flat(part.prior * mask)) for mask in masks])
     return _from_joint(joint, prior, part.slack)
 
 
-def _places(part: Part) -> list[int]:
-    return list(range(len(part.factors)))
+def _others(part: Part, place: int) -> list[int]:
+    return [i for i in range(len(part.factors)) if i != place]
 
 
 def _flat(table: Array) -> Array:

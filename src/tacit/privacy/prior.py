@@ -146,7 +146,8 @@ def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Ge
                 "other categories or another order"
             )
     values, vectors = np.linalg.eigh(estimate.covariance)
-    spread = vectors * np.sqrt(np.maximum(values, 0))
+    # The symmetric root is the same on every machine; eigenvectors are not.
+    spread = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     normal = rng.standard_normal((estimate.value.size, draws))
     stack = estimate.value.reshape(-1, 1) + np.hstack(
         [np.zeros_like(normal[:, :1]), spread @ normal]

@@ -81,7 +81,7 @@ def known_conditions(rules: Iterable[Any], design: Design, prior: Prior) -> dict
             support = (
                 float(prior.table(names)[_matching(rule, names, design), 0].sum()) if names else 1.0
             )
-        found[rule.attribute] = found.get(rule.attribute, 0.0) + support * rule.confidence
+        found[rule.attribute] = found.get(rule.attribute, 0.0) + float(support * rule.confidence)
     return found
 
 

@@ -36,6 +36,9 @@ from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Codes = npt.NDArray[np.intp]
 
+#: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
+_PRIORS, _FEWEST = 41, 500
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -91,18 +94,24 @@ class _Seen:
 def sampled_risks(
     factor: Factor, prior: Prior, draws: int, rng: np.random.Generator
 ) -> tuple[Risk, dict[str, Risk]]:
-    """The risk of the whole group and of each of its attributes, for every prior of the stack."""
+    """The risk of the whole group and of each of its attributes, for every prior of the stack.
+
+    Of an estimated prior's draws only the first few are sampled, and more lightly, then taken in
+    turn: they say how wide the interval is, the prior itself where it lies.
+    """
     mixture = mixture_of(factor)
-    blocks = prior.marginal(factor.names).blocks
+    own = prior.marginal(factor.names)
     seed = int(rng.integers(2**63))
     found = []
-    for i in range(prior.stacked):
-        single = [Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in blocks]
+    for i in range(min(own.stacked, _PRIORS)):
+        single = [Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in own.blocks]
         # The same coins for every prior, so that their figures differ by the prior alone.
-        sample = _Sample.drawn(factor, mixture, single, (draws, np.random.default_rng(seed)))
+        chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
+        sample = _Sample.drawn(factor, mixture, single, chance)
         found.append((sample.risk(), {name: sample.risk_of(name) for name in factor.names}))
-    whole = stacked([risks[0] for risks in found])
-    return whole, {n: stacked([risks[1][n] for risks in found]) for n in factor.names}
+    turns = [0, *(1 + i % (len(found) - 1) for i in range(own.stacked - 1))]
+    whole = stacked([found[i][0] for i in turns])
+    return whole, {n: stacked([found[i][1][n] for i in turns]) for n in factor.names}
 
 
 @dataclass(frozen=True)

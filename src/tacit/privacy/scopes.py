@@ -31,7 +31,7 @@ from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampling import sampled_risks
 
 #: Joint tables of at most this many cells are measured exactly.
-MAX_CELLS = 2**20
+MAX_CELLS = 2**18
 #: Reports drawn by Monte Carlo.
 DRAWN = 20_000
 #: Cells times priors that are worked on at once.
@@ -191,7 +191,7 @@ class _Risks:
             raise DataError(
                 f"the prior ties {len(factors)} groups with {cells:,} joint categories together, "
                 f"more than the {limits.max_cells:,} allowed; give it as smaller tables, or "
-                "raise max_cells"
+                "raise Limits(max_cells=...)"
             )
         whole, risks = sampled_risks(factors[0], prior, limits.drawn, limits.rng)
         return cls(names, False, whole, lambda _: whole, risks.__getitem__)

@@ -53,10 +53,11 @@ def _sent(answer: Answer, first: bool) -> str:
 
 def _record(record: Scope, n_attributes: int) -> str:
     figures = record.from_record
+    before = of_100(figures.largest_prior)
     return (
         f"The record: whoever sees one whole reported record and guesses all {n_attributes} true "
         f"answers is right in up to {of_100_up(figures.accuracy)} of 100 cases; without the "
-        f"record, in {of_100(figures.largest_prior)}."
+        f"record, in {before or 'fewer than 1'}."
     )
 
 
