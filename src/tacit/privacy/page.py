@@ -27,6 +27,7 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
+thead th { white-space: normal; vertical-align: bottom; }
 th:first-child { text-align: left; } th[colspan] { text-align: center; }
 caption { text-align: left; color: #555; padding-bottom: .3rem; }
 svg { max-width: 100%; height: auto; }
@@ -41,6 +42,12 @@ _WORDS = (
     ("MAP privacy", "How often even the best guess misses."),
     ("worst", "The most certain that any report can make anyone of a true answer."),
     ("bits", "What a report tells of the truth on average."),
+)
+
+_MINED = (
+    "PSE less what the model's rules recover, for one who knows their conditions and one who does "
+    "not (Zhan & Matwin); best guess: how often it is right with the model and the whole reported "
+    "record in hand."
 )
 
 
@@ -96,7 +103,8 @@ def _figures(report: Report) -> str:
     )
     head = ["", "epsilon", "PSE", "MAP privacy", "worst", "bits", "PSE", "MAP privacy", "worst"]
     groups = "; ".join(
-        f"group {i}: {', '.join(g.names)}" for i, g in enumerate(report.groups, start=1)
+        f"group {i}: {', '.join(g.names)} (smallest PSE {rounding.down(g.weakest or 0)})"
+        for i, g in enumerate(report.groups, start=1)
     )
     return _table(head, body, above) + f'<p class="small">{_text(groups)}.</p>'
 
@@ -122,15 +130,15 @@ def _answers(report: Report) -> str:
     rows = [
         [
             f"{name}: {answer.reported}",
-            rounding.down(100 * answer.sent, 1),
             rounding.down(100 * answer.hidden, 1) if answer.own else "",
             str(answer.guess),
             rounding.up(100 * answer.certainty, 1),
+            rounding.down(100 * answer.sent, 1),
         ]
         for name, found in report.answers.items()
         for answer in found
     ]
-    head = ["sent", "how many send it, %", "lying by chance, %", "likeliest truth", "it is, %"]
+    head = ["sent", "lying by chance, %", "likeliest truth", "it is, %", "how many send it, %"]
     return _table(head, rows)
 
 
@@ -139,7 +147,8 @@ def _optional(report: Report) -> list[str]:
     parts = []
     if report.after_mining:
         head, *rows = mined_rows(report.after_mining)
-        parts += ["<h2>After a model is published</h2>", _table(head, rows)]
+        parts += ["<h2>After a model is published</h2>", f"<p>{_text(_MINED)}</p>"]
+        parts.append(_table(head, rows))
     if report.repeated is not None:
         head, *rows = repeated_rows(report.repeated)
         said = f"<p>{_text(report.repeated.caption())}</p>"

@@ -119,8 +119,12 @@ class Report:
         if self.prior.stacked > 1:
             text += f" Figures at the pessimistic end of their {100 * self.level:g} % interval."
         scopes = (*self.attributes.values(), *self.groups, self.record)
-        if not all(scope.exact for scope in scopes):
-            text += " Large groups by Monte Carlo, three standard errors on the safe side."
+        errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
+        if errors:
+            text += (
+                f" Large groups by Monte Carlo: PSE and MAP with a standard error of up to "
+                f"{rounding.up(max(errors), 4)}, shown three of them on the safe side."
+            )
         return text + " Privacy is rounded down, risk up."
 
     def rows(self) -> Rows:

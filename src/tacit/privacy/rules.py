@@ -12,7 +12,8 @@ Zhan & Matwin (section 4.2) take from the privacy of an entry what rules recover
 R is reported, O true. The sum runs over the rules of one model that conclude on the entry's
 attribute; of several models the largest counts. Taken as written: a model that lists every
 category of an attribute reaches 1 in the first scenario, and in the second, where terms are not
-weighted by how often a rule applies, REC may exceed 1.
+weighted by how often a rule applies, REC may exceed 1. Of an estimated prior the estimate itself
+is taken, not its draws.
 
 Beside it stands a figure without these oddities: how often an adversary is right who holds the
 whole reported record, the design, the prior and the model, and guesses best. The model enters as
