@@ -89,6 +89,8 @@ def prior_of(
     rng = np.random.default_rng(0) if rng is None else rng
     schema = design.schema
     if isinstance(prior, Prior):
+        if prior.schema != schema:
+            raise DataError("the prior was made for another schema than the design's")
         return prior
     if prior is None:
         blocks = [Block((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]

@@ -111,3 +111,9 @@ def test_a_prior_of_other_categories_is_refused(reported: Any) -> None:
     other = Schema([Attribute("smokes", ["yes", "no"])])
     with pytest.raises(DataError, match="other categories or another order"):
         report(Design(other, [Group(["smokes"], related(0.8))]), estimate)
+
+
+def test_a_prior_made_for_another_design_is_refused() -> None:
+    other = Design(SCHEMA.subset(["smokes"]), [Group(["smokes"], related(0.8))])
+    with pytest.raises(DataError, match="another schema"):
+        report(DESIGN, prior_of(None, other))
