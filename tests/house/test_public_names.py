@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tacit
+from tacit import privacy
 
 PROMISED = {
     "Attribute",
@@ -23,9 +24,28 @@ PROMISED = {
 }
 
 
+PROMISED_OF_PRIVACY = {
+    "Comparison",
+    "Figures",
+    "Limits",
+    "Prior",
+    "Repeated",
+    "Report",
+    "Rule",
+    "check_delta",
+    "compare_schemes",
+    "figures",
+    "prior_of",
+    "pse_curve",
+    "repeated",
+    "report",
+}
+
+
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(tacit.__all__) == PROMISED
+    assert set(privacy.__all__) == PROMISED_OF_PRIVACY
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:

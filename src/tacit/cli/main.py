@@ -24,6 +24,7 @@ from tacit.cli.estimate import estimate
 from tacit.cli.evaluate import evaluate
 from tacit.cli.mine import mine_commands
 from tacit.cli.predict import predict
+from tacit.cli.privacy import privacy
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -45,6 +46,7 @@ app.command("estimate")(estimate)
 app.add_typer(mine_commands, name="mine")
 app.command("evaluate")(evaluate)
 app.command("predict")(predict)
+app.command("privacy")(privacy)
 
 
 def _show_version(wanted: bool) -> None:

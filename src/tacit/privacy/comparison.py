@@ -1,0 +1,212 @@
+"""Schemes against each other: privacy over theta for 1 to 4 groups, related and unrelated.
+
+Soni & Shrivastva (section 3.5) fix the scheme and vary theta, then fix theta and vary the
+scheme; Zhan & Matwin (section 5.3) plot PSE over theta for several prior shares Wa. PSE of one
+attribute does not see the grouping; what the grouping changes is the privacy of the record, so
+both are given.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.channel import Coin, related, unrelated
+from tacit.channel.linear import Array
+from tacit.channel.numbers import Number, fraction
+from tacit.coding import frame_of
+from tacit.design import Design, Group
+from tacit.errors import DataError
+from tacit.privacy import rounding
+from tacit.privacy.prior import prior_of
+from tacit.privacy.risk import FIGURES
+from tacit.privacy.scopes import Limits, Scopes, measure
+from tacit.privacy.tables import aligned
+from tacit.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Scheme = Callable[[Fraction, Schema], Coin]
+#: The grid of theta that the papers use.
+THETAS = tuple(Fraction(i, 10) for i in range(11))
+COLUMNS = (
+    "scheme",
+    "groups",
+    "theta",
+    "pse",
+    "pse_record",
+    "map_record",
+    "worst_record",
+    "epsilon",
+)
+
+
+def related_scheme(theta: Fraction, part: Schema) -> Coin:
+    """Du & Zhan, Soni & Shrivastva: all true, or all opposite."""
+    return related(theta)
+
+
+def unrelated_scheme(theta: Fraction, part: Schema) -> Coin:
+    """Zhan & Matwin: all true, or answers to personal questions, here equally common ones."""
+    return unrelated(theta, {a.name: [Fraction(1, a.size)] * a.size for a in part})
+
+
+SCHEMES: Mapping[str, Scheme] = {"related": related_scheme, "unrelated": unrelated_scheme}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scheme at one theta: the smallest PSE of an attribute, and the record as a whole."""
+
+    scheme: str
+    groups: int
+    theta: float
+    pse: float
+    pse_record: float
+    map_record: float
+    worst_record: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All points, as values, a table and a figure."""
+
+    points: tuple[Point, ...]
+
+    def curve(self, scheme: str, groups: int, figure: str) -> tuple[list[float], list[float]]:
+        """theta and a figure of one scheme."""
+        if figure not in COLUMNS[3:]:
+            raise DataError(f"unknown figure {figure!r}; known: {', '.join(COLUMNS[3:])}")
+        own = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
+        return [p.theta for p in own], [getattr(p, figure) for p in own]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready columns; an infinite number is None."""
+        columns = {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
+        plain: dict[str, Any] = rounding.finite(columns)
+        return plain
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A data frame with a row a point."""
+        return frame_of(
+            {name: [getattr(p, name) for p in self.points] for name in COLUMNS}, backend
+        )
+
+    def rows(self) -> list[list[str]]:
+        """Header and rows as text, rounded outward."""
+        return [list(COLUMNS), *(_row(point) for point in self.points)]
+
+    def figure(self) -> Figure:
+        """PSE of an attribute and MAP privacy of the record over theta."""
+        from tacit.privacy.figure import curves
+
+        return curves(self)
+
+    def __str__(self) -> str:
+        return "\n".join(aligned(self.rows()))
+
+    def _repr_html_(self) -> str:
+        head, *body = (
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows()
+        )
+        rows = "".join(f"<tr>{row}</tr>" for row in body)
+        head = head.replace("td>", "th>")
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _row(point: Point) -> list[str]:
+    return [
+        point.scheme,
+        str(point.groups),
+        f"{point.theta:g}",
+        rounding.down(point.pse),
+        rounding.down(point.pse_record),
+        rounding.down(point.map_record),
+        rounding.up(point.worst_record),
+        rounding.epsilon(point.epsilon),
+    ]
+
+
+def compare_schemes(
+    schema: Schema,
+    prior: Any = None,
+    *,
+    thetas: Sequence[Number] = THETAS,
+    groups: Sequence[int] = (1, 2, 3, 4),
+    schemes: Mapping[str, Scheme] = SCHEMES,
+) -> Comparison:
+    """Every scheme with the attributes cut into g groups of consecutive ones, at every theta.
+
+    `prior` is as for `report`. Groupings of more groups than attributes are left out.
+    """
+    exact = [fraction(theta, "theta") for theta in thetas]
+    possible = [g for g in groups if _whole(g) <= len(schema)]
+    return Comparison(
+        tuple(
+            _point(schema, prior, name, make, (g, theta))
+            for name, make in schemes.items()
+            for g in possible
+            for theta in exact
+        )
+    )
+
+
+def _whole(groups: Any) -> int:
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise DataError(f"groups must be whole numbers of at least 1, got {groups!r}")
+    return groups
+
+
+def _point(
+    schema: Schema, prior: Any, name: str, make: Scheme, setting: tuple[int, Fraction]
+) -> Point:
+    n_groups, theta = setting
+    design = grouped(schema, n_groups, lambda part: make(theta, part))
+    found = measure(design, prior_of(prior, design), Limits())
+    return Point(name, n_groups, float(theta), *_values(found))
+
+
+def _values(found: Scopes) -> tuple[float, float, float, float, float]:
+    record = found.record.from_record
+    smallest = min(scope.alone.pse for scope in found.attributes.values())
+    values = [getattr(record, name) for name in FIGURES[:3]]
+    return smallest, values[0], values[1], values[2], found.record.epsilon
+
+
+def grouped(schema: Schema, n_groups: int, coin: Callable[[Schema], Coin]) -> Design:
+    """A design whose groups are `n_groups` runs of attributes, as equal in number as can be."""
+    runs = np.array_split(np.arange(len(schema)), n_groups)
+    parts = [[schema.names[i] for i in run] for run in runs]
+    return Design(schema, [Group(names, coin(schema.subset(names))) for names in parts])
+
+
+def pse_curve(thetas: Sequence[float], wa: float, wy: float = 0.5) -> Array:
+    """PSE of a yes/no attribute under unrelated(theta), in closed form, over theta.
+
+        PSE = 2 Wa (1-Wa) [ f1 g1 / (f1 Wa + g1 (1-Wa)) + f0 g0 / (f0 Wa + g0 (1-Wa)) ]
+        f1 = theta + (1-theta) Wy, g1 = (1-theta) Wy,
+        f0 = (1-theta) (1-Wy),     g0 = theta + (1-theta) (1-Wy)
+
+    Zhan & Matwin (section 4.1; conference eq. 2), corrected: g1 is printed with 1 - Wy, which
+    is right at Wy = 1/2 alone. theta = 1 gives 0, theta = 0 gives 2 Wa (1 - Wa).
+    """
+    for value, what in ((wa, "wa"), (wy, "wy")):
+        if not 0 <= value <= 1:
+            raise DataError(f"{what} must lie between 0 and 1, got {value}")
+    theta: Array = np.asarray(thetas, dtype=np.float64)
+    if not ((theta >= 0) & (theta <= 1)).all():
+        raise DataError("thetas must lie between 0 and 1")
+    f1, g1 = theta + (1 - theta) * wy, (1 - theta) * wy
+    f0, g0 = (1 - theta) * (1 - wy), theta + (1 - theta) * (1 - wy)
+    total: Array = np.zeros_like(theta)
+    for f, g in ((f1, g1), (f0, g0)):
+        chance = f * wa + g * (1 - wa)
+        total += np.divide(f * g, chance, out=np.zeros_like(theta), where=chance > 0)
+    return np.asarray(2 * wa * (1 - wa) * total)

@@ -1,0 +1,210 @@
+"""Prior: what an adversary knows of the true answers before any report.
+
+A prior is a product of independent tables, each over one or several attributes. Every table
+comes as a stack along its last axis: first the prior itself, then, where it was estimated, draws
+that say how uncertain it is. A draw is normal with the covariance of the estimate, moved to the
+nearest distribution (parametric bootstrap); figures computed on all of them carry the
+uncertainty along, whatever their formula. Tables estimated apart are drawn apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.attribute import Attribute
+from tacit.channel.linear import Array
+from tacit.design import Design
+from tacit.errors import DataError, unknown
+from tacit.privacy.risk import check_distribution
+from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction.simplex import project
+from tacit.schema import Schema
+
+#: Draws of an estimated prior.
+DRAWS = 200
+#: An estimated joint table of more cells than this is replaced by one table an attribute.
+MAX_JOINT = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A table over some attributes, independent of all others; priors along the last axis."""
+
+    names: tuple[str, ...]
+    tables: Array
+
+    def marginal(self, names: Sequence[str]) -> Block | None:
+        """The block of those of its attributes that are wanted, in its own order."""
+        kept = tuple(name for name in self.names if name in names)
+        dropped = tuple(i for i, name in enumerate(self.names) if name not in kept)
+        return Block(kept, self.tables.sum(axis=dropped)) if kept else None
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Independent blocks that cover a schema, and words about where they come from."""
+
+    schema: Schema
+    blocks: tuple[Block, ...]
+    source: str
+
+    @property
+    def stacked(self) -> int:
+        """Number of priors in the stack: 1 for a known prior."""
+        return max(int(block.tables.shape[-1]) for block in self.blocks)
+
+    def marginal(self, names: Sequence[str]) -> Prior:
+        """The prior of some attributes."""
+        found = [block.marginal(names) for block in self.blocks]
+        blocks = tuple(block for block in found if block is not None)
+        return Prior(self.schema, blocks, self.source)
+
+    def table(self, names: Sequence[str]) -> Array:
+        """The joint table over these attributes in this order, flattened; a column a prior."""
+        made: Array = np.ones((1,) * (len(names) + 1))
+        for block in self.marginal(names).blocks:
+            axes = [list(names).index(name) for name in block.names]
+            order = [*np.argsort(axes), len(axes)]
+            shape = [self.schema[n].size if n in block.names else 1 for n in names]
+            made = made * block.tables.transpose(order).reshape(*shape, -1)
+        return made.reshape(-1, made.shape[-1])
+
+
+def prior_of(
+    prior: Any, design: Design, rng: np.random.Generator | None = None, draws: int = DRAWS
+) -> Prior:
+    """The prior that was given, checked.
+
+    None: every category equally likely. A mapping: for each attribute its probabilities (a list
+    in the order of the categories, or a mapping from category), or for a tuple of attributes
+    their joint table; tables are independent of each other. An array with one axis an attribute:
+    the joint table. An `Estimate` of `reconstruct(...).table(...)`, several of them, or the
+    reconstruction itself: estimated, with its uncertainty.
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    schema = design.schema
+    if isinstance(prior, Prior):
+        if prior.schema != schema:
+            raise DataError("the prior was made for another schema than the design's")
+        return prior
+    if prior is None:
+        blocks = [Block((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
+        return Prior(schema, tuple(blocks), "every category taken as equally likely")
+    if isinstance(prior, Reconstruction):
+        prior = _estimates(prior)
+    if isinstance(prior, Estimate):
+        prior = [prior]
+    if isinstance(prior, list | tuple) and prior and all(isinstance(e, Estimate) for e in prior):
+        blocks = [_estimated(e, schema, draws, rng) for e in prior]
+        return _covering(blocks, schema, _source(prior[0].n_records, blocks, schema))
+    if isinstance(prior, Mapping):
+        blocks = [_given(key, value, schema, draws, rng) for key, value in prior.items()]
+    else:
+        blocks = [_table(prior, schema.names, schema, "the prior")]
+    return _covering(blocks, schema, _known(blocks, schema))
+
+
+def _estimates(found: Reconstruction) -> list[Estimate]:
+    """The joint table of all attributes if it is small, else one table an attribute."""
+    names = found.design.schema.names
+    channel = found.design.channel(names)
+    small = math.prod(found.design.schema.sizes) <= MAX_JOINT
+    if small and channel.reconstructable:
+        return [found.table(names)]
+    return [found.table([name]) for name in names]
+
+
+def _source(n_records: int, blocks: list[Block], schema: Schema) -> str:
+    text = f"estimated from {n_records:,} reported records"
+    return text + _independence(blocks, schema)
+
+
+def _known(blocks: list[Block], schema: Schema) -> str:
+    if any(block.tables.shape[-1] > 1 for block in blocks):
+        return "estimated" + _independence(blocks, schema)
+    return "known" + _independence(blocks, schema)
+
+
+def _independence(blocks: list[Block], schema: Schema) -> str:
+    """Said wherever it is assumed: dependence helps an adversary."""
+    if len(blocks) == 1 or len(schema) == 1:
+        return ""
+    return "; answers in different tables taken as independent"
+
+
+def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Generator) -> Block:
+    names = tuple(a.name for a in estimate.attributes)
+    if not names:
+        raise DataError(f"{estimate.name} is one number; a prior needs .table([...])")
+    for attribute in estimate.attributes:
+        if schema[attribute.name] != attribute:
+            raise DataError(
+                f"the prior's attribute {attribute.name!r} is not the design's: "
+                "other categories or another order"
+            )
+    values, vectors = np.linalg.eigh(estimate.covariance)
+    # The symmetric root is the same on every machine; eigenvectors are not.
+    spread = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    normal = rng.standard_normal((estimate.value.size, draws))
+    stack = estimate.value.reshape(-1, 1) + np.hstack(
+        [np.zeros_like(normal[:, :1]), spread @ normal]
+    )
+    tables = np.stack([project(column) for column in stack.T], axis=-1)
+    return Block(names, tables.reshape(*estimate.value.shape, draws + 1))
+
+
+def _given(key: object, value: Any, schema: Schema, draws: int, rng: np.random.Generator) -> Block:
+    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, tuple) else None
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DataError(f"the prior's keys must be attributes or tuples of them, got {key!r}")
+    for name in names:
+        if name not in schema:
+            raise DataError(unknown("attribute", name, schema.names, " in the prior"))
+    if isinstance(value, Estimate):
+        if tuple(a.name for a in value.attributes) != names:
+            raise DataError(f"the prior of {key!r} is {value.name}")
+        return _estimated(value, schema, draws, rng)
+    what = f"the prior of {', '.join(names)}"
+    if isinstance(value, Mapping) and len(names) == 1:
+        value = _by_label(value, schema[names[0]], what)
+    return _table(value, names, schema, what)
+
+
+def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list[Any]:
+    found = {attribute.code(label): share for label, share in value.items()}
+    if len(found) != attribute.size:
+        left = next(c for i, c in enumerate(attribute.categories) if i not in found)
+        raise DataError(f"{what} lacks the category {left!r}")
+    return [found[code] for code in range(attribute.size)]
+
+
+def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> Block:
+    sizes = tuple(schema[name].size for name in names)
+    try:
+        table = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must hold numbers, got {value!r:.60}") from None
+    if table.shape != sizes:
+        raise DataError(
+            f"{what} has shape {'x'.join(map(str, table.shape)) or 'of one number'}, need "
+            + " x ".join(f"{n!r} ({k})" for n, k in zip(names, sizes, strict=True))
+        )
+    check_distribution(table.ravel(), what)
+    return Block(tuple(names), (table / table.sum())[..., None])
+
+
+def _covering(blocks: list[Block], schema: Schema, source: str) -> Prior:
+    """Every attribute in exactly one block."""
+    named = [name for block in blocks for name in block.names]
+    for name in schema.names:
+        if named.count(name) != 1:
+            raise DataError(
+                f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
+                f"{' more than once' if name in named else ''}; each must be in one table"
+            )
+    return Prior(schema, tuple(blocks), source)
