@@ -23,44 +23,45 @@ cpu = partial(best, clock=time.process_time)
 def rows() -> Iterator[Row]:
     """Naive Bayes."""
     yield from _against_scikit_learn()
-    names = _schema((2,) * 100).names
+    names = schema_of((2,) * 100).names
     thirds = [Group(names[i::3], related(0.8)) for i in range(3)]
     yield _memory("10^6 x 100 yes/no, three related groups", (2,) * 100, thirds)
-    kinds = _schema(KINDS)
+    kinds = schema_of(KINDS)
     alike = {a.name: [f"1/{a.size}"] * a.size for a in kinds}
     group = Group(kinds.names, unrelated(0.5, alike))
     yield _memory("10^6 x 14 of 2 to 16 categories, one unrelated group", KINDS, [group])
 
 
 def _against_scikit_learn() -> Iterator[Row]:
-    schema = _schema(SIZES)
+    schema = schema_of(SIZES)
     design = Design(schema, [Group(schema.names, related(0.7))])
-    true = _records(SIZES, RECORDS)
+    true = records_of(SIZES, RECORDS)
     reported = disguise(true, design, np.random.default_rng(12))
     features, classes = np.ascontiguousarray(true[:, :-1]), true[:, -1].copy()
     ours, peer = NaiveBayes(design, schema.names[-1]), CategoricalNB()
     fit, fit_peer = cpu(lambda: ours.fit(reported)), cpu(lambda: peer.fit(features, classes))
     what = "naive Bayes, 10^6 x 15 yes/no, one related group"
-    yield _ratio(f"{what}: fit against CategoricalNB", fit_peer, fit, 8)
+    yield ratio(f"{what}: fit against CategoricalNB", fit_peer, fit, 8)
     predict, predict_peer = (cpu(lambda m=m: m.predict(features)) for m in (ours, peer))
-    yield _ratio(f"{what}: predict against CategoricalNB", predict_peer, predict, 1)
+    yield ratio(f"{what}: predict against CategoricalNB", predict_peer, predict, 1)
     agree = np.mean((ours.predict(features) == "c1") == peer.predict(features))
     assert agree > 0.99, f"both must learn the same model, they agree on {agree:.3f}"
-    many = disguise(_records(SIZES, MANY), design, np.random.default_rng(13))
+    many = disguise(records_of(SIZES, MANY), design, np.random.default_rng(13))
     growth = cpu(lambda: ours.fit(many), 3) / fit
     detail = "once counted, learning does not depend on the number of records"
     yield Row(f"{what}: fit of 10^7 against 10^6", growth, 12, "times", detail, at_most=True)
 
 
-def _ratio(claim: str, peer: float, ours: float, target: float) -> Row:
-    detail = f"{ours:.3f} s of CPU against {peer:.3f} s"
+def ratio(claim: str, peer: float, ours: float, target: float, note: str = "") -> Row:
+    """How many times faster than a peer."""
+    detail = f"{ours:.3f} s of CPU against {peer:.3f} s" + (f"; {note}" if note else "")
     return Row(claim, peer / ours, target, "times faster", detail)
 
 
 def _memory(what: str, sizes: Sequence[int], groups: Sequence[Group]) -> Row:
-    schema = _schema(sizes)
+    schema = schema_of(sizes)
     design = Design(schema, groups)
-    true = _records(sizes, RECORDS)
+    true = records_of(sizes, RECORDS)
     reported = disguise(true, design, np.random.default_rng(14))
     model = NaiveBayes(design, schema.names[-1])
     start = time.process_time()
@@ -75,11 +76,12 @@ def _memory(what: str, sizes: Sequence[int], groups: Sequence[Group]) -> Row:
     return Row(claim, peak.extra / MB, LIMIT, "MB", detail, at_most=True)
 
 
-def _schema(sizes: Sequence[int]) -> Schema:
+def schema_of(sizes: Sequence[int]) -> Schema:
+    """Attributes of these sizes."""
     return Schema([Attribute(f"a{i}", [f"c{j}" for j in range(k)]) for i, k in enumerate(sizes)])
 
 
-def _records(sizes: Sequence[int], n: int) -> np.ndarray:
+def records_of(sizes: Sequence[int], n: int) -> np.ndarray:
     """True records whose answers depend on the class, the last attribute."""
     rng = np.random.default_rng(11)
     classes = rng.choice(sizes[-1], n).astype(np.uint8)

@@ -14,18 +14,20 @@ from tacit.files import read_described
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
-    from tacit.mine import NaiveBayes
+    from tacit.mine import DecisionTree, NaiveBayes
 
 DesignFile = Annotated[Path, typer.Argument(metavar="DESIGN", help="A design file (JSON).")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
 ]
+Target = Annotated[str, typer.Option("--target", help="The attribute to predict.")]
+ModelOut = Annotated[Path, typer.Option("--out", help="The model file to write (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
 
 
-def read_model(path: Path) -> NaiveBayes:
+def read_model(path: Path) -> NaiveBayes | DecisionTree:
     """The model that a file describes."""
     from tacit.mine import model_from_json  # scikit-learn is slow to start
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -15,38 +15,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tacit.channel import truthful
 from tacit.channel.linear import Array
 from tacit.cli import show
-from tacit.coding import Codes, encode
+from tacit.cli.demo_models import (
+    Models,
+    learnt,
+    mark,
+    percent,
+    rule_table,
+    score_table,
+    truly,
+)
+from tacit.coding import encode
 from tacit.counting import PatternTable, count
 from tacit.datasets import adult_survey
-from tacit.design import Design, Group
+from tacit.design import Design
 from tacit.disguising import disguise
-from tacit.evaluate import accuracy, recall
 from tacit.reconstruction import Estimate, Reconstruction, reconstruct
 
 ADULT_RECORDS = 48_842
 ACROSS_GROUPS = ("marital", "income")
 TARGET, SOUGHT = "income", ">50K"
 TOPIC_WIDTH = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """How a model does on true test records, and what the disguised ones tell of it."""
-
-    learnt_from: str
-    measure: str
-    true: float
-    estimate: float
-    stderr: float
-    interval: tuple[float, float]
-
-    @property
-    def held(self) -> bool:
-        """Whether the 95 % interval holds the true score."""
-        return self.interval[0] <= self.true <= self.interval[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +65,7 @@ def demo(
 
     Example: [bold]tacit demo --seed 1 --records 10000[/bold]
     """
-    from tacit.mine import NaiveBayes  # scikit-learn is slow to start
+    from tacit.mine import DecisionTree, NaiveBayes  # scikit-learn is slow to start
 
     start = time.perf_counter()
     people, design = adult_survey()
@@ -85,8 +75,9 @@ def demo(
     known = count(true, design.schema)
     alone = [compare([name], known, found) for name in design.schema.names]
     across = compare(ACROSS_GROUPS, known, found)
-    scores = list(score(NaiveBayes, true, reported, design))
-    _render(design, [*alone, across], scores, time.perf_counter() - start)
+    miners = {"naive Bayes": NaiveBayes, "tree": DecisionTree}
+    models = learnt(miners, [(true, truly(design)), (reported, design)], TARGET, SOUGHT)
+    _render(design, [*alone, across], models, time.perf_counter() - start)
 
 
 def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Comparison:
@@ -98,37 +89,12 @@ def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) ->
     )
 
 
-def score(
-    miner: Callable[[Design, str], Any], true: Codes, reported: Codes, design: Design
-) -> Iterator[Score]:
-    """Models of four fifths of the records, undisguised and disguised, tested on the others."""
-    n_learnt = len(true) * 4 // 5
-    plain = Design(design.schema, [Group(design.schema.names, truthful())])
-    sought = design.schema[TARGET].code(SOUGHT)
-    for learnt_from, records, known in (
-        ("true records", true, plain),
-        ("reported records", reported, design),
-    ):
-        model = miner(known, TARGET).fit(records[:n_learnt])
-        for name, measure, cell in (
-            ("accuracy", accuracy, ()),
-            (f"finds {SOUGHT}", recall, (sought,)),
-        ):
-            exact = measure(model, true[n_learnt:], plain).value[cell]
-            found = measure(model, reported[n_learnt:], design)
-            lower, upper = (float(limit[cell]) for limit in found.interval())
-            value, stderr = float(found.value[cell]), float(found.stderr[cell])
-            yield Score(learnt_from, name, float(exact), value, stderr, (lower, upper))
-
-
-def _render(
-    design: Design, comparisons: list[Comparison], scores: list[Score], seconds: float
-) -> None:
+def _render(design: Design, comparisons: list[Comparison], models: Models, seconds: float) -> None:
     out = show.console()
     *alone, across = comparisons
     n_records = across.estimate.n_records
     held = [*np.concatenate([comparison.held for comparison in comparisons])]
-    held += [tested.held for tested in scores]
+    held += [tested.held for tested in models.scores]
     _say(out, "asked", f"{n_records:,} people of the 1994 US census (UCI Adult)", *_asked(design))
     _say(out, "one record", *_revealed(design))
     _say(out, "the crowd", "from the reported records alone, in percent:")
@@ -136,11 +102,12 @@ def _render(
     out.print(show.table(_columns(*ACROSS_GROUPS), _rows(across)), "")
     _say(
         out,
-        "a model",
-        f"naive Bayes for {TARGET}, learnt from four fifths of the people and",
-        "tested on the others (truth: on true records; estimate: by reports)",
+        "two models",
+        f"for {TARGET} from four fifths of the people, tested on the others, in",
+        "percent: on true records, and estimated by reports ± std. error",
     )
-    out.print(show.table(_score_columns(), _score_rows(scores)), "")
+    out.print(score_table(models.scores), "")
+    out.print(rule_table(models.rules), "")
     _say(
         out,
         "result",
@@ -199,44 +166,10 @@ def _rows(comparison: Comparison) -> Iterator[list[str | Text]]:
     for labels, true, reported, value, stderr, low, high, held in cells:
         yield [
             *map(str, labels),
-            _percent(true),
-            Text(_percent(reported), style="dim"),
-            Text(_percent(value), style="bold"),
-            _percent(stderr),
-            f"{_percent(low):>4} .. {_percent(high):>4}",
-            _mark(held),
+            percent(true),
+            Text(percent(reported), style="dim"),
+            Text(percent(value), style="bold"),
+            percent(stderr),
+            f"{percent(low):>4} .. {percent(high):>4}",
+            mark(held),
         ]
-
-
-def _score_columns() -> list[tuple[str, str]]:
-    numbers = ("truth", "estimate", "std. error", "95 % interval", "")
-    return [
-        ("learnt from", "left"),
-        ("measure", "left"),
-        *((number, "right") for number in numbers),
-    ]
-
-
-def _score_rows(scores: Iterable[Score]) -> Iterator[list[str | Text]]:
-    """Rows named by what the model was learnt from at the first of them."""
-    before = ""
-    for tested in scores:
-        lower, upper = tested.interval
-        yield [
-            "" if tested.learnt_from == before else tested.learnt_from,
-            tested.measure,
-            _percent(tested.true),
-            Text(_percent(tested.estimate), style="bold"),
-            _percent(tested.stderr),
-            f"{_percent(lower):>4} .. {_percent(upper):>4}",
-            _mark(tested.held),
-        ]
-        before = tested.learnt_from
-
-
-def _mark(held: bool) -> Text:
-    return Text("ok", style="green") if held else Text("missed", style="red")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"

@@ -17,7 +17,7 @@ from tacit.files import read_design
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
-    from tacit.mine import NaiveBayes
+    from tacit.mine import DecisionTree, NaiveBayes
 
 #: Digits of a fingerprint that tell two designs apart for a reader.
 BEGINNING = 12
@@ -56,7 +56,9 @@ def evaluate(
     return None
 
 
-def _check_same(model_file: Path, model: NaiveBayes, design_file: Path, design: Design) -> None:
+def _check_same(
+    model_file: Path, model: NaiveBayes | DecisionTree, design_file: Path, design: Design
+) -> None:
     """The reports that test a model were made by the design it was learnt under."""
     if model.fingerprint_ != design.fingerprint:
         learnt, given = model.fingerprint_[:BEGINNING], design.fingerprint[:BEGINNING]

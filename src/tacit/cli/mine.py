@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelOut, Target
+from tacit.cli.mine_tree import tree
 from tacit.counting import count_records
 from tacit.files import check_apart, read_design, write_text
 from tacit.reconstruction.interval import check_level
@@ -33,10 +34,6 @@ class Method(enum.StrEnum):
     LITERAL = "literal"
 
 
-Target = Annotated[str, typer.Option("--target", help="The attribute to predict.")]
-Out = Annotated[Path, typer.Option("--out", help="The model file to write (JSON).")]
-
-
 @mine_commands.callback(invoke_without_command=True)
 def start(context: typer.Context) -> None:
     """Learn a model from reported records.
@@ -52,7 +49,7 @@ def naive_bayes(
     design_file: DesignFile,
     data: DataFile,
     target: Target,
-    out: Out,
+    out: ModelOut,
     alpha: Annotated[
         float, typer.Option("--alpha", help="Records added to every category (Laplace's rule).")
     ] = 1.0,
@@ -84,6 +81,9 @@ def naive_bayes(
     content = learnt(model, level)
     write_text(out, mine.model_to_json(model))
     typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+
+
+mine_commands.command("tree")(tree)
 
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from tacit.attribute import Attribute, text
@@ -41,7 +40,7 @@ def predict(
         writing_records(out, predicted, beside=chances) as write,
     ):
         for codes in read_batches(data, model.features_, tell):
-            found = model.predict_log_proba(codes)
-            write(found.argmax(axis=1)[:, None], *np.exp(found).T)
+            found = model.predict_proba(codes)
+            write(found.argmax(axis=1)[:, None], *found.T)
             n_records += len(codes)
     typer.echo(f"wrote {out}: {n_records:,} predictions of {model.target}")

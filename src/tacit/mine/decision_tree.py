@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from tacit.channel.linear import Array
+from tacit.channel.linear import Array, Mask
 from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
@@ -27,9 +29,14 @@ from tacit.mine.tree.following import follow
 from tacit.mine.tree.growth import Rule as Growth
 from tacit.mine.tree.growth import grow
 from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.rules import Rules, rules
+from tacit.mine.tree.text import plain_schema, summary, text, whole_schema
 from tacit.mine.tree.tree import Tree
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Joint tables of at most this many cells are written out where no noise is looked at.
 MOST_CELLS = 1 << 20
@@ -132,11 +139,10 @@ class DecisionTree(Miner):
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        design, target = self.asked()
-        tree = self.known()
+        tree, schema, target = self._seen()
         covariance = tree.covariance[0]
         return Estimate(
-            attributes=(design.schema[target],),
+            attributes=(schema[target],),
             value=tree.value[0],
             stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)),
             n_records=tree.n_records,
@@ -148,8 +154,11 @@ class DecisionTree(Miner):
     def known(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes, and their covariance, as these reports tell them.
 
-        None takes the reports that it was learnt from.
+        None takes the reports that it was learnt from; a saved model kept what they told.
         """
+        check_is_fitted(self)
+        if self.design is None and reported is None:
+            return self.tree_
         design, target = self.asked()
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
@@ -160,17 +169,62 @@ class DecisionTree(Miner):
             self.known_ = follow(self.tree_, self.reports_)
         return self.known_
 
+    def cut(self, nodes: Mask) -> DecisionTree:
+        """A model of its own with these nodes of the tree made leaves."""
+        model = copy(self)
+        model.restore(
+            self.features_, self.classes_, self.tree_.cut(nodes), self.place_, self.fingerprint_
+        )
+        if hasattr(self, "reports_"):
+            model.reports_ = self.reports_
+        return model
+
     def notes(self) -> list[str]:
         """What a user should know: what cannot be told, what was within noise."""
         said = self.commonest()
         if len(self.tree_) == 1:
-            said.append("no split stands out from noise: every record gets the commonest class")
+            said.append("no split stands out from noise or is left: every record gets one class")
         followed = int((self.tree_.voice[self.tree_.leaves] != self.tree_.leaves).sum())
         if followed:
             said.append(
                 f"{followed} of {self.get_n_leaves()} leaves within noise take their parent's class"
             )
         return said
+
+    def rules(self, reported: Any = None) -> Rules:
+        """The leaves as rules, with support and confidence as these reports tell them.
+
+        None takes the records that the tree was learnt from. Intervals do not know that the tree
+        was chosen by the same records, so they cover less often than they say; other reported
+        records give honest ones.
+        """
+        return rules(*self._seen(reported), self.tree_.label)
+
+    def text(self, max_depth: int | None = None, reported: Any = None) -> str:
+        """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""
+        return text(*self._seen(reported), self.tree_.label, max_depth)
+
+    def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
+        """The tree drawn, cut below `max_depth`; `reported` as for `rules`."""
+        from tacit.mine.tree.figure import figure
+
+        return figure(*self._seen(reported), self.tree_.label, max_depth)
+
+    def summary(self) -> str:
+        """The size of the tree, what it was learnt from, P(class) and notes, as lines of text."""
+        return summary(*self._seen(), self.notes())
+
+    def _seen(self, reported: Any = None) -> tuple[Tree, Schema, str]:
+        """What there is to look at: the tree with its shares, its schema and its target."""
+        check_is_fitted(self)
+        tree = self.known(reported)
+        if self.design is not None:
+            return tree, self.design.schema, str(self.target)
+        if self.features_ is None:
+            names = getattr(self, "feature_names_in_", None)
+            return tree, *plain_schema(self.sizes_, names, self.target, self.classes_)
+        target = str(self.target)
+        return tree, whole_schema(self.features_, target, self.classes_, self.place_), target
 
     def _growth(self) -> Growth:
         """How to grow, checked."""

@@ -6,7 +6,8 @@ categories or as an object from category to probability; or a list of joint tabl
     {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
     [{"attributes": ["smokes", "income"], "table": [[0.4, 0.2, 0.1], [0.1, 0.1, 0.1]]}]
 
-A rules file is a list:
+A rules file is a list, or an object that has one as `tacit mine tree --json` prints it; what
+else is said of a rule there is not read:
 
     [{"conditions": {"smokes": "yes"}, "attribute": "income", "category": "low",
       "confidence": 0.8, "support": 0.3}]
@@ -35,6 +36,8 @@ def prior_from_json(text: str) -> Any:
 def rules_from_json(text: str) -> list[Rule]:
     """The rules of a model."""
     content = _loaded(text, "rules")
+    if isinstance(content, dict) and "rules" in content:
+        content = content["rules"]
     if not isinstance(content, list):
         raise FileError(f"rules must be a list, got {type(content).__name__}")
     return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
@@ -69,7 +72,7 @@ def _table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
 
 def _rule(item: Any, where: str) -> Rule:
     required = {"conditions", "attribute", "category", "confidence"}
-    if not isinstance(item, dict) or not required <= set(item) <= required | {"support"}:
+    if not isinstance(item, dict) or not required <= set(item):
         raise FileError(
             f"{where} must be an object with 'conditions', 'attribute', 'category', "
             f"'confidence' and, if known, 'support'; got {item!r:.60}"

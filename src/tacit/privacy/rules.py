@@ -130,7 +130,11 @@ def _largest(found: Iterable[dict[str, float]]) -> dict[str, float]:
 
 
 def checked(rules: Iterable[Any], design: Design) -> list[Any]:
-    """The rules, every name and number checked; an error names the rule, counting from 1."""
+    """The rules, every name and number checked; an error names the rule, counting from 1.
+
+    A rule whose confidence is not a number, because no record is estimated to meet its conditions,
+    recovers nothing and is left out.
+    """
     listed = list(rules)
     for number, rule in enumerate(listed, start=1):
         at = f"rule {number}"
@@ -147,9 +151,13 @@ def checked(rules: Iterable[Any], design: Design) -> list[Any]:
             raise DataError(f"{at} concludes on {rule.attribute!r}, which is one of its conditions")
         for field in ("confidence", "support"):
             value = getattr(rule, field)
-            if value is not None and not 0 <= value <= 1:
+            if value is not None and not 0 <= value <= 1 and not _untold(rule):
                 raise DataError(f"{at}: {field} must lie between 0 and 1, got {value}")
-    return listed
+    return [rule for rule in listed if not _untold(rule)]
+
+
+def _untold(rule: Any) -> bool:
+    return isinstance(rule.confidence, float) and math.isnan(rule.confidence)
 
 
 def _codes(attribute: Attribute, wanted: Any) -> list[int]:

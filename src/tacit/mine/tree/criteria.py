@@ -80,7 +80,7 @@ class Entropy(Criterion):
 
     def gains(self, table: Array) -> Array:
         gain = self.impurity(summed(table, 1)) - summed(self.impurity(table), 1)
-        possible = summed((summed(table, -1) > 0).astype(np.int8), 1) > 1
+        possible = np.count_nonzero(summed(table, -1) > 0, axis=1) > 1
         return np.where(possible, gain, -np.inf)[:, None]
 
     def options(self, categories: Mask) -> Mask:

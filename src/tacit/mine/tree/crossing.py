@@ -58,6 +58,7 @@ class Crossing(ABC):
     def __init__(self, tables: Tables, g: int, rest: Array, squares: Array) -> None:
         self.tables, self.g, self.rest, self.squares = tables, g, rest, squares
         self.n_classes = tables.reports.sizes[tables.reports.target]
+        self._scaled: dict[int, Places] = {}
 
     def split(self, a: int, with_noise: bool) -> Split:
         """The table of one attribute, with its moments if asked for."""
@@ -75,6 +76,21 @@ class Crossing(ABC):
                 moments = self.moments(value, squares[some], np.broadcast_to(inside, shape))
             parts.append(Split(value, moments))
         return _joined(parts)
+
+    @property
+    @abstractmethod
+    def base(self) -> tuple[Places, int]:
+        """One number a row for what all attributes are summed by; how many a node has."""
+
+    def key(self, a: int) -> tuple[Places, int]:
+        """The same with the reported answers to an attribute."""
+        base, cells = self.base
+        if not self.tables.reports.readings[self.g].by_attribute:
+            return base, cells
+        k = self.tables.reports.sizes[a]
+        if k not in self._scaled:
+            self._scaled[k] = base * k
+        return self._scaled[k] + self.tables.answers[a], cells * k
 
     @abstractmethod
     def sums(self, a: int) -> Array:
@@ -133,11 +149,10 @@ class Within(Crossing):
         return self._summed(a, self.squares)
 
     def _summed(self, a: int, weights: Array) -> Array:
-        key, cells = self.tables.with_answers(*self._base, a)
-        return self.tables.sums(key, cells, weights)
+        return self.tables.sums(*self.key(a), weights)
 
     @cached_property
-    def _base(self) -> tuple[Places, int]:
+    def base(self) -> tuple[Places, int]:
         """Node, state and class answer of each row as one number."""
         return self.tables.with_answers(*self.tables.key(self.g), self.tables.reports.target)
 
@@ -187,20 +202,34 @@ class Beside(Crossing):
     """
 
     def sums(self, a: int) -> Array:
-        return self._summed(a, self.rest[:, None] * self.tables.classes)
+        return self._summed(a, self._values)
 
     def squared_sums(self, a: int) -> Array:
         first, second = np.triu_indices(self.n_classes)
-        classes = self.tables.classes
-        found = self._summed(a, self.squares[:, None] * classes[:, first] * classes[:, second])
         place = np.zeros((self.n_classes, self.n_classes), np.intp)
         place[first, second] = place[second, first] = np.arange(len(first))
-        return found[:, place]
+        return self._summed(a, self._products)[:, place]
 
-    def _summed(self, a: int, weights: Array) -> Array:
-        tables = self.tables
-        key, cells = tables.with_answers(*tables.key(self.g), a)
-        return np.stack([tables.sums(key, cells, own) for own in weights.T], axis=1)
+    def _summed(self, a: int, weights: Sequence[Array]) -> Array:
+        key, cells = self.key(a)
+        return np.stack([self.tables.sums(key, cells, own) for own in weights], axis=1)
+
+    @cached_property
+    def base(self) -> tuple[Places, int]:
+        """Node and state of each row as one number."""
+        return self.tables.key(self.g)
+
+    @cached_property
+    def _values(self) -> list[Array]:
+        """What rows weigh for each class."""
+        return [self.rest * own for own in self.tables.classes.T]
+
+    @cached_property
+    def _products(self) -> list[Array]:
+        """What rows weigh for each two classes, squared."""
+        first, second = np.triu_indices(self.n_classes)
+        one, two = self.tables.classes.T[first], self.tables.classes.T[second]
+        return [self.squares * a * b for a, b in zip(one, two, strict=True)]
 
     def after(self, a: int, some: slice) -> Array:
         return self.tables.after(self.g, a, some)

@@ -1,14 +1,18 @@
-"""follow: what reports say at the nodes of a tree that was grown before, on these or others."""
+"""What reports say at the nodes of a tree that was grown before, from these or from others.
+
+`follow` reads all nodes, level by level; `Visit` goes from node to node and knows what each pattern
+counts there, so that nodes can be compared with their covariance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from tacit.channel.linear import Mask
+from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tables import Tables
@@ -38,6 +42,41 @@ def follow(tree: Tree, reports: Reports) -> Tree:
 
 def _below(tables: Tables, attribute: Places, branches: Places, wanted: Mask) -> Tables:
     return tables.below(attribute, branches, wanted).merged()
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One node of a tree, with the reports that count there."""
+
+    tree: Tree
+    tables: Tables
+    node: int = 0
+
+    @classmethod
+    def root(cls, tree: Tree, reports: Reports) -> Visit:
+        """The root."""
+        return cls(tree, Tables.root(reports))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is not split."""
+        return bool(self.tree.attribute[self.node] == NONE)
+
+    def right(self) -> Array:
+        """What each pattern counts towards P(node, class = the node's label)."""
+        weights = self.tables.by_row()[:, self.tree.label[self.node]]
+        patterns = len(self.tables.reports.shares)
+        return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
+
+    def children(self) -> Iterator[Visit]:
+        """The nodes below, from the first category on."""
+        attribute, child = self.tree.attribute[[self.node]], self.tree.child[[self.node]]
+        branches = branches_of(child)
+        allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
+        for branch in np.unique(branches[branches != NONE]):
+            wanted = np.arange(branches.shape[1])[None] == branch
+            tables = self.tables.below(attribute, allowed, wanted)
+            yield Visit(self.tree, tables, int(child[0, branch]))
 
 
 def branches_of(child: Places) -> Places:

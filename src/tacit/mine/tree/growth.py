@@ -4,22 +4,25 @@ At a node E the tables P(E, v, c) of every attribute are reconstructed (Du & Zha
 for one related group; Soni & Shrivastva 2013 for two to four; here for any design). The best split
 is made, unless it is within noise:
 
-    |P(E,v,c) - P(E,v) P(E,c) / P(E)|  <  caution * its standard error,  for all v and c.
+    |P(E,v,c) - P(E,v) P(E,c) / P(E)|  <  z * its standard error,  for all v and c.
 
-A node whose class leads by less than noise takes its parent's; since its split was the best of m
-attributes, the lead must be as rare under noise as `caution` standard errors, m times over. With
-`caution` 0 it is the papers' procedure: negative shares are cut at zero and the tree grows until
-its leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree.
+z is `caution` for a table of two by two, and so much more for larger ones that noise stands out as
+rarely. A node whose class leads by less than noise takes its parent's; since its split was the best
+of m attributes, which go together, a lead must be as rare as `caution` errors, sqrt(m) times over.
+Where hardly any report fits an event, its variance is that of one report more. With `caution` 0 it
+is the papers' procedure: negative shares are cut at zero and the tree grows until its leaves are
+pure. Noise is that of the disguise alone, so undisguised records give a plain tree.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import erfc, ndtri
+from scipy.special import ndtr, ndtri
 
 from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
@@ -39,12 +42,20 @@ class Rule:
     caution: float
     max_depth: int | None = None
 
+    def beyond(self, n_categories: int, n_classes: int) -> float:
+        """Standard errors by which some cell of a table must stand out."""
+        return -float(ndtri(self._rare / ((n_categories - 1) * (n_classes - 1))))
+
     def lead(self, n_attributes: int) -> float:
         """Standard errors by which a class must lead that of the parent."""
         if self.caution == 0:
             return 0.0
-        rare = erfc(self.caution / np.sqrt(2)) / n_attributes
-        return max(self.caution, -float(ndtri(rare)))
+        return -float(ndtri(self._rare / math.sqrt(n_attributes)))
+
+    @property
+    def _rare(self) -> float:
+        """How often noise goes beyond `caution` standard errors."""
+        return float(ndtr(-self.caution))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +92,9 @@ def _split(found: Nodes, rule: Rule, frontier: Frontier) -> Iterator[Callable[[]
     real = np.arange(value.shape[1]) < n_parts[:, None]
     children = np.full(real.shape, NONE)
     parents = np.repeat(frontier.nodes, n_parts)
-    children[real] = found.add(parents, value[real], None if moment is None else moment[real])
+    unseen = np.repeat(frontier.tables.unseen(attribute), n_parts)
+    moments = None if moment is None else moment[real]
+    children[real] = found.add(parents, value[real], moments, unseen)
     found.split(frontier.nodes, attribute, _taken(children, parts))
     branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
     for some in frontier.tables.affordable(real & found.may_split(children)):
@@ -110,14 +123,18 @@ def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
         return best
     free = tables.events.choices() > 1
     for a, split in tables.splits([a for a in reports.features if free[:, a].any()], with_noise):
-        gains = rule.criterion.gains(np.maximum(split.value, 0))
+        nodes = np.flatnonzero(free[:, a])
+        gains = rule.criterion.gains(np.maximum(split.value[nodes], 0))
         if split.moments is not None:
-            out = np.abs(split.moments.beyond) >= rule.caution * split.moments.noise
+            unseen = tables.unseen(np.full(tables.n, a))[:, None, None] / reports.n_records
+            least = rule.beyond(*split.value.shape[1:]) * np.sqrt(split.moments.noise**2 + unseen)
+            out = np.abs(split.moments.beyond) >= least
             outstanding = rule.criterion.options(np.asarray(out.any(axis=2)))
-            gains = np.where(outstanding, gains, -np.inf)
+            gains = np.where(outstanding[nodes], gains, -np.inf)
         option = gains.argmax(axis=1)
-        gain = np.where(free[:, a], gains[np.arange(tables.n), option], -np.inf)
-        _keep(best, np.flatnonzero(gain > best.gain), a, gain, option, split)
+        gain = np.take_along_axis(gains, option[:, None], axis=1)[:, 0]
+        better = gain > best.gain[nodes]
+        _keep(best, nodes[better], a, gain[better], option[better], split)
     return best
 
 
@@ -134,7 +151,7 @@ def _none_chosen(tables: Tables, with_noise: bool) -> Chosen:
 def _keep(best: Chosen, nodes: Places, a: int, gain: Array, option: Places, split: Split) -> None:
     """Take over the split by an attribute at the nodes where it is better."""
     k = split.value.shape[1]
-    best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain[nodes], a, option[nodes]
+    best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain, a, option
     best.value[nodes] = 0
     best.value[nodes, :k] = split.value[nodes]
     if split.moments is not None and best.own is not None and best.cross is not None:

@@ -28,24 +28,29 @@ class Nodes:
         self.parent = np.zeros(0, np.intp)
         self.voice, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
+        self.unseen = np.zeros(0)
         self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
 
-    def add(self, parent: Places, value: Array, moment: Array | None) -> Places:
+    def add(
+        self, parent: Places, value: Array, moment: Array | None, unseen: Array | float = 0.0
+    ) -> Places:
         """New nodes: their parents, P(node, class) and its second moments; gives their numbers.
 
-        Without second moments there is no noise: they are those of true answers.
+        Without second moments there is no noise: they are those of true answers. `unseen` is what
+        a report more could add to them.
         """
         if moment is None:
             moment = np.maximum(value, 0)[:, :, None] * np.eye(value.shape[1])
         new = np.arange(self.n, self.n + len(parent))
         self.n += len(parent)
-        for name in ("parent", "voice", "label", "value", "moment", "attribute", "child"):
+        for name in ("parent", "voice", "label", "value", "moment", "unseen", "attribute", "child"):
             setattr(self, name, _longer(getattr(self, name), self.n))
         self.parent[new], self.value[new], self.moment[new] = parent, value, moment
+        self.unseen[new] = unseen
         self.attribute[new], self.child[new] = NONE, NONE
         own = value.argmax(axis=1)
         above = np.where(parent == NONE, own, self.label[parent])
-        sure = (parent == NONE) | self._leads(value, moment, own, above)
+        sure = (parent == NONE) | self._leads(new, own, above)
         self.label[new] = np.where(sure, own, above)
         self.voice[new] = np.where(sure, new, self.voice[parent])
         return new
@@ -58,8 +63,10 @@ class Nodes:
         """Whether the nodes' shares stand out from noise and are of more than one class."""
         value = self.value[nodes]
         total = value.sum(axis=-1)
-        noise = self._noise(value, self.moment[nodes]).sum(axis=(-2, -1))
         mixed = (value > _NOTHING).sum(axis=-1) > 1
+        if self.caution == 0:
+            return np.asarray(mixed & (total > 0))
+        noise = self._noise(nodes).sum(axis=(-2, -1))
         return np.asarray(mixed & (total > self.caution * np.sqrt(np.maximum(noise, 0))))
 
     def tree(self) -> Tree:
@@ -78,18 +85,24 @@ class Nodes:
         )
         return found.take(np.argsort(_depth_first(found.parent)))
 
-    def _leads(self, value: Array, moment: Array, own: Places, above: Places) -> Mask:
+    def _leads(self, nodes: Places, own: Places, above: Places) -> Mask:
         """Whether the own class leads that of the parent by more than noise."""
-        noise, each = self._noise(value, moment), np.arange(len(value))
+        value = self.value[nodes]
+        known = value.sum(axis=1) > _NOTHING
+        if self.lead == 0:
+            return np.asarray(known)
+        noise, each = self._noise(nodes), np.arange(len(value))
         variance = noise[each, own, own] + noise[each, above, above] - 2 * noise[each, own, above]
         ahead = value[each, own] - value[each, above]
-        known = value.sum(axis=1) > _NOTHING
         return np.asarray(known & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
 
-    def _noise(self, value: Array, moment: Array) -> Array:
+    def _noise(self, nodes: Places) -> Array:
         """Covariance of P(node, class) that the disguise adds."""
-        own = moment - value[..., None] * np.eye(value.shape[-1])
-        return np.where(np.abs(own) < _ROUNDING * moment, 0.0, own) / self.reports.n_records
+        value, moment = self.value[nodes], self.moment[nodes]
+        each = np.eye(value.shape[-1])
+        own = moment - value[..., None] * each
+        own = np.where(np.abs(own) < _ROUNDING * moment, 0.0, own)
+        return (own + self.unseen[nodes][..., None, None] * each) / self.reports.n_records
 
 
 def _longer(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:

@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +34,11 @@ from tacit.channel.replacing import ReplacementChannel
 from tacit.mine.learning import Places
 from tacit.mine.tree.events import Events
 
-States = npt.NDArray[np.int64]
+States = npt.NDArray[np.signedinteger[Any]]
 #: States from here on are those of reports that no longer count.
 DROPPED = -1
+#: Bits of a word, one of which is for what is dropped.
+_WORD = 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +57,18 @@ class Reading(ABC):
         """Whether reports are the truth."""
         return False
 
+    @property
+    @abstractmethod
+    def heaviest(self) -> float:
+        """The most that a report weighs in an event, or nearly so."""
+
     def spent(self, states: States) -> Mask:
         """Whether no later condition can tell reports in these states apart."""
         return np.zeros(len(states), bool)
 
     def start(self, cells: Places) -> States:
         """States before any condition, from the joint report of each pattern."""
-        return np.zeros(len(cells), np.int64)
+        return np.zeros(len(cells), np.int8)
 
     @abstractmethod
     def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
@@ -98,6 +106,10 @@ class KeptOrDrawn(Reading):
     def exact(self) -> bool:
         return self.theta == 1
 
+    @property
+    def heaviest(self) -> float:
+        return 1 / abs(self.theta)
+
     def spent(self, states: States) -> Mask:
         return np.asarray(states == 1)
 
@@ -132,8 +144,12 @@ class KeptOrComplement(Reading):
 
     theta: float
 
+    @property
+    def heaviest(self) -> float:
+        return max(self.theta, 1 - self.theta) / abs(2 * self.theta - 1)
+
     def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
-        after = np.array([[2, 1], [DROPPED, 1], [2, DROPPED]])
+        after = np.array([[2, 1], [DROPPED, 1], [2, DROPPED]], np.int8)
         return np.asarray(after[states, hit.astype(np.intp)])
 
     def weights(self, events: Events, states: States) -> Array:
@@ -149,11 +165,20 @@ class KeptOrDifferent(Reading):
     theta: float
     sizes: tuple[int, ...]
 
+    def start(self, cells: Places) -> States:
+        return np.zeros(len(cells), self._bits.dtype)
+
+    @property
+    def heaviest(self) -> float:
+        each = [np.abs(_by_agreement(self.theta, ((1, k),))).max() for k in self.sizes]
+        return float(max(each))
+
     @cached_property
     def _bits(self) -> States:
-        """The bit of each attribute of the schema."""
-        bits = np.zeros(max(self.attributes) + 1, np.int64)
-        bits[list(self.attributes)] = 1 << np.arange(len(self.attributes))
+        """The bit of each attribute of the schema; numbers of any length where a word is short."""
+        kind = np.int64 if len(self.attributes) < _WORD else object
+        bits = np.zeros(max(self.attributes) + 1, kind)
+        bits[list(self.attributes)] = [1 << i for i in range(len(self.attributes))]
         return bits
 
     def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
@@ -171,7 +196,7 @@ class KeptOrDifferent(Reading):
         kinds = tuple((int(numbers[i]), self.sizes[i]) for i in touched)
         place = np.zeros(len(states), np.int64)
         for i in touched:
-            place = 2 * place + (states >> i & 1)
+            place = 2 * place + (states >> i & 1).astype(np.int64)
         return _by_agreement(self.theta, kinds)[place]
 
 
@@ -201,6 +226,10 @@ class ByMatrix(Reading):
     @property
     def by_attribute(self) -> bool:
         return False
+
+    @property
+    def heaviest(self) -> float:
+        return float(np.abs(self.inverse).max())
 
     def start(self, cells: Places) -> States:
         return cells.astype(np.int64)

@@ -146,7 +146,7 @@ class Rows:
             rows = np.flatnonzero(group == g)
             if len(rows):
                 parts += self._stepped(g, reading, rows, split_by[rows], taken[rows], children)
-        return _rows(parts)
+        return _rows(parts) if parts else self.take(np.zeros(0, np.intp))
 
     def _stepped(
         self, g: int, reading: Reading, rows: Places, by: Places, taken: Places, children: Places
@@ -161,7 +161,7 @@ class Rows:
                 s[some] for s in self.states
             ]
             return
-        for branch in range(children.shape[1]):
+        for branch in np.flatnonzero((children != NONE).any(axis=0)):
             child = children[node, branch]
             after = reading.step(own, by, taken == branch)
             kept = np.flatnonzero((child >= 0) & (after != DROPPED))

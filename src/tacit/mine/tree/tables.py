@@ -27,7 +27,7 @@ from tacit.mine.tree.reports import Reports, Rows
 from tacit.mine.tree.tree import NONE
 
 #: Rows that are looked at together, unless one node has more.
-ROWS = 1 << 21
+ROWS = 1 << 19
 #: States below this are found by counting, others by sorting.
 _FEW_STATES = 1 << 16
 
@@ -56,7 +56,7 @@ class Tables:
 
     @cached_property
     def weights(self) -> list[Array | None]:
-        """The weight of each group in each row; None where no node has a condition on it."""
+        """The weight of each group in each row; None where it is 1 in all."""
         return [self._weights(g) for g in range(len(self.reports.readings))]
 
     @classmethod
@@ -92,6 +92,25 @@ class Tables:
                 some = np.zeros(wanted.size, bool)
                 some[part] = True
                 yield some.reshape(wanted.shape)
+
+    def unseen(self, attribute: Places) -> Array:
+        """What one report more could add to a variance, once nodes are split by an attribute each.
+
+        Variances are read from the reports themselves, and where hardly any fits an event they
+        would be next to nothing. None where answers are reported as they are.
+        """
+        reports = self.reports
+        touched = np.stack(
+            [
+                (self.events.choices() < reports.sizes)[:, r.attributes].any(1)
+                for r in reports.readings
+            ]
+        )
+        touched[self.own] = True
+        touched[reports.groups[attribute], np.arange(self.n)] = True
+        each = np.array([reading.heaviest for reading in reports.readings])
+        weight = np.where(touched, each[:, None], 1.0).prod(axis=0)
+        return np.asarray(np.maximum(weight**2 - weight, 0) / reports.n_records)
 
     def by_class(self) -> tuple[Array, Array]:
         """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
@@ -133,9 +152,11 @@ class Tables:
                     yield a, crossing.split(a, with_noise)
 
     def _weights(self, g: int) -> Array | None:
-        """The weight of a group in each row; None if no node has a condition on it."""
+        """The weight of a group in each row; None if it is 1 in all."""
         reading, events = self.reports.readings[g], self.events
-        if all(events.allowed[:, events.span(a)].all() for a in reading.attributes):
+        if reading.exact or all(
+            events.allowed[:, events.span(a)].all() for a in reading.attributes
+        ):
             return None
         found = reading.weights(events, self.kinds[g])
         return found[0, self.index[g]] if len(found) == 1 else found[self.rows.node, self.index[g]]
@@ -179,7 +200,7 @@ class Tables:
 
 def _present(states: States) -> tuple[States, Places]:
     """The states that occur, and which of them each row has."""
-    if states.max(initial=0) >= _FEW_STATES:
+    if states.dtype == object or states.max(initial=0) >= _FEW_STATES:
         kinds, index = np.unique(states, return_inverse=True)
         return kinds, index
     seen = np.bincount(states, minlength=1)

@@ -60,7 +60,7 @@ class Tree:
         even = np.full(shares.shape, 1 / shares.shape[1])
         return np.asarray(np.divide(shares, total, out=even, where=total > 0))
 
-    @property
+    @cached_property
     def label(self) -> Places:
         """The class of each node."""
         return np.asarray(self.chances.argmax(axis=1))

@@ -1,0 +1,238 @@
+"""`tacit mine tree`: reported records in, a decision tree out."""
+
+from __future__ import annotations
+
+import enum
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelOut, Target
+from tacit.counting import PatternTable, count_records
+from tacit.design import Design
+from tacit.errors import DataError, FileError
+from tacit.files import check_apart, read_design, write_bytes, write_text
+from tacit.reconstruction.interval import check_level
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tacit.mine import DecisionTree
+    from tacit.mine.tree.rules import Rule
+
+#: How many rules are shown, and how many lines of the tree.
+STRONGEST, LINES = 10, 30
+FIGURES = (".svg", ".png")
+
+
+class Criterion(enum.StrEnum):
+    """What a split is worth, by name."""
+
+    ENTROPY = "entropy"
+    GINI = "gini"
+
+
+CriterionName = Annotated[
+    Criterion,
+    typer.Option(
+        "--criterion",
+        help="entropy: ID3, a branch for each category; gini: CART, one category against the "
+        "others.",
+    ),
+]
+Caution = Annotated[
+    float,
+    typer.Option(
+        "--caution",
+        help="Standard errors by which a split must stand out from noise; 0: as the papers "
+        "print it.",
+    ),
+]
+MaxDepth = Annotated[int | None, typer.Option("--max-depth", help="The most conditions to a leaf.")]
+Validation = Annotated[
+    Path | None,
+    typer.Option(
+        "--prune",
+        metavar="VALIDATION",
+        help="Other reported records: subtrees that do not help on them are cut.",
+    ),
+]
+FigureOut = Annotated[
+    Path | None, typer.Option("--figure", help="Also draw the tree: .svg or .png.")
+]
+
+
+def tree(
+    design_file: DesignFile,
+    data: DataFile,
+    target: Target,
+    out: ModelOut,
+    criterion: CriterionName = Criterion.ENTROPY,
+    caution: Caution = 2.0,
+    max_depth: MaxDepth = None,
+    prune: Validation = None,
+    figure: FigureOut = None,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a decision tree from reported records.
+
+    Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    check_level(level)
+    design = read_design(design_file)
+    design.schema.index(target)
+    _check_outs(out, figure, [data, design_file, *([] if prune is None else [prune])])
+    _check_other(prune, data)
+    patterns = _counted(data, design)
+    validation = None if prune is None else _counted(prune, design)
+    grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
+    model = grown if validation is None else mine.reduced_error(grown, validation)
+    content = learnt(model, level)
+    if validation is not None:
+        content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
+    saved = mine.model_to_json(model)
+    if figure is not None:
+        write_bytes(figure, drawn(model, figure))
+    write_text(out, saved)
+    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+
+
+def _check_outs(out: Path, figure: Path | None, sources: list[Path]) -> None:
+    """Raise, before any work is done, what writing would raise."""
+    for source in sources:
+        check_apart(out, source)
+    if figure is None:
+        return
+    if figure.suffix.lower() not in FIGURES:
+        allowed = ", ".join(FIGURES)
+        raise FileError(
+            f"{figure}: unknown suffix {figure.suffix!r} of a figure; allowed: {allowed}"
+        )
+    if figure.resolve() == out.resolve():
+        raise FileError(f"{figure}: is where the model goes; draw to another file")
+    for source in sources:
+        check_apart(figure, source)
+
+
+def _check_other(prune: Path | None, data: Path) -> None:
+    if prune is not None and prune.exists() and data.exists() and prune.samefile(data):
+        raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
+
+
+def _counted(data: Path, design: Design) -> PatternTable:
+    with show.progress("counting") as tell:
+        return count_records(data, design.reported, tell)
+
+
+def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
+    """What a person wants to know of a tree, as plain values for the screen and for JSON."""
+    prior = model.prior().columns(level)
+    return {
+        "tacit": "decision-tree-summary",
+        "version": 1,
+        "design": model.fingerprint_,
+        "target": model.target,
+        "criterion": model.criterion,
+        "n_records": model.tree_.n_records,
+        "level": level,
+        "leaves": model.get_n_leaves(),
+        "depth": model.get_depth(),
+        "pruned": None,
+        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
+        "rules": [rule.to_dict(level) for rule in strongest(model)],
+        "notes": model.notes(),
+    }
+
+
+def strongest(model: DecisionTree) -> list[Rule]:
+    """The rules whose confidence is known, those first that get most records right."""
+    return sorted(model.rules().told, key=lambda rule: -rule.support * rule.confidence)
+
+
+def drawn(model: DecisionTree, file: Path) -> bytes:
+    """The tree as the content of a figure file."""
+    from tacit.privacy.figure import svg
+
+    if file.suffix.lower() == ".svg":
+        return svg(model.figure()).encode()
+    stream = io.BytesIO()
+    model.figure().savefig(stream, format="png", dpi=150, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def shown_depth(model: DecisionTree) -> int:
+    """How many conditions deep the tree is shown: as many as fit, one at least."""
+    depth = model.tree_.depth
+    fitting = [level for level in range(model.get_depth() + 1) if (depth <= level).sum() <= LINES]
+    return max([1, *fitting])
+
+
+def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
+    out = show.console()
+    out.print(
+        f"wrote {file}: decision tree for {model.target}, from {content['n_records']:,} reported "
+        f"records, by {content['criterion']}",
+        soft_wrap=True,
+    )
+    out.print(*_size(content), "", sep="\n")
+    shown = shown_depth(model)
+    out.print(model.text(shown), soft_wrap=True)
+    hidden = int((model.tree_.depth[model.tree_.leaves] > shown).sum())
+    if hidden:
+        out.print(
+            f"(shown to {shown} of {content['depth']} conditions: {hidden:,} of "
+            f"{content['leaves']:,} leaves are hidden)"
+        )
+    out.print()
+    _render_rules(out, content)
+    for note in content["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
+
+
+def _size(content: dict[str, Any]) -> Iterator[str]:
+    leaves, pruned = content["leaves"], content["pruned"]
+    said = f"{leaves:,} leaves, at most {content['depth']} conditions to one"
+    yield f"{'1 leaf' if leaves == 1 else said}; +- is one standard error"
+    if pruned is not None:
+        yield f"pruned from {pruned['leaves']:,} leaves on {pruned['n_records']:,} reported records"
+
+
+def _render_rules(out: Console, content: dict[str, Any]) -> None:
+    """The first rules as a table; those are in the order of the records that they get right."""
+    rules = content["rules"]
+    interval = f"{show.percent(content['level'])} interval"
+    numbers = [(name, "right") for name in ("support", interval, "confidence", interval)]
+    classes = [str(rule["category"]) for rule in rules] + [str(content["target"])]
+    room = out.width - sum(len(name) + 2 for name, _ in numbers) - max(map(len, classes)) - 2
+    rows = [_row(rule, room) for rule in rules[:STRONGEST]]
+    columns = [("rule", "left"), (str(content["target"]), "left"), *numbers]
+    out.print(show.table(columns, rows))
+    if len(rules) > STRONGEST:
+        out.print(f"... {len(rules) - STRONGEST:,} more rules; --json has all")
+    out.print()
+
+
+def _row(rule: dict[str, Any], room: int) -> list[str]:
+    """Conditions, broken between them where there is no room; the class; numbers in percent."""
+    conditions = [
+        f"{name} = {' or '.join(map(str, labels))}" for name, labels in rule["conditions"].items()
+    ]
+    lines = [""]
+    for condition in conditions:
+        if lines[-1] and len(lines[-1]) + 2 + len(condition) > room:
+            lines[-1] += ","
+            lines.append(condition)
+        else:
+            lines[-1] += f", {condition}" if lines[-1] else condition
+    row = ["\n".join(lines) or "always", str(rule["category"])]
+    for name in ("support", "confidence"):
+        value, lower, upper = (100 * rule[f"{name}{end}"] for end in ("", "_lower", "_upper"))
+        row += [f"{value:.1f} %", f"{lower:.1f} .. {upper:.1f}"]
+    return row
