@@ -1,0 +1,53 @@
+"""The figure of a front: error against privacy, its lower bound, and Warner's scheme.
+
+Made with matplotlib's objects alone, so nothing global is touched: `figure.savefig("front.svg")`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from tacit.optimize.objectives import mse, privacy
+from tacit.optimize.warner import Warner
+
+if TYPE_CHECKING:
+    from tacit.optimize.fronts import Front
+
+_BLUE, _GREY, _RED = "#1f5fa8", "#6b6b6b", "#b3442c"
+
+
+def picture(front: Front) -> Figure:
+    """The figure; its axes are `figure.axes[0]`."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    marker = "o" if len(front) <= 60 else None
+    name = f"{front.method}: {len(front)} channels"
+    axes.plot(front.privacy, front.mse, marker=marker, ms=3, lw=1.4, color=_BLUE, label=name)
+    axes.plot(
+        front.privacy, front.lower_bound, lw=1, ls=":", color=_GREY, label="lower bound (proved)"
+    )
+    _draw_warner(front, axes)
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(front.caption(), fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _draw_warner(front: Front, axes: object) -> None:
+    problem = front.problem
+    if front.method == "Warner":
+        return
+    found = Warner(400).search(problem, lambda _: None).matrices
+    points = np.array(
+        [(privacy(m, problem.p), mse(m, problem.p, problem.n_records)) for m in found]
+    ).reshape(-1, 2)
+    shown = points[(points[:, 1] < 20 * front.mse.max()) & np.isfinite(points[:, 1])]
+    shown = shown[np.argsort(shown[:, 0])]
+    if len(shown):
+        axes.plot(shown[:, 0], shown[:, 1], lw=1, ls="--", color=_RED, label="Warner")  # type: ignore[attr-defined]
