@@ -10,6 +10,8 @@ from tacit.optimize.choice import Choice, Report
 from tacit.optimize.exact import Exact
 from tacit.optimize.fronts import Front
 from tacit.optimize.search import front
+from tacit.optimize.spea2 import Spea2
+from tacit.optimize.square import Square
 from tacit.optimize.warner import Warner
 
-__all__ = ["Choice", "Exact", "Front", "Report", "Warner", "front"]
+__all__ = ["Choice", "Exact", "Front", "Report", "Spea2", "Square", "Warner", "front"]

@@ -30,6 +30,7 @@ _MOST_ROUNDS = 100
 _NEGLIGIBLE = 1e-7
 #: A wanted privacy is reached, not missed by a rounding.
 _GUARD = 1e-9
+_SAME = 1e-6
 #: Gap of the bounds for other methods.
 _ROUGH = 1e-3
 
@@ -71,7 +72,7 @@ class Exact:
         last: Solved | None = None
         for done, privacy in enumerate(sorted(wanted, reverse=True)):
             tell(done / len(wanted))
-            if privacy <= least + _GUARD:
+            if privacy <= least + _SAME:
                 limit, last = 1.0, optimum
             else:
                 limit = (1 - privacy) * (1 - _GUARD)

@@ -17,7 +17,7 @@ from tacit.channel.linear import Array
 from tacit.coding import frame_of
 from tacit.errors import DesignError
 from tacit.optimize.choice import Choice
-from tacit.optimize.objectives import epsilon, mse, privacy, worst_posterior
+from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.problem import Problem
 from tacit.optimize.weighing import Certificate
 
@@ -196,13 +196,6 @@ def front_of(
         tuple(np.array(matrices[i]) for i in kept),
         state,
     )
-
-
-def unbeaten(privacies: Array, errors: Array) -> Array:
-    """Places of the points that no other point beats, by rising privacy."""
-    order = np.lexsort([errors, -privacies])
-    best = np.minimum.accumulate(np.append(np.inf, errors[order]))
-    return np.asarray(order[errors[order] < best[:-1]][::-1])
 
 
 def lower_bounds(problem: Problem, privacies: Array, proofs: Sequence[Certificate]) -> Array:

@@ -12,8 +12,11 @@ A singular M has no estimate: its error is infinite.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.channel.linear import Array
+
+Index = npt.NDArray[np.intp]
 
 #: A matrix that magnifies beyond this is singular for every purpose.
 _WORST_TRACE = 1e18
@@ -96,3 +99,19 @@ def warner(prior: Array, theta: float) -> Array:
     """
     n = len(prior)
     return np.full((n, n), (1 - theta) / (n - 1)) + (theta - (1 - theta) / (n - 1)) * np.eye(n)
+
+
+def unbeaten(privacies: Array, errors: Array) -> Index:
+    """Places of the points that no other point beats, by rising privacy."""
+    order = np.lexsort([errors, -privacies])
+    best = np.minimum.accumulate(np.append(np.inf, errors[order]))
+    return np.asarray(order[errors[order] < best[:-1]][::-1], dtype=np.intp)
+
+
+def random_matrices(count: int, n: int, rng: np.random.Generator) -> Array:
+    """Random square channels of all kinds: from nearly even to nearly the identity."""
+    spread = np.exp(rng.uniform(np.log(0.1), np.log(30), (count, 1, 1)))
+    columns = rng.gamma(np.broadcast_to(spread, (count, n, n))) + 1e-12
+    columns /= columns.sum(axis=1, keepdims=True)
+    truth = rng.random((count, 1, 1))
+    return np.asarray(truth * np.eye(n) + (1 - truth) * columns)

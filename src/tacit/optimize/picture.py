@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from tacit.optimize.objectives import mse, privacy
+from tacit.optimize.objectives import mse, privacy, unbeaten
 from tacit.optimize.warner import Warner
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from tacit.optimize.fronts import Front
 
 _BLUE, _GREY, _RED = "#1f5fa8", "#6b6b6b", "#b3442c"
@@ -39,15 +41,13 @@ def picture(front: Front) -> Figure:
     return figure
 
 
-def _draw_warner(front: Front, axes: object) -> None:
+def _draw_warner(front: Front, axes: Axes) -> None:
     problem = front.problem
     if front.method == "Warner":
         return
     found = Warner(400).search(problem, lambda _: None).matrices
-    points = np.array(
-        [(privacy(m, problem.p), mse(m, problem.p, problem.n_records)) for m in found]
-    ).reshape(-1, 2)
-    shown = points[(points[:, 1] < 20 * front.mse.max()) & np.isfinite(points[:, 1])]
-    shown = shown[np.argsort(shown[:, 0])]
-    if len(shown):
-        axes.plot(shown[:, 0], shown[:, 1], lw=1, ls="--", color=_RED, label="Warner")  # type: ignore[attr-defined]
+    values = np.array([privacy(matrix, problem.p) for matrix in found])
+    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in found])
+    kept = [i for i in unbeaten(values, errors) if errors[i] < 20 * front.mse.max()]
+    if kept:
+        axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")

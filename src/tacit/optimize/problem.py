@@ -73,7 +73,7 @@ class Problem:
         """A bound on the adversary's accuracy; one that the cap implies is put out of reach, for
         an interior-point method needs room on its side.
         """
-        return accuracy if accuracy < self.cap * (1 - 1e-9) else 2 * self.cap
+        return accuracy if accuracy < self.cap * (1 - 1e-6) else 2 * self.cap
 
     def mse_of(self, trace: Any) -> Any:
         """Mean squared error from tr(W diag(q) W^T), number or array."""

@@ -140,7 +140,7 @@ def _step(
     schur = sides.T @ solved[:, :-1]
     schur[-1, -1] += state.slack / state.multiplier
     off = np.append(prior, accuracy - target / state.multiplier) - q @ sides
-    move = np.linalg.solve(schur, -off - sides.T @ solved[:, -1])
+    move = _solved(schur, -off - sides.T @ solved[:, -1])
     dq = -solved[:, -1] - solved[:, :-1] @ move
     dz = target / q - z - z / q * dq
     dslack = target / state.multiplier - state.slack * (1 + move[-1] / state.multiplier)
@@ -151,6 +151,14 @@ def _step(
     state.z = z + other * dz
     state.u = state.u + other * move[:-1]
     state.multiplier += other * move[-1]
+
+
+def _solved(matrix: Array, side: Array) -> Array:
+    """The solution; where constraints have become dependent, the shortest one."""
+    try:
+        return np.linalg.solve(matrix, side)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, side, rcond=None)[0])
 
 
 def _length(values: Array, changes: Array) -> float:
