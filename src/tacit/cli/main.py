@@ -23,6 +23,7 @@ from tacit.cli.disguise import disguise_file
 from tacit.cli.estimate import estimate
 from tacit.cli.evaluate import evaluate
 from tacit.cli.mine import mine_commands
+from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.errors import TacitError
 
@@ -45,6 +46,7 @@ app.command("estimate")(estimate)
 app.add_typer(mine_commands, name="mine")
 app.command("evaluate")(evaluate)
 app.command("predict")(predict)
+app.command("optimize")(optimize)
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,7 +7,14 @@ memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 from tacit.files.designs import read_described, read_design
 from tacit.files.paths import Progress
 from tacit.files.reading import BATCH, read_batches, read_frame
-from tacit.files.writing import check_apart, check_out, write_frame, write_text, writing_records
+from tacit.files.writing import (
+    check_apart,
+    check_out,
+    write_bytes,
+    write_frame,
+    write_text,
+    writing_records,
+)
 
 __all__ = [
     "BATCH",
@@ -18,6 +25,7 @@ __all__ = [
     "read_described",
     "read_design",
     "read_frame",
+    "write_bytes",
     "write_frame",
     "write_text",
     "writing_records",

@@ -68,8 +68,13 @@ def write_frame(path: str | Path, table: Any) -> None:
 
 def write_text(path: str | Path, content: str) -> None:
     """Write a text file."""
+    write_bytes(path, content.encode())
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file of any kind, such as a figure."""
     with _atomic(Path(path)) as stream:
-        stream.write(content.encode())
+        stream.write(content)
 
 
 def check_out(path: str | Path, apart_from: str | Path | None = None) -> None:

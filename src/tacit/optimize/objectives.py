@@ -108,10 +108,17 @@ def unbeaten(privacies: Array, errors: Array) -> Index:
     return np.asarray(order[errors[order] < best[:-1]][::-1], dtype=np.intp)
 
 
-def random_matrices(count: int, n: int, rng: np.random.Generator) -> Array:
-    """Random square channels of all kinds: from nearly even to nearly the identity."""
-    spread = np.exp(rng.uniform(np.log(0.1), np.log(30), (count, 1, 1)))
-    columns = rng.gamma(np.broadcast_to(spread, (count, n, n))) + 1e-12
+def random_matrices(count: int, prior: Array, rng: np.random.Generator) -> Array:
+    """Random square channels: the truth with a random probability, else a random report.
+
+    The reports of a lie follow a random distribution, between even and the prior and beyond: so
+    posteriors of rare categories are as sure as those of frequent ones in some of them.
+    """
+    n = len(prior)
+    base = prior ** rng.uniform(0, 1.5, (count, 1))
+    spread = np.exp(rng.uniform(np.log(0.3), np.log(30), (count, 1)))
+    shapes = n * spread * base / base.sum(axis=1, keepdims=True)
+    columns = rng.gamma(np.broadcast_to(shapes[:, :, None], (count, n, n))) + 1e-12
     columns /= columns.sum(axis=1, keepdims=True)
     truth = rng.random((count, 1, 1))
     return np.asarray(truth * np.eye(n) + (1 - truth) * columns)

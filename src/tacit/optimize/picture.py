@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tacit.optimize.fronts import Front
+    from tacit.optimize.robustness import Robustness
 
 _BLUE, _GREY, _RED = "#1f5fa8", "#6b6b6b", "#b3442c"
 
@@ -51,3 +52,27 @@ def _draw_warner(front: Front, axes: Axes) -> None:
     kept = [i for i in unbeaten(values, errors) if errors[i] < 20 * front.mse.max()]
     if kept:
         axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")
+
+
+def picture_of_robustness(found: Robustness, level: float) -> Figure:
+    """The front as promised, with the range of what its channels really are."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    front, columns = found.front, found.columns(level)
+    share = f"{100 * level:g} % of {len(found.priors)} priors"
+    middle = np.median(found.privacy, axis=0), np.median(found.mse, axis=0)
+    sides = [
+        np.abs(np.array([columns[f"{name}_low"], columns[f"{name}_high"]]) - at)
+        for name, at in zip(("privacy", "mse"), middle, strict=True)
+    ]
+    axes.plot(front.privacy, front.mse, lw=1.4, color=_BLUE, label="as promised")
+    axes.errorbar(
+        *middle, xerr=sides[0], yerr=sides[1], fmt="o", ms=3, lw=0.8, color=_RED, label=share
+    )
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(found.caption(), fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.legend(frameon=False, fontsize=9)
+    return figure

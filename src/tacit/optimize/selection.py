@@ -5,8 +5,8 @@
     density        1 / (sigma_k + 2), sigma_k the distance to the k-th nearest
     fitness        raw + density; below 1 for what nothing dominates (Huang & Du 2008, eq. 11-12)
 
-Distances are in privacy and the logarithm of the error, each over its range: errors of one front
-differ by orders of magnitude, and without this only one objective would count.
+Distances are in privacy and error as they are. Errors are small numbers, so the archive spreads
+along privacy; scaled to their range they would draw half of it to the end where errors explode.
 
 Reference: E. Zitzler, M. Laumanns and L. Thiele, SPEA2 (2001); Huang & Du (2008), section V.
 """
@@ -22,11 +22,8 @@ Index = npt.NDArray[np.intp]
 
 
 def places(privacies: Array, errors: Array) -> Array:
-    """Where each channel stands for distances: privacy and log error, each from 0 to 1."""
-    heights = np.log(np.minimum(errors, 1e30))
-    points = np.stack([privacies, heights], axis=1)
-    low, high = points.min(axis=0), points.max(axis=0)
-    return np.asarray((points - low) / np.maximum(high - low, 1e-12))
+    """Where each channel stands for distances: its privacy and its error, as they are."""
+    return np.stack([privacies, np.minimum(errors, 1.0)], axis=1)
 
 
 def fitness(privacies: Array, errors: Array, neighbour: int) -> Array:

@@ -95,7 +95,7 @@ class Square:
         if last is not None:
             yield last
         for _ in range(self.starts):
-            yield random_matrices(1, problem.n, rng)[0]
+            yield random_matrices(1, problem.p, rng)[0]
         if self.begin is not None:
             at = int(np.abs(self.begin.privacy - 1 + exact.certificate.accuracy).argmin())
             yield self.begin.channels[at]
