@@ -152,9 +152,7 @@ def _check_output(
                 check_apart(target, source)
 
 
-def _prior(
-    file: Path, data: Path | None, attributes: str | None
-) -> tuple[Any, Estimate | None]:
+def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, Estimate | None]:
     """The prior of a file; or that of a pilot, with its uncertainty."""
     content = read_described(file, _parsed, "prior")
     if not isinstance(content, Design):
@@ -167,7 +165,9 @@ def _prior(
     if data is None:
         raise SchemaError(f"{file}: is a design; give the reported records of the pilot as well")
     names = content.schema.names
-    wanted = [names[0]] if attributes is None and len(names) == 1 else split(attributes or "", names)
+    wanted = (
+        [names[0]] if attributes is None and len(names) == 1 else split(attributes or "", names)
+    )
     if not wanted:
         raise SchemaError("--attributes: name the attributes to disguise; " + ", ".join(names))
     return _estimated(content, data, wanted)
@@ -230,8 +230,7 @@ def _content(picked: Choice) -> dict[str, Any]:
         "lower_bound": picked.lower_bound,
         "categories": picked.categories,
         "reports": [
-            {"label": r.label, "share": r.share, "chances": list(r.chances)}
-            for r in picked.reports
+            {"label": r.label, "share": r.share, "chances": list(r.chances)} for r in picked.reports
         ],
     }
 
@@ -271,5 +270,3 @@ def _render_robustness(found: Any) -> None:
     header, *rows = found.rows()
     step = -(-len(rows) // SHOWN)
     console.print(show.table([(name, "right") for name in header], rows[::step]), "")
-
-

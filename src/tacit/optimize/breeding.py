@@ -1,6 +1,7 @@
-"""Operators on stacks of square channels: crossover, mutation, repair (Huang & Du 2008, V-E to V-G).
+"""Operators on stacks of square channels: crossover, mutation, repair.
 
-Every operator keeps columns summing to 1 and takes a whole population at once.
+Huang & Du (2008), sections V-E to V-G. Every operator keeps columns summing to 1 and takes a
+whole population at once.
 """
 
 from __future__ import annotations
@@ -36,9 +37,7 @@ def mutate(matrices: Array, rate: float, rng: np.random.Generator) -> Array:
     columns, entries = rng.integers(0, n, (2, len(chosen)))
     parts, grow = rng.random((2, len(chosen)))
     result = matrices.copy()
-    result[chosen, :, columns] = _moved(
-        matrices[chosen, :, columns], entries, parts, grow < 0.5
-    )
+    result[chosen, :, columns] = _moved(matrices[chosen, :, columns], entries, parts, grow < 0.5)
     return result
 
 

@@ -50,7 +50,7 @@ class Choice:
     @property
     def square(self) -> bool:
         """Whether the true categories are what is reported."""
-        return self.matrix.shape[0] == self.matrix.shape[1]
+        return bool(self.matrix.shape[0] == self.matrix.shape[1])
 
     @property
     def categories(self) -> list[str]:
@@ -130,14 +130,15 @@ def _times(sizes: tuple[int, ...]) -> str:
 def _labels(matrix: Array, posteriors: Array, choice: Choice) -> list[str]:
     """A label for each report: the answers it points to, those it points to less in brackets.
 
-    A report points to the answers that can lead to it, or where all can, to those more likely
-    to lead to it than the middle of the row (by logarithm) says. Equal labels are numbered.
+    A report points to the answers that can lead to it; under an epsilon bound, where all can, to
+    those more likely to than the middle of the row (by logarithm). Equal labels are numbered.
     """
-    names, used, labels = choice.categories, {}, []
+    names, labels = choice.categories, []
+    used: dict[str, int] = {}
+    bounded = choice.problem.epsilon is not None
     for row, posterior in zip(matrix, posteriors, strict=True):
-        low, high = row.min(), row.max()
-        inside = row > (np.sqrt(low * high) if low > 0 else 0)
-        strong = inside & ((posterior >= 0.999 * posterior.max()) | (low > 0))
+        inside = row > (np.sqrt(row.min() * row.max()) if bounded else 0)
+        strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
         label = " or ".join(np.array(names)[strong])
         if (inside & ~strong).any():
             label += f" (or {' or '.join(np.array(names)[inside & ~strong])})"

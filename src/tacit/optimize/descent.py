@@ -133,7 +133,7 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
         gap = float(slack @ dual)
         if length > 0.1:
             target = min(target, 0.2 * gap / len(slack))
-        if gap < _PRECISION * _value(x, n, p) and length > 0.1 or length == 0:
+        if (gap < _PRECISION * _value(x, n, p) and length > 0.1) or length == 0:
             break
     joint = np.maximum(x[: n * n].reshape(n, n), 0)
     return _trimmed(polytope, joint / joint.sum(axis=0), accuracy)

@@ -22,7 +22,7 @@ from tacit.errors import DesignError
 from tacit.optimize.posteriors import Capped, Found, Prices
 from tacit.optimize.problem import Problem
 from tacit.optimize.ratios import Ratios
-from tacit.optimize.reducing import reduced
+from tacit.optimize.reducing import reduced, weighed
 from tacit.optimize.searching import Searched, Tell, check_size, grid, targets
 from tacit.optimize.weighing import Certificate, Weighing, weigh
 
@@ -107,6 +107,8 @@ def solve(problem: Problem, accuracy: float, gap: float, near: Solved | None) ->
         if _gap(problem, found.value, proof, accuracy) < gap / 2 or not len(fresh):
             break
         columns, weights = _joined(found, fresh)
+    if near is None:
+        found = _without_scaffold(problem, found, offered, accuracy)
     return Solved(_kept(found), proof)
 
 
@@ -140,6 +142,20 @@ def _start(
     if problem.epsilon is not None:  # halfway to the prior is halfway inside the bound
         other = (other + 3 * p) / 4
     return np.concatenate([sure, other]), None
+
+
+def _without_scaffold(
+    problem: Problem, found: Weighing, offered: Found, accuracy: float
+) -> Weighing:
+    """The same on posteriors that were priced, without those that only made a start possible."""
+    scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
+    stays = np.array([row.tobytes() not in scaffold for row in found.posteriors])
+    if stays.all():
+        return found
+    columns = np.concatenate([found.posteriors[stays], offered.posteriors])
+    near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
+    tried = weighed(columns, near, problem, accuracy)
+    return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
 
 
 def _worthwhile(prices: Prices, offered: Found, value: float) -> Array:

@@ -70,14 +70,14 @@ class Front:
         """The channel of least error with at least this privacy, or of most privacy with at most
         this error; exactly one of them is wanted.
         """
-        if (privacy is None) == (mse is None):
-            raise DesignError("pick needs either privacy or mse, one of them")
-        if privacy is not None:
+        if privacy is not None and mse is None:
             found = np.flatnonzero(self.privacy >= privacy - 1e-12)
             reach = f"privacy {privacy:g}; this front goes up to {self.privacy[-1]:.6g}"
-        else:
+        elif mse is not None and privacy is None:
             found = np.flatnonzero(self.mse <= mse)[::-1]
             reach = f"a mean squared error of {mse:g}; this front starts at {self.mse[0]:.4g}"
+        else:
+            raise DesignError("pick needs either privacy or mse, one of them")
         if not len(found):
             raise DesignError(f"no channel reaches {reach}")
         return self[int(found[0])]
@@ -123,8 +123,9 @@ class Front:
         if self.problem.epsilon is not None:
             bounds.append(f"epsilon {self.problem.epsilon:g}")
         under = f", {' and '.join(bounds)}" if bounds else ""
+        channels = f"{len(self):,} channel" + ("s" if len(self) > 1 else "")
         return (
-            f"front of {len(self):,} channels for {self.problem.n} categories, "
+            f"front of {channels} for {self.problem.n} categories, "
             f"{self.problem.n_records:,} records{under}, by {self.method}"
         )
 

@@ -51,11 +51,13 @@ class Problem:
     def p(self) -> Array:
         """The prior as floats that sum to 1."""
         p = np.array(self.prior, dtype=np.float64)
-        return p / p.sum()
+        return np.asarray(p / p.sum())
 
     @cached_property
     def cap(self) -> float:
         """The largest posterior that optimisers allow: delta less the guard."""
+        if self.delta == 1:
+            return 1.0
         largest = float(max(self.prior))
         return max(float(self.delta) * (1 - GUARD), (float(self.delta) + largest) / 2)
 

@@ -21,11 +21,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.channel.linear import Array, Mask
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
     Capped,
     Found,
+    Index,
     Prices,
     largest_of,
     subset_forms,
@@ -104,7 +105,7 @@ class Ratios:
             off = np.isin(np.arange(self.n), falling[:cut])
             yield self._cut(prices, count, off, (low, min(high, self.cap / self.p.max())))
 
-    def _cut(self, prices: Prices, count: int, off: Array, limits: tuple[float, float]) -> Array:
+    def _cut(self, prices: Prices, count: int, off: Mask, limits: tuple[float, float]) -> Array:
         """r = m a + delta b, where b is 1 on the chosen categories that are cut off."""
         to_a = np.where(off, -self.p, (self.ratio - 1) * self.p)
         to_b = off.astype(float)
@@ -168,15 +169,15 @@ class Ratios:
         rows = np.unique(np.concatenate(best), axis=0)
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
-    def _rows(self, inside: Array, steps: Array) -> Array:
+    def _rows(self, inside: Mask, steps: Array) -> Array:
         rows = self.p + inside * steps
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
-    def _worth(self, prices: Prices, inside: Array, steps: Array) -> Array:
+    def _worth(self, prices: Prices, inside: Mask, steps: Array) -> Array:
         rows = self._rows(inside, steps)
         return np.where(rows.max(axis=1) <= self.cap, prices.of(rows), -np.inf)
 
 
-def _members(codes: Array, n: int) -> Array:
+def _members(codes: Index, n: int) -> Array:
     """Which categories are in each subset, from its code."""
-    return np.asarray((codes[:, None] >> np.arange(n)) & 1)
+    return ((codes[:, None] >> np.arange(n)) & 1).astype(np.float64)

@@ -25,8 +25,9 @@ def reduced(found: Weighing, problem: Problem, accuracy: float, spare: float) ->
     """The same channel on few reported categories, at most `spare` worse."""
     accuracy = problem.room(accuracy)
     limit = problem.trace_of(problem.mse_of(found.value) * (1 + spare))
-    few = replace(found, **_without_loss(found))
-    few = _weighed(few.posteriors, few.weights, problem, accuracy) or few
+    posteriors, weights = _without_loss(found.posteriors, found.weights)
+    few = replace(found, posteriors=posteriors, weights=weights)
+    few = weighed(posteriors, weights, problem, accuracy) or few
     for _ in range(3):
         fewer = _fewest(few, problem, accuracy, limit)
         if len(fewer.weights) == len(few.weights):
@@ -42,17 +43,16 @@ def _balanced(found: Weighing, problem: Problem) -> Weighing:
     return replace(found, weights=found.weights * (1 + np.clip(change, -0.5, 0.5)))
 
 
-def _without_loss(found: Weighing) -> dict[str, Array]:
+def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
     """Weights on as few posteriors as the numbers that matter."""
-    rows, columns = np.triu_indices(found.posteriors.shape[1])
-    moments = found.posteriors[:, rows] * found.posteriors[:, columns]
-    moments = np.column_stack([moments, found.posteriors.max(axis=1)])
-    weights = found.weights.copy()
+    rows, columns = np.triu_indices(posteriors.shape[1])
+    moments = posteriors[:, rows] * posteriors[:, columns]
+    moments = np.column_stack([moments, posteriors.max(axis=1)])
     free = null_space(moments.T)
     while free.shape[1]:
         weights, free = _emptied(weights, free)
     keep = weights > 0
-    return {"posteriors": found.posteriors[keep], "weights": weights[keep]}
+    return posteriors[keep], weights[keep]
 
 
 def _emptied(weights: Array, free: Array) -> tuple[Array, Array]:
@@ -80,7 +80,7 @@ def _fewest(few: Weighing, problem: Problem, accuracy: float, limit: float) -> W
     while high - low > 1:
         middle = (low + high) // 2
         chosen = order[:middle]
-        tried = _weighed(few.posteriors[chosen], few.weights[chosen], problem, accuracy)
+        tried = weighed(few.posteriors[chosen], few.weights[chosen], problem, accuracy)
         if tried is not None and tried.value <= limit:
             best, high = tried, len(tried.weights)
             low = min(low, high - 1)
@@ -89,7 +89,7 @@ def _fewest(few: Weighing, problem: Problem, accuracy: float, limit: float) -> W
     return best
 
 
-def _weighed(posteriors: Array, near: Array, problem: Problem, accuracy: float) -> Weighing | None:
+def weighed(posteriors: Array, near: Array, problem: Problem, accuracy: float) -> Weighing | None:
     """The best weights, or None where these posteriors cannot make up the prior.
 
     Tiny weights are left out and the others weighed anew, so that none is missing in the sum.

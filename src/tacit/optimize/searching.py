@@ -45,7 +45,8 @@ def grid(
     if wanted is None:
         if most - least < _SAME:
             return [least]
-        return np.linspace(least, least + COVERED * (most - least), points).tolist()
+        evenly = np.linspace(least, least + COVERED * (most - least), points)
+        return [float(value) for value in evenly]
     for privacy in wanted:
         if privacy >= most:
             raise DesignError(

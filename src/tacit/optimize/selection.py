@@ -89,4 +89,4 @@ def _distance(points: Array, first: int, second: int) -> float:
 def tournament(fit: Array, size: int, rng: np.random.Generator) -> Index:
     """Winners of `size` duels between two drawn at random."""
     first, second = rng.integers(0, len(fit), (2, size))
-    return np.where(fit[first] <= fit[second], first, second)
+    return np.asarray(np.where(fit[first] <= fit[second], first, second), dtype=np.intp)

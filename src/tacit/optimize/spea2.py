@@ -23,7 +23,6 @@ from tacit.optimize.problem import Problem
 from tacit.optimize.searching import Searched, Tell, check_size
 from tacit.optimize.selection import fitness, select, tournament
 
-
 #: Sweeps of repair for the first population, which is far outside the bounds.
 _FIRST = 50
 
@@ -136,7 +135,9 @@ class Spea2:
     def _first(self, problem: Problem, rng: np.random.Generator) -> State:
         """Random channels, an empty archive and an empty Omega."""
         n = problem.n
-        drawn = _herd(repair(random_matrices(self.population, problem.p, rng), problem, _FIRST), problem)
+        drawn = _herd(
+            repair(random_matrices(self.population, problem.p, rng), problem, _FIRST), problem
+        )
         empty = np.zeros((self.omega, n, n))
         omega = Herd(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
         state = State(0, 0, drawn, drawn.take(slice(0)), omega, {})

@@ -103,7 +103,7 @@ def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None
     count, n = posteriors.shape
     even = np.full(count, 1 / count)
     q = even if start is None else np.maximum(start, 0.02 / count)
-    value, gram, _ = _evaluate(posteriors, q, prior)
+    value, _, _ = _evaluate(posteriors, q, prior)
     share = value / count
     slack = max(accuracy - float(q @ posteriors.max(axis=1)), 0.05 * accuracy)
     return _State(q, np.maximum(share / q, 1e-3 * value), np.zeros(n), slack, share / slack)
@@ -111,7 +111,7 @@ def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None
 
 def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, Array]:
     """f, G and S^-1."""
-    inverse = np.linalg.inv((posteriors.T * q) @ posteriors)
+    inverse: Array = np.linalg.inv((posteriors.T * q) @ posteriors).astype(np.float64)
     half = inverse * prior
     gram = half @ half.T
     return float(np.sum(half * (prior[:, None] * np.eye(len(prior))))), gram, inverse
@@ -128,9 +128,7 @@ def _step(
     """One Newton step towards a tenth of the present gap, kept inside the border."""
     gains, gram, inverse = at
     q, z = state.q, state.z
-    target = (
-        _CENTRING * (float(q @ z) + state.slack * state.multiplier) / (len(q) + 1)
-    )
+    target = _CENTRING * (float(q @ z) + state.slack * state.multiplier) / (len(q) + 1)
     hessian = 2 * (posteriors @ gram @ posteriors.T) * (posteriors @ inverse @ posteriors.T)
     hessian[np.diag_indices_from(hessian)] += z / q
     factor = cho_factor(hessian, check_finite=False)
@@ -156,7 +154,7 @@ def _step(
 def _solved(matrix: Array, side: Array) -> Array:
     """The solution; where constraints have become dependent, the shortest one."""
     try:
-        return np.linalg.solve(matrix, side)
+        return np.asarray(np.linalg.solve(matrix, side), dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(matrix, side, rcond=None)[0])
 
