@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import counting, disguising, mining, peers, wide
+from benchmarks import counting, disguising, mining, optimizing, peers, wide
 from benchmarks.measure import Row
 
 HEADER = ["what", "measured", "target", "verdict", "detail"]
@@ -23,6 +23,7 @@ SUITES: dict[str, Callable[[], Iterator[Row]]] = {
     "peers": peers.rows,
     "wide": wide.rows,
     "mining": mining.rows,
+    "optimizing": optimizing.rows,
 }
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from tacit.channel.linear import Array
 from tacit.optimize.problem import Problem
 
-#: How often the columns are gone through before a channel is mixed instead.
-SWEEPS = 4
+#: Columns that are levelled, one after the other, before a channel is mixed instead.
+STEPS = 10
 
 
 def crossover(first: Array, second: Array, rng: np.random.Generator) -> Array:
@@ -52,27 +52,37 @@ def _moved(values: Array, entries: Array, parts: Array, grow: Array) -> Array:
     sign = np.where(grow, 1.0, -1.0)
     moved = values - (sign * amount / total)[:, None] * others
     moved[own] = entry + sign * amount
-    moved = np.clip(moved, 0, 1)
+    np.maximum(moved, 0, out=moved)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
-def repair(matrices: Array, problem: Problem, sweeps: int = SWEEPS) -> Array:
+def repair(matrices: Array, problem: Problem, steps: int = STEPS) -> Array:
     """The same channels within the bounds.
 
-    Entries with a posterior above delta go down to where it is delta; the others of the column
-    go up in proportion to how far each is below that. As this moves other rows' bounds, what is
-    still outside is mixed with the channel that reports alike for everyone.
+    In the column of the worst posterior, entries above the bound go down to it and the others go
+    up in proportion to how far each is below its own; so on, column after column. As this moves
+    other rows' bounds it may not end; what is still outside is then mixed with the channel that
+    reports alike for everyone.
     """
-    result, bad = matrices, np.flatnonzero(outside(matrices, problem))
+    result, bad = matrices, np.arange(len(matrices))
+    for _ in range(steps if problem.cap < 1 else 0):
+        mended = result[bad]
+        joint = mended * problem.p
+        reports = joint.sum(axis=2)
+        over = (joint - problem.cap * reports[:, :, None]).max(axis=1)
+        worst = over.argmax(axis=1)
+        outer = np.flatnonzero(over[np.arange(len(bad)), worst] > 0)
+        if not len(outer):
+            bad = bad[:0]
+            break
+        result = matrices.copy() if result is matrices else result
+        bad, worst = bad[outer], worst[outer]
+        column = mended[outer, :, worst]
+        result[bad, :, worst] = _levelled(column, reports[outer], problem.p[worst], problem.cap)
+    if len(bad) or problem.epsilon is not None:
+        bad = np.flatnonzero(outside(result, problem))
     if len(bad):
-        result = matrices.copy()
-    for _ in range(sweeps if problem.cap < 1 else 0):
-        if not len(bad):
-            return result
-        mended = _levelled(result[bad], problem)
-        result[bad] = mended
-        bad = bad[outside(mended, problem)]
-    if len(bad):
+        result = matrices.copy() if result is matrices else result
         result[bad] = _mixed(result[bad], problem)
     return result
 
@@ -87,26 +97,15 @@ def outside(matrices: Array, problem: Problem) -> Array:
     return np.asarray(bad)
 
 
-def _levelled(matrices: Array, problem: Problem) -> Array:
-    """Column after column within delta, as far as the column itself can be."""
-    result = matrices.copy()
-    reports = result @ problem.p
-    odds = problem.cap / (1 - problem.cap)
-    for x, p in enumerate(problem.p):
-        column = result[:, :, x]
-        rest = reports - column * p
-        room = odds / p * rest - column
-        over = np.minimum(room, 0).sum(axis=1)
-        bad = np.flatnonzero(over < 0)
-        if len(bad):
-            spare = np.minimum(np.maximum(room[bad], 0), 1)
-            share = np.minimum(-over[bad] / np.maximum(spare.sum(axis=1), 1e-300), 1)
-            moved = column[bad] + np.minimum(room[bad], 0) + spare * share[:, None]
-            moved = np.maximum(moved, 0)
-            moved /= moved.sum(axis=1, keepdims=True)
-            result[bad, :, x] = moved
-            reports[bad] = rest[bad] + moved * p
-    return result
+def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Array:
+    """Columns (as rows here) with no entry whose posterior is above the cap, other rows fixed."""
+    p = priors[:, None]
+    room = cap / (1 - cap) * (reports / p - columns) - columns
+    lowered = np.minimum(room, 0)
+    spare = np.minimum(room - lowered, 1)
+    share = lowered.sum(axis=1) / np.maximum(spare.sum(axis=1), 1e-300)
+    moved = np.maximum(columns + lowered - spare * np.maximum(share, -1)[:, None], 0)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def _mixed(matrices: Array, problem: Problem) -> Array:

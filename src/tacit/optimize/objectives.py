@@ -111,14 +111,17 @@ def unbeaten(privacies: Array, errors: Array) -> Index:
 def random_matrices(count: int, prior: Array, rng: np.random.Generator) -> Array:
     """Random square channels: the truth with a random probability, else a random report.
 
-    The reports of a lie follow a random distribution, between even and the prior and beyond: so
-    posteriors of rare categories are as sure as those of frequent ones in some of them.
+    The random reports follow a random distribution, between even and the prior and beyond, so in
+    some channels rare categories get posteriors as sure as frequent ones; and name the truth
+    itself seldom or as often as chance has it, for at high privacy lies tell more than truths.
     """
     n = len(prior)
     base = prior ** rng.uniform(0, 1.5, (count, 1))
     spread = np.exp(rng.uniform(np.log(0.3), np.log(30), (count, 1)))
     shapes = n * spread * base / base.sum(axis=1, keepdims=True)
     columns = rng.gamma(np.broadcast_to(shapes[:, :, None], (count, n, n))) + 1e-12
+    seldom = np.where(rng.random(count) < 0.5, rng.random(count), 1.0)[:, None, None]
+    columns *= 1 - (1 - seldom) * np.eye(n)
     columns /= columns.sum(axis=1, keepdims=True)
-    truth = rng.random((count, 1, 1))
+    truth = np.maximum(rng.uniform(-0.3, 1, (count, 1, 1)), 0)
     return np.asarray(truth * np.eye(n) + (1 - truth) * columns)

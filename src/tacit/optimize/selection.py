@@ -13,17 +13,16 @@ Reference: E. Zitzler, M. Laumanns and L. Thiele, SPEA2 (2001); Huang & Du (2008
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from tacit.channel.linear import Array
 
 Index = npt.NDArray[np.intp]
-
-
-def places(privacies: Array, errors: Array) -> Array:
-    """Where each channel stands for distances: its privacy and its error, as they are."""
-    return np.stack([privacies, np.minimum(errors, 1.0)], axis=1)
+#: Errors beyond this are all alike far away.
+_HIGHEST = 1.0
 
 
 def fitness(privacies: Array, errors: Array, neighbour: int) -> Array:
@@ -31,9 +30,9 @@ def fitness(privacies: Array, errors: Array, neighbour: int) -> Array:
     better = (privacies[:, None] >= privacies) & (errors[:, None] <= errors)
     dominates = (better & ~better.T).astype(np.float64)
     raw = dominates.sum(axis=1) @ dominates
-    points = places(privacies, errors)
-    squares = ((points[:, None, :] - points) ** 2).sum(axis=2)
-    near = min(neighbour, len(points) - 1)
+    heights = np.minimum(errors, _HIGHEST)
+    squares = (privacies[:, None] - privacies) ** 2 + (heights[:, None] - heights) ** 2
+    near = min(neighbour, len(errors) - 1)
     sigma = np.sqrt(np.partition(squares, near, axis=1)[:, near])
     return np.asarray(raw + 1 / (sigma + 2))
 
@@ -42,7 +41,7 @@ def select(privacies: Array, errors: Array, fit: Array, size: int) -> Index:
     """Places of the next archive: all that nothing dominates, cut or filled up to the size."""
     free = np.flatnonzero(fit < 1)
     if len(free) > size:
-        points = places(privacies, errors)[free]
+        points = np.stack([privacies[free], np.minimum(errors[free], _HIGHEST)], axis=1)
         order = np.argsort(points[:, 0], kind="stable")
         return free[order][spread(points[order], size)]
     if len(free) == size:
@@ -56,34 +55,24 @@ def spread(points: Array, size: int) -> Index:
     On a front nearest neighbours are adjacent. Of the closest pair the one goes whose second
     nearest neighbour is nearer; so the ends stay.
     """
-    left = list(range(-1, len(points) - 1))
-    right = [*range(1, len(points)), -1]
-    alive = np.ones(len(points), dtype=bool)
-    steps = np.sqrt(((points[1:] - points[:-1]) ** 2).sum(axis=1))
-    gaps = np.append(steps, np.inf)  # from each point to the next one alive
-    for _ in range(len(points) - size):
-        first = int(gaps.argmin())
-        second = right[first]
-        before, after = left[first], right[second]
-        goes = first
-        if before < 0 or (after >= 0 and gaps[second] < gaps[before]):
-            goes = second
+    at = points.tolist()
+    left, right = list(range(-1, len(at) - 1)), [*range(1, len(at)), -1]
+    gaps = [*map(math.dist, at[:-1], at[1:]), math.inf]  # from each to the next one alive
+    gone = set()
+    for _ in range(len(at) - size):
+        first = gaps.index(min(gaps))
+        second, before = right[first], left[first]
+        closer = right[second] >= 0 and gaps[second] < gaps[before]
+        goes = second if before < 0 or closer else first
         previous, following = left[goes], right[goes]
-        alive[goes] = False
-        gaps[goes] = np.inf
+        gone.add(goes)
+        gaps[goes] = math.inf
         if previous >= 0:
             right[previous] = following
-            gaps[previous] = _distance(points, previous, following)
+            gaps[previous] = math.dist(at[previous], at[following]) if following >= 0 else math.inf
         if following >= 0:
             left[following] = previous
-    return np.flatnonzero(alive)
-
-
-def _distance(points: Array, first: int, second: int) -> float:
-    if second < 0:
-        return np.inf
-    (a, b), (c, d) = points[first], points[second]
-    return float(np.hypot(a - c, b - d))
+    return np.array([i for i in range(len(at)) if i not in gone], dtype=np.intp)
 
 
 def tournament(fit: Array, size: int, rng: np.random.Generator) -> Index:

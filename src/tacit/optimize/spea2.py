@@ -18,13 +18,14 @@ import numpy as np
 from tacit.channel.linear import Array
 from tacit.errors import DesignError
 from tacit.optimize.breeding import crossover, mutate, repair
-from tacit.optimize.objectives import errors, privacies, random_matrices
+from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
 from tacit.optimize.problem import Problem
-from tacit.optimize.searching import Searched, Tell, check_size
+from tacit.optimize.searching import COVERED, Searched, Tell, check_size
 from tacit.optimize.selection import fitness, select, tournament
+from tacit.optimize.warner import Warner
 
-#: Sweeps of repair for the first population, which is far outside the bounds.
-_FIRST = 50
+#: Steps of repair for the first population, which is far outside the bounds.
+_FIRST = 500
 
 
 @dataclass(frozen=True)
@@ -133,14 +134,14 @@ class Spea2:
         return Searched(tuple(state.omega.matrices[found]), state=state)
 
     def _first(self, problem: Problem, rng: np.random.Generator) -> State:
-        """Random channels, an empty archive and an empty Omega."""
+        """Random channels and some of Warner's, an empty archive and an empty Omega."""
         n = problem.n
-        drawn = _herd(
-            repair(random_matrices(self.population, problem.p, rng), problem, _FIRST), problem
-        )
+        known = _classic(problem, self.population // 2)
+        drawn = random_matrices(self.population - len(known), problem.p, rng)
+        first = _herd(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
         omega = Herd(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
-        state = State(0, 0, drawn, drawn.take(slice(0)), omega, {})
+        state = State(0, 0, first, first.take(slice(0)), omega, {})
         return replace(state, rng=dict(rng.bit_generator.state))
 
     def generation(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
@@ -165,6 +166,16 @@ class Spea2:
         )
 
 
+def _classic(problem: Problem, count: int) -> Array:
+    """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
+    found = _herd(np.stack(Warner(400).search(problem, lambda _: None).matrices), problem)
+    free = unbeaten(found.privacy, found.error)
+    least, most = found.privacy[free[0]], problem.most_private
+    wanted = np.linspace(least, least + COVERED * (most - least), count)
+    places = np.abs(found.privacy[free][:, None] - wanted).argmin(axis=0)
+    return np.asarray(found.matrices[free[np.unique(places)]])
+
+
 def _herd(matrices: Array, problem: Problem) -> Herd:
     return Herd(
         matrices, privacies(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
@@ -173,7 +184,7 @@ def _herd(matrices: Array, problem: Problem) -> Herd:
 
 def _cells(privacy: Array, size: int) -> Array:
     """The cell of Omega for each privacy: 0.1523 is in cell 152 of 1000."""
-    return np.clip((privacy * size).astype(np.intp), 0, size - 1)
+    return np.asarray(np.minimum((privacy * size).astype(np.intp), size - 1))
 
 
 def _store(omega: Herd, herd: Herd) -> bool:

@@ -152,7 +152,9 @@ def test_an_estimate_is_a_prior_with_names_and_doubts() -> None:
     assert [a.name for a in made.problem.attributes] == ["answer"]
     doubts = robustness(made, rebuilt.table(["answer"]), 50, rng)
     columns = doubts.columns()
-    assert all(low < high for low, high in zip(columns["mse_low"], columns["mse_high"], strict=True))
+    assert all(
+        low < high for low, high in zip(columns["mse_low"], columns["mse_high"], strict=True)
+    )
     assert str(doubts).count("\n") == 5
     assert len(doubts.plot().axes) == 1
 
