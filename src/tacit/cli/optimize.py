@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,40 +67,49 @@ Out = Annotated[
 ]
 
 
+Delta = Annotated[
+    str | None, typer.Option("--delta", help="Bound on the worst posterior, such as 0.8.")
+]
+Epsilon = Annotated[
+    str | None, typer.Option("--epsilon", help="Bound on local differential privacy.")
+]
+ByMethod = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="exact: no channel is better; square: reports the true categories; spea2: the "
+        "search of Huang & Du; warner: the classic.",
+    ),
+]
+Points = Annotated[int, typer.Option("--points", min=1, help="Points of the front.")]
+Generations = Annotated[int, typer.Option("--generations", min=1, help="Generations of spea2.")]
+Privacy = Annotated[
+    float | None, typer.Option("--privacy", help="Pick the channel of this privacy.")
+]
+Error = Annotated[
+    float | None, typer.Option("--error", help="Pick the channel of this mean squared error.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of spea2 and of random starts.")]
+Picture = Annotated[
+    Path | None, typer.Option("--figure", help="Draw the front: .svg, .png or .pdf.")
+]
+
+
 def optimize(
     prior_file: Prior,
     data: Pilot = None,
     records: Records = 10_000,
     attributes: Attributes = None,
-    delta: Annotated[
-        str | None, typer.Option("--delta", help="Bound on the worst posterior, such as 0.8.")
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Bound on local differential privacy.")
-    ] = None,
-    method: Annotated[
-        Method,
-        typer.Option(
-            "--method",
-            help="exact: no channel is better; square: reports the true categories; spea2: the "
-            "search of Huang & Du; warner: the classic.",
-        ),
-    ] = Method.EXACT,
-    points: Annotated[int, typer.Option("--points", min=1, help="Points of the front.")] = 30,
-    generations: Annotated[
-        int, typer.Option("--generations", min=1, help="Generations of spea2.")
-    ] = 20_000,
-    privacy: Annotated[
-        float | None, typer.Option("--privacy", help="Pick the channel of this privacy.")
-    ] = None,
-    error: Annotated[
-        float | None, typer.Option("--error", help="Pick by mean squared error.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of spea2 and random starts.")] = 0,
+    delta: Delta = None,
+    epsilon: Epsilon = None,
+    method: ByMethod = Method.EXACT,
+    points: Points = 30,
+    generations: Generations = 20_000,
+    privacy: Privacy = None,
+    error: Error = None,
+    seed: Seed = 0,
     out: Out = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the front: .svg, .png or .pdf.")
-    ] = None,
+    figure: Picture = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the channels that trade privacy for accuracy best, with a proof of how good they are.
@@ -109,7 +120,7 @@ def optimize(
 
     Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
     """
-    from tacit.optimize import front, robustness
+    from tacit.optimize import front  # SciPy's solvers are slow to start
 
     _check_output(out, figure, prior_file, data, privacy, error)
     prior, estimate = _prior(prior_file, data, attributes)
@@ -118,19 +129,29 @@ def optimize(
     with show.progress("searching") as tell:
         found = front(prior, records, delta, epsilon, chosen, tell)
     picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
-    if out is not None:
-        write_text(out, found.to_json() if picked is None else picked.design().to_json())
-    if figure is not None:
-        write_bytes(figure, _drawn(found, figure))
+    written = list(_write(found, picked, out, figure))
     if as_json:
         typer.echo(show.json_text(found.to_dict() if picked is None else _content(picked)))
         return
     _render(found, picked)
     if estimate is not None:
-        _render_robustness(robustness(found, estimate, DRAWS, np.random.default_rng(seed)))
-    for path in (out, figure):
-        if path is not None:
-            show.console().print(f"wrote {path}", soft_wrap=True)
+        _render_robustness(found, estimate, seed)
+    for path in written:
+        show.console().print(f"wrote {path}", soft_wrap=True)
+
+
+def _write(
+    found: Front, picked: Choice | None, out: Path | None, figure: Path | None
+) -> Iterator[Path]:
+    """Write what was asked for."""
+    if out is not None:
+        write_text(out, found.to_json() if picked is None else picked.design().to_json())
+        yield out
+    if figure is not None:
+        stream = io.BytesIO()
+        found.plot().savefig(stream, format=figure.suffix[1:].lower(), dpi=150)
+        write_bytes(figure, stream.getvalue())
+        yield figure
 
 
 def _check_output(
@@ -212,14 +233,6 @@ def _method(
             return Warner()
 
 
-def _drawn(found: Front, path: Path) -> bytes:
-    import io
-
-    stream = io.BytesIO()
-    found.plot().savefig(stream, format=path.suffix[1:].lower(), dpi=150)
-    return stream.getvalue()
-
-
 def _content(picked: Choice) -> dict[str, Any]:
     """A picked channel as plain values."""
     return {
@@ -261,7 +274,10 @@ def _who(chances: tuple[float, ...], categories: list[str]) -> str:
     return ", ".join(f"{100 * chance:.3g} % of {name}" for chance, name in parts if chance > 0)
 
 
-def _render_robustness(found: Any) -> None:
+def _render_robustness(front: Front, estimate: Estimate, seed: int) -> None:
+    from tacit.optimize import robustness
+
+    found = robustness(front, estimate, DRAWS, np.random.default_rng(seed))
     console = show.console()
     console.print(
         f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):",

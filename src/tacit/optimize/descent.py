@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
 from tacit.channel.linear import Array
 from tacit.optimize.objectives import privacy, worst_posterior
 from tacit.optimize.problem import GUARD, Problem
+from tacit.optimize.weighing import factored, longest
 
 _MOST_STEPS = 150
 _PRECISION = 1e-6
@@ -126,7 +127,10 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
     target = 0.1 * value / len(slack)
     dual = target / slack
     for _ in range(_MOST_STEPS):
-        move, dual_move = _newton(polytope, x, slack, dual, target)
+        try:
+            move, dual_move = _newton(polytope, x, slack, dual, target)
+        except LinAlgError:  # as far as doubles go
+            break
         x, slack, dual, length = _advance(
             polytope, (x, slack, dual), (move, dual_move), target, offset
         )
@@ -156,16 +160,8 @@ def _newton(
     barrier = (moves.T * (dual / slack)) @ moves
     top = directions[: n * n]
     side = top.T @ gradient - moves.T @ (target / slack)
-    factor = None
-    for curvature in (convex - concave, convex):
-        try:
-            factor = cho_factor(top.T @ curvature @ top + barrier, check_finite=False)
-            break
-        except LinAlgError:
-            continue
-    if factor is None:
-        barrier[np.diag_indices_from(barrier)] += 1e-8 * np.trace(barrier)
-        factor = cho_factor(top.T @ convex @ top + barrier, check_finite=False)
+    convex = top.T @ convex @ top + barrier
+    factor = factored(convex - top.T @ concave @ top, convex)
     move = -cho_solve(factor, side, check_finite=False)
     return move, target / slack - dual - dual / slack * (moves @ move)
 
@@ -181,7 +177,7 @@ def _advance(
     x, slack, dual = at
     n, p = polytope.problem.n, polytope.problem.p
     change, along = polytope.moves @ step[0], polytope.directions @ step[0]
-    length = _length(slack, change)
+    length = longest(slack, change)
     before = _value(x, n, p) - target * np.log(slack).sum()
     slope = _slope(polytope, x, slack, along, change, target)
     while length > 1e-10:
@@ -193,7 +189,7 @@ def _advance(
     else:
         return x, slack, dual, 0.0
     x = x + length * along
-    dual = dual + _length(dual, step[1]) * step[1]
+    dual = dual + longest(dual, step[1]) * step[1]
     slack = polytope.edges[0] @ x + offset
     return x, slack, np.clip(dual, 1e-3 * target / slack, 1e3 * target / slack), length
 
@@ -241,11 +237,3 @@ def _derivatives(joint: Array, p: Array, second: bool = True) -> tuple[Array, Ar
     concave[np.arange(n), :, np.arange(n), :] = blocks
     size = n * n
     return gradient.ravel(), convex.reshape(size, size), concave.reshape(size, size)
-
-
-def _length(values: Array, changes: Array) -> float:
-    """The longest step that keeps all values positive, up to 1."""
-    falling = changes < 0
-    if not falling.any():
-        return 1.0
-    return float(min(1.0, 0.95 * (values[falling] / -changes[falling]).min()))

@@ -149,8 +149,8 @@ def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:
         )
     if delta < largest * (1 + _ROOM):
         raise DesignError(
-            f"delta = {float(delta):g} equals the largest prior, so a report may not tell more "
-            f"of that category than no report does; allowed: at least "
+            f"delta = {float(delta):g} leaves no room above the largest prior: a report could not "
+            f"tell more of that category than no report does; allowed: at least "
             f"{float(largest * (1 + _ROOM)):.9g}, up to 1"
         )
 

@@ -74,13 +74,13 @@ class Robustness:
         """Header and rows as text, at most twenty, evenly chosen."""
         columns = self.columns(level)
         places = np.unique(np.linspace(0, len(self.front) - 1, _SHOWN).round().astype(int))
-        header = ["privacy", "really", "mse", "really", "worst posterior", "delta kept"]
+        header = ["privacy", "really", "mse", "really", "worst", "delta kept"]
         body = [
             [
                 f"{columns['privacy'][i]:.4f}",
-                f"{columns['privacy_low'][i]:.4f} .. {columns['privacy_high'][i]:.4f}",
-                f"{columns['mse'][i]:.3e}",
-                f"{columns['mse_low'][i]:.3e} .. {columns['mse_high'][i]:.3e}",
+                f"{columns['privacy_low'][i]:.3f} .. {columns['privacy_high'][i]:.3f}",
+                f"{columns['mse'][i]:.2e}",
+                f"{columns['mse_low'][i]:.2e} .. {columns['mse_high'][i]:.2e}",
                 f"{columns['worst_posterior'][i]:.4f}",
                 f"{100 * columns['delta_kept'][i]:.0f} %",
             ]

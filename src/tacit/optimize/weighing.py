@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tacit.channel.linear import Array
 
@@ -131,7 +131,7 @@ def _step(
     target = _CENTRING * (float(q @ z) + state.slack * state.multiplier) / (len(q) + 1)
     hessian = 2 * (posteriors @ gram @ posteriors.T) * (posteriors @ inverse @ posteriors.T)
     hessian[np.diag_indices_from(hessian)] += z / q
-    factor = cho_factor(hessian, check_finite=False)
+    factor = factored(hessian)
     sides = np.column_stack([posteriors, largest])
     dual = sides @ np.append(state.u, state.multiplier) - gains - target / q
     solved = cho_solve(factor, np.column_stack([sides, dual]), check_finite=False)
@@ -142,13 +142,29 @@ def _step(
     dq = -solved[:, -1] - solved[:, :-1] @ move
     dz = target / q - z - z / q * dq
     dslack = target / state.multiplier - state.slack * (1 + move[-1] / state.multiplier)
-    primal = _length(np.append(q, state.slack), np.append(dq, dslack))
-    other = _length(np.append(z, state.multiplier), np.append(dz, move[-1]))
+    primal = longest(np.append(q, state.slack), np.append(dq, dslack))
+    other = longest(np.append(z, state.multiplier), np.append(dz, move[-1]))
     state.q = q + primal * dq
     state.slack += primal * dslack
     state.z = z + other * dz
     state.u = state.u + other * move[:-1]
     state.multiplier += other * move[-1]
+
+
+def factored(*matrices: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of the first matrix that has one; else of the last with a ridge that
+    makes up for rounding, as small as will do.
+    """
+    last = matrices[-1]
+    scale = float(np.abs(np.diag(last)).max()) * np.eye(len(last))
+    ridged = (last + ridge * scale for ridge in (1e-12, 1e-9, 1e-6, 1e-3))
+    for matrix in (*matrices, *ridged):
+        try:
+            factor: tuple[Array, bool] = cho_factor(matrix, check_finite=False)
+        except LinAlgError:
+            continue
+        return factor
+    raise LinAlgError("the second derivative is not positive")
 
 
 def _solved(matrix: Array, side: Array) -> Array:
@@ -159,7 +175,7 @@ def _solved(matrix: Array, side: Array) -> Array:
         return np.asarray(np.linalg.lstsq(matrix, side, rcond=None)[0])
 
 
-def _length(values: Array, changes: Array) -> float:
+def longest(values: Array, changes: Array) -> float:
     """The longest step that keeps all values positive, up to 1."""
     falling = changes < 0
     if not falling.any():

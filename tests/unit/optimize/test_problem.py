@@ -27,7 +27,7 @@ GOOD: dict[str, Any] = {"prior": [0.5, 0.3, 0.2], "n_records": 100}
         ({"prior": "half"}, "prior must be a list"),
         ({"prior": [[0.5, 0.2], [0.3]]}, "same number of entries"),
         ({"delta": 0.4}, "delta = 0.4 is below the largest prior, 0.5.*Theorem 5.*0.5 to 1"),
-        ({"delta": 0.5}, "equals the largest prior"),
+        ({"delta": 0.5}, "leaves no room above the largest prior"),
         ({"delta": 1.2}, "delta must lie between 0 and 1"),
         ({"epsilon": 0}, "epsilon must be above 0, got 0"),
         ({"epsilon": -1.5}, "epsilon must be above 0, got -1.5"),
