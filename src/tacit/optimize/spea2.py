@@ -168,8 +168,11 @@ class Spea2:
 
 def _classic(problem: Problem, count: int) -> Array:
     """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
-    found = _herd(np.stack(Warner(400).search(problem, lambda _: None).matrices), problem)
+    kept = Warner(400).search(problem, lambda _: None).matrices
+    found = _herd(np.array(kept).reshape(-1, problem.n, problem.n), problem)
     free = unbeaten(found.privacy, found.error)
+    if not len(free):
+        return found.matrices[:0]
     least, most = found.privacy[free[0]], problem.most_private
     wanted = np.linspace(least, least + COVERED * (most - least), count)
     places = np.abs(found.privacy[free][:, None] - wanted).argmin(axis=0)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit import Attribute, Design, disguise, reconstruct
+from tacit import Attribute, Design, disguise, optimize, reconstruct
 from tacit.errors import DesignError, FileError
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives, robustness
 from tacit.reconstruction import em
@@ -184,6 +184,15 @@ def test_square_channels_report_the_true_categories(method: object) -> None:
         assert [r.label for r in choice.reports] == list(SMOKING)
         assert choice.design().reported == choice.design().schema
         assert choice.problem.holds(choice.rows)
+
+
+def test_the_exported_names_are_the_promised_ones() -> None:
+    """A new name is a promise: add it here, to the README and to the changelog together."""
+    assert set(optimize.__all__) == {
+        "Choice", "Exact", "Front", "Report", "Robustness", "Spea2", "Square", "Warner", "front",
+        "robustness",
+    }  # fmt: skip
+    assert [name for name in optimize.__all__ if not getattr(optimize, name).__doc__] == []
 
 
 def test_progress_goes_from_nothing_to_all() -> None:

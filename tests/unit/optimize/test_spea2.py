@@ -141,6 +141,11 @@ def test_a_search_ends_when_omega_stays_the_same() -> None:
     assert made.state.generation < 5000
 
 
+def test_a_bound_that_no_warner_matrix_of_the_grid_keeps_is_no_obstacle() -> None:
+    made = front([0.5, 0.3, 0.2], 1000, epsilon=0.001, method=Spea2(generations=5))
+    assert made.problem.holds(made[0].rows)
+
+
 def test_a_state_of_another_problem_is_refused() -> None:
     state = SMALL.search(problem_of(normal(5), 1000), lambda _: None).state
     with pytest.raises(DesignError, match="another number of categories"):
