@@ -204,5 +204,6 @@ def lower_bounds(problem: Problem, privacies: Array, proofs: Sequence[Certificat
 
     Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
     """
-    traces = [np.ones_like(privacies), *(proof.bound(1 - privacies) for proof in proofs)]
-    return np.asarray(problem.mse_of(np.max(traces, axis=0)) * (1 - _OUTWARD))
+    proved = [problem.guarded * proof.bound(1 - privacies) for proof in proofs]
+    traces = np.max([np.ones_like(privacies), *proved], axis=0)
+    return np.asarray(problem.mse_of(traces) * (1 - _OUTWARD))

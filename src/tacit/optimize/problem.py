@@ -67,6 +67,20 @@ class Problem:
         return math.inf if self.epsilon is None else math.exp(self.epsilon * (1 - GUARD))
 
     @property
+    def guarded(self) -> float:
+        """The share of a bound on tr(W diag(q) W^T), proved within the guards, that holds without.
+
+        A channel on the true bounds, mixed with a share s of one that tells nothing, is within
+        the guards, no easier to guess from, and its S is at least (1 - s)^2 of what it was.
+        """
+        largest = float(self.p.max())
+        share = (float(self.delta) - self.cap) / (float(self.delta) - largest)
+        if self.epsilon is not None:
+            full = math.exp(self.epsilon)
+            share = max(share, (full - self.ratio) / (full - 1))
+        return (1 - share) ** 2
+
+    @property
     def most_private(self) -> float:
         """1 - max p: the privacy of a channel that tells nothing."""
         return 1 - float(self.p.max())

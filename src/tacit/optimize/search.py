@@ -30,6 +30,11 @@ def front(
     delta bounds what any report may make an adversary believe (the worst posterior), epsilon is
     local differential privacy; None is no bound. method: `Exact()` (the default), `Square()`,
     `Spea2()` or `Warner()`. progress is told how much is done, from 0 to 1.
+
+    >>> best = front({"no": 0.7, "yes": 0.3}, n_records=1000, delta=0.8)
+    >>> choice = best.pick(privacy=0.25)
+    >>> choice.privacy >= 0.25, choice.mse < 1.001 * choice.lower_bound
+    (True, True)
     """
     problem = problem_of(prior, n_records, delta, epsilon)
     chosen = Exact() if method is None else method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from tacit import Attribute
 from tacit.errors import DesignError
-from tacit.optimize import Exact, Spea2, Square, front
-from tacit.optimize.problem import problem_of
+from tacit.optimize import Exact, Spea2, Square, front, objectives
+from tacit.optimize.breeding import repair
+from tacit.optimize.problem import GUARD, problem_of
 
 GOOD: dict[str, Any] = {"prior": [0.5, 0.3, 0.2], "n_records": 100}
 
@@ -71,6 +73,25 @@ def test_a_mapping_names_the_categories() -> None:
     problem = problem_of({"no": "2/3", "yes": "1/3"}, 10)
     assert problem.attributes == (Attribute("answer", ["no", "yes"]),)
     assert problem.prior == (Fraction(2, 3), Fraction(1, 3))
+
+
+@pytest.mark.parametrize("bounds", [{"delta": 0.8}, {"epsilon": 0.5}, {"delta": 0.6, "epsilon": 3}])
+def test_a_channel_on_the_bounds_is_little_better_than_one_within_the_guards(
+    bounds: dict[str, float],
+) -> None:
+    """What `guarded` claims, for channels on the true bounds: mixed, they are within the guards."""
+    problem = problem_of([0.5, 0.3, 0.2], 100, **bounds)
+    share = 1 - problem.guarded**0.5
+    assert 0 < share < 1e-5
+    wild = objectives.random_matrices(50, problem.p, np.random.default_rng(1))
+    wide = replace(problem, delta=problem.delta / Fraction(1 - GUARD))
+    for matrix in repair(wild, wide):
+        flat = np.outer(matrix @ problem.p, np.ones(3))
+        mixed = (1 - share) * matrix + share * flat
+        if problem.epsilon is None:
+            assert objectives.worst_posterior(mixed, problem.p) <= problem.cap * (1 + 1e-12)
+        before, after = (objectives.trace(m, problem.p) for m in (matrix, mixed))
+        assert after * problem.guarded <= before * (1 + 1e-9)
 
 
 def test_bounds_are_held_exactly() -> None:
