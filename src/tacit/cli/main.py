@@ -23,6 +23,7 @@ from tacit.cli.disguise import disguise_file
 from tacit.cli.estimate import estimate
 from tacit.cli.evaluate import evaluate
 from tacit.cli.mine import mine_commands
+from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
 from tacit.errors import TacitError
@@ -47,6 +48,7 @@ app.add_typer(mine_commands, name="mine")
 app.command("evaluate")(evaluate)
 app.command("predict")(predict)
 app.command("privacy")(privacy)
+app.command("optimize")(optimize)
 
 
 def _show_version(wanted: bool) -> None:

@@ -72,7 +72,7 @@ def write_text(path: str | Path, content: str) -> None:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file that is not text, such as a figure."""
+    """Write a file of any kind, such as a figure."""
     with _atomic(Path(path)) as stream:
         stream.write(content)
 

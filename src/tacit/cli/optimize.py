@@ -1,0 +1,288 @@
+"""`tacit optimize`: a prior in, the best channels out."""
+
+from __future__ import annotations
+
+import enum
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, split
+from tacit.counting import count_records
+from tacit.design import Design
+from tacit.errors import FileError, SchemaError
+from tacit.files import check_apart, read_described, write_bytes, write_text
+from tacit.reconstruction import Estimate, em, reconstruct
+
+if TYPE_CHECKING:
+    from tacit.optimize import Choice, Front
+    from tacit.optimize.searching import Method as SearchMethod
+
+FIGURES = (".svg", ".png", ".pdf")
+#: Rows of the table on the screen.
+SHOWN = 12
+DRAWS = 200
+
+
+class Method(enum.StrEnum):
+    """The methods by name."""
+
+    EXACT = "exact"
+    SQUARE = "square"
+    SPEA2 = "spea2"
+    WARNER = "warner"
+
+
+Prior = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PRIOR",
+        help="The prior (JSON): a list of probabilities or an object from category to "
+        "probability. Or, with DATA, the design of a pilot.",
+    ),
+]
+Pilot = Annotated[
+    Path | None,
+    typer.Argument(metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."),
+]
+Records = Annotated[int, typer.Option("--records", min=1, help="How many will be asked.")]
+Attributes = Annotated[
+    str | None,
+    typer.Option(
+        "--attributes",
+        metavar="NAMES",
+        help="The pilot's attributes to disguise together, separated by commas.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the front (JSON), or the design if one is picked."),
+]
+
+
+Delta = Annotated[
+    str | None, typer.Option("--delta", help="Bound on the worst posterior, such as 0.8.")
+]
+Epsilon = Annotated[
+    str | None, typer.Option("--epsilon", help="Bound on local differential privacy.")
+]
+ByMethod = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="exact: no channel is better; square: reports the true categories; spea2: the "
+        "search of Huang & Du; warner: the classic.",
+    ),
+]
+Points = Annotated[int, typer.Option("--points", min=1, help="Points of the front.")]
+Generations = Annotated[int, typer.Option("--generations", min=1, help="Generations of spea2.")]
+Privacy = Annotated[
+    float | None, typer.Option("--privacy", help="Pick the channel of this privacy.")
+]
+Error = Annotated[
+    float | None, typer.Option("--error", help="Pick the channel of this mean squared error.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of spea2 and of random starts.")]
+Picture = Annotated[
+    Path | None, typer.Option("--figure", help="Draw the front: .svg, .png or .pdf.")
+]
+
+
+def optimize(
+    prior_file: Prior,
+    data: Pilot = None,
+    records: Records = 10_000,
+    attributes: Attributes = None,
+    delta: Delta = None,
+    epsilon: Epsilon = None,
+    method: ByMethod = Method.EXACT,
+    points: Points = 30,
+    generations: Generations = 20_000,
+    privacy: Privacy = None,
+    error: Error = None,
+    seed: Seed = 0,
+    out: Out = None,
+    figure: Picture = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the channels that trade privacy for accuracy best, with a proof of how good they are.
+
+    Example: [bold]tacit optimize prior.json --records 10000 --delta 0.8 --out front.json[/bold]
+
+    Example: [bold]tacit optimize prior.json --delta 0.8 --privacy 0.5 --out design.json[/bold]
+
+    Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
+    """
+    from tacit.optimize import front  # SciPy's solvers are slow to start
+
+    _check_output(out, figure, prior_file, data, privacy, error)
+    prior, estimate = _prior(prior_file, data, attributes)
+    exactly = privacy if figure is None else None
+    chosen = _method(method, points, generations, exactly, seed)
+    with show.progress("searching") as tell:
+        found = front(prior, records, delta, epsilon, chosen, tell)
+    picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
+    written = list(_write(found, picked, out, figure))
+    if as_json:
+        typer.echo(show.json_text(found.to_dict() if picked is None else _content(picked)))
+        return
+    _render(found, picked)
+    if estimate is not None:
+        _render_robustness(found, estimate, seed)
+    for path in written:
+        show.console().print(f"wrote {path}", soft_wrap=True)
+
+
+def _write(
+    found: Front, picked: Choice | None, out: Path | None, figure: Path | None
+) -> Iterator[Path]:
+    """Write what was asked for."""
+    if out is not None:
+        write_text(out, found.to_json() if picked is None else picked.design().to_json())
+        yield out
+    if figure is not None:
+        stream = io.BytesIO()
+        found.plot().savefig(stream, format=figure.suffix[1:].lower(), dpi=150)
+        write_bytes(figure, stream.getvalue())
+        yield figure
+
+
+def _check_output(
+    out: Path | None,
+    figure: Path | None,
+    prior_file: Path,
+    data: Path | None,
+    privacy: float | None,
+    error: float | None,
+) -> None:
+    """Everything that can be wrong is said before a long search."""
+    if privacy is not None and error is not None:
+        raise SchemaError("--privacy and --error: pick by one of them, not by both")
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise FileError(f"{figure}: unknown suffix; allowed: {', '.join(FIGURES)}")
+    for target in (out, figure):
+        for source in (prior_file, data):
+            if target is not None and source is not None:
+                check_apart(target, source)
+
+
+def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, Estimate | None]:
+    """The prior of a file; or that of a pilot, with its uncertainty."""
+    content = read_described(file, _parsed, "prior")
+    if not isinstance(content, Design):
+        if data is not None or attributes is not None:
+            raise SchemaError(
+                f"{file}: is a prior, so it goes without DATA and --attributes; for a pilot give "
+                "the design file"
+            )
+        return content, None
+    if data is None:
+        raise SchemaError(f"{file}: is a design; give the reported records of the pilot as well")
+    names = content.schema.names
+    wanted = (
+        [names[0]] if attributes is None and len(names) == 1 else split(attributes or "", names)
+    )
+    if not wanted:
+        raise SchemaError("--attributes: name the attributes to disguise; " + ", ".join(names))
+    return _estimated(content, data, wanted)
+
+
+def _estimated(design: Design, data: Path, names: list[str]) -> tuple[Estimate, Estimate]:
+    """The likeliest table with half a record in every cell, so none is impossible; and raw."""
+    with show.progress("counting") as tell:
+        found = reconstruct(count_records(data, design.reported, tell), design)
+    likely, raw = found.table(names, em), found.table(names)
+    cells = likely.value * likely.n_records + 0.5
+    return replace(likely, value=cells / cells.sum()), raw
+
+
+def _parsed(text: str) -> Any:
+    """A design, or the numbers of a prior."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileError(f"not a prior file: {error.msg} in line {error.lineno}") from None
+    if isinstance(content, dict) and "tacit" in content:
+        return Design.from_dict(content)
+    if not isinstance(content, dict | list):
+        raise FileError("not a prior file: it must be a JSON list or object of probabilities")
+    return content
+
+
+def _method(
+    method: Method, points: int, generations: int, privacy: float | None, seed: int
+) -> SearchMethod:
+    from tacit.optimize import Exact, Spea2, Square, Warner
+
+    wanted = None if privacy is None else [privacy]
+    match method:
+        case Method.EXACT:
+            return Exact(points, wanted)
+        case Method.SQUARE:
+            return Square(points, wanted, seed=seed)
+        case Method.SPEA2:
+            return Spea2(generations=generations, seed=seed)
+        case _:
+            return Warner()
+
+
+def _content(picked: Choice) -> dict[str, Any]:
+    """A picked channel as plain values."""
+    return {
+        "tacit": "choice",
+        "version": 1,
+        "privacy": picked.privacy,
+        "mse": picked.mse,
+        "lower_bound": picked.lower_bound,
+        "categories": picked.categories,
+        "reports": [
+            {"label": r.label, "share": r.share, "chances": list(r.chances)} for r in picked.reports
+        ],
+    }
+
+
+def _render(found: Front, picked: Choice | None) -> None:
+    console = show.console()
+    console.print(found.caption(), soft_wrap=True)
+    if picked is None:
+        header, *rows = found.rows(SHOWN)
+        console.print(show.table([(name, "right") for name in header], rows), "")
+        return
+    console.print(
+        f"privacy {picked.privacy:.4f}, mean squared error {picked.mse:.4g}; no channel of this "
+        f"privacy has less than {picked.lower_bound:.4g}\n",
+        soft_wrap=True,
+    )
+    rows = [
+        [report.label, f"{100 * report.share:.2f} %", _who(report.chances, picked.categories)]
+        for report in picked.reports
+    ]
+    columns = [("report", "left"), ("share", "right"), ("reported by", "left")]
+    console.print(show.table(columns, rows), "")
+
+
+def _who(chances: tuple[float, ...], categories: list[str]) -> str:
+    """'35.1 % of a, 2.0 % of b'."""
+    parts = zip(chances, categories, strict=True)
+    return ", ".join(f"{100 * chance:.3g} % of {name}" for chance, name in parts if chance > 0)
+
+
+def _render_robustness(front: Front, estimate: Estimate, seed: int) -> None:
+    from tacit.optimize import robustness
+
+    found = robustness(front, estimate, DRAWS, np.random.default_rng(seed))
+    console = show.console()
+    console.print(
+        f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):",
+        soft_wrap=True,
+    )
+    header, *rows = found.rows()
+    step = -(-len(rows) // SHOWN)
+    console.print(show.table([(name, "right") for name in header], rows[::step]), "")

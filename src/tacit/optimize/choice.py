@@ -1,0 +1,147 @@
+"""Choice: one channel of a front, in words a respondent understands, and on its way to a design."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tacit.channel import Coin, matrix
+from tacit.channel.linear import Array
+from tacit.design import Design, Group
+from tacit.errors import DesignError
+from tacit.optimize.problem import Problem
+from tacit.optimize.rounding import Rows, rational
+from tacit.schema import Attribute, Schema
+
+
+@dataclass(frozen=True)
+class Report:
+    """One reported category: its label, how often it comes, and from which true answers.
+
+    chances: the probability that someone with each true answer reports it.
+    posterior: what a report of it says about the true answer.
+    """
+
+    label: str
+    share: float
+    chances: tuple[float, ...]
+    posterior: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A channel with its privacy, its error and the least error that any channel could have."""
+
+    problem: Problem
+    matrix: Array
+    privacy: float
+    mse: float
+    lower_bound: float
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The matrix as exact decimals: columns sum to 1, the bounds hold for certain."""
+        return rational(self.matrix, self.problem)
+
+    @property
+    def square(self) -> bool:
+        """Whether the true categories are what is reported."""
+        return bool(self.matrix.shape[0] == self.matrix.shape[1])
+
+    @property
+    def categories(self) -> list[str]:
+        """Labels of the true categories; joint ones joined."""
+        attributes = self.problem.attributes or _numbered(self.problem.shape)
+        labels = itertools.product(*(a.categories for a in attributes))
+        return [" & ".join(map(str, cell)) for cell in labels]
+
+    @cached_property
+    def reports(self) -> tuple[Report, ...]:
+        """Every reported category, with labels for people."""
+        joint = self.matrix * self.problem.p
+        shares = joint.sum(axis=1)
+        posteriors = joint / shares[:, None]
+        labels = self.categories if self.square else _labels(self.matrix, posteriors, self)
+        return tuple(
+            Report(label, float(share), tuple(row.tolist()), tuple(posterior.tolist()))
+            for label, share, row, posterior in zip(
+                labels, shares, self.matrix, posteriors, strict=True
+            )
+        )
+
+    def coin(self) -> Coin:
+        """The channel as a coin with exact parameters."""
+        labels = None if self.square else [report.label for report in self.reports]
+        return matrix(self.rows, labels)
+
+    def group(self, names: Sequence[str] | None = None) -> Group:
+        """A group that disguises these attributes with the channel."""
+        return Group(names or [a.name for a in self._attributes()], self.coin())
+
+    def design(self, attributes: Sequence[Attribute] | None = None) -> Design:
+        """A design of these attributes alone, one group; those of the prior if it names them."""
+        own = tuple(attributes) if attributes is not None else self._attributes()
+        sizes = tuple(a.size for a in own)
+        if sizes != self.problem.shape:
+            raise DesignError(
+                f"the channel is for categories {_times(self.problem.shape)}, the attributes "
+                f"have {_times(sizes)}"
+            )
+        return Design(Schema(own), [Group([a.name for a in own], self.coin())])
+
+    def _attributes(self) -> tuple[Attribute, ...]:
+        return self.problem.attributes or _numbered(self.problem.shape)
+
+    def describe(self) -> str:
+        """What a respondent does, a line for every report."""
+        names = self.categories
+        lines = [
+            f"privacy {self.privacy:.4f}: a guess from the report is wrong so often on average; "
+            f"mean squared error {self.mse:.4g}, at least {self.lower_bound:.4g} for any channel"
+        ]
+        for report in self.reports:
+            chances = [
+                f"{100 * chance:.2f} % of {name!r}"
+                for chance, name in zip(report.chances, names, strict=True)
+                if chance > 0
+            ]
+            never = " and nobody else" if len(chances) < len(names) else ""
+            lines.append(f"{report.label!r} is reported by {', '.join(chances)}{never}")
+        return "\n".join(lines)
+
+
+def _numbered(shape: tuple[int, ...]) -> tuple[Attribute, ...]:
+    """Attributes without names of their own."""
+    names = ["answer"] if len(shape) == 1 else [f"answer {i + 1}" for i in range(len(shape))]
+    return tuple(
+        Attribute(name, [f"c{j + 1}" for j in range(k)])
+        for name, k in zip(names, shape, strict=True)
+    )
+
+
+def _times(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _labels(matrix: Array, posteriors: Array, choice: Choice) -> list[str]:
+    """A label for each report: the answers it points to, those it points to less in brackets.
+
+    A report points to the answers that can lead to it; under an epsilon bound, where all can, to
+    those more likely to than the middle of the row (by logarithm). Equal labels are numbered.
+    """
+    names, labels = choice.categories, []
+    used: dict[str, int] = {}
+    bounded = choice.problem.epsilon is not None
+    for row, posterior in zip(matrix, posteriors, strict=True):
+        inside = row > (np.sqrt(row.min() * row.max()) if bounded else 0)
+        strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
+        label = " or ".join(np.array(names)[strong])
+        if (inside & ~strong).any():
+            label += f" (or {' or '.join(np.array(names)[inside & ~strong])})"
+        used[label] = used.get(label, 0) + 1
+        labels.append(label if used[label] == 1 else f"{label} #{used[label]}")
+    return labels

@@ -1,0 +1,191 @@
+"""Exact: channels that no other channel beats, with a proof.
+
+Choosing weights over posteriors is a convex problem (`weighing`). It starts with few posteriors
+and adds those that the multipliers find worth most (`posteriors`, `ratios`) until none is worth
+anything: then no channel of any number of reported categories is better, and the last multipliers
+prove it. A channel may report more categories than there are true ones: a respondent reports a
+set that holds her answer, or with an epsilon bound may not hold it.
+
+A front runs from the privacy of the smallest error to that of a channel that tells nothing,
+1 - max p, where the error is largest and often infinite; the last point stops short of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.errors import DesignError
+from tacit.optimize.posteriors import Capped, Found, Prices
+from tacit.optimize.problem import Problem
+from tacit.optimize.ratios import Ratios
+from tacit.optimize.reducing import reduced, weighed
+from tacit.optimize.searching import Searched, Tell, check_size, grid, targets
+from tacit.optimize.weighing import Certificate, Weighing, weigh
+
+_MOST_ROUNDS = 100
+_NEGLIGIBLE = 1e-7
+#: A wanted privacy is reached, not missed by a rounding.
+_GUARD = 1e-9
+_SAME = 1e-6
+#: Gap of the bounds for other methods.
+_ROUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class Exact:
+    """points: how many, evenly spaced in privacy; or `privacy`: the ones wanted.
+
+    gap: how far, relatively, an error may be above its lower bound before the search ends.
+    spare: the share of error that may be given away for fewer reported categories; there are
+    at most n(n+1)/2 + 1 in any case.
+    """
+
+    points: int = 50
+    privacy: tuple[float, ...] | None = None
+    gap: float = 1e-4
+    spare: float = 5e-4
+
+    def __init__(
+        self,
+        points: int = 50,
+        privacy: Sequence[float] | None = None,
+        gap: float = 1e-4,
+        spare: float = 5e-4,
+    ) -> None:
+        object.__setattr__(self, "points", check_size(points, "points", 1))
+        object.__setattr__(self, "privacy", targets(privacy))
+        for name, value in (("gap", gap), ("spare", spare)):
+            if not 0 <= value < 1 or (name == "gap" and value < 1e-9):
+                raise DesignError(f"{name} must lie between 0 (gap: 1e-9) and 1, got {value!r}")
+            object.__setattr__(self, name, float(value))
+
+    def search(self, problem: Problem, tell: Tell) -> Searched:
+        """The channels of the front, most private first."""
+        optimum = solve(problem, 1.0, self.gap, None)
+        least = 1 - optimum.weighing.accuracy
+        wanted = grid(problem, least, self.points, self.privacy)
+        matrices, proofs = [], [optimum.certificate]
+        last: Solved | None = None
+        for done, privacy in enumerate(sorted(wanted, reverse=True)):
+            tell(done / len(wanted))
+            if privacy <= least + _SAME:
+                limit, last = 1.0, optimum
+            else:
+                limit = (1 - privacy) * (1 - _GUARD)
+                last = solve(problem, limit, self.gap, last)
+            proofs.append(last.certificate)
+            matrices.append(channel_of(reduced(last.weighing, problem, limit, self.spare)))
+        return Searched(tuple(matrices), tuple(proofs))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The best weights at one accuracy, and what proves them."""
+
+    weighing: Weighing
+    certificate: Certificate
+
+
+def solve(problem: Problem, accuracy: float, gap: float, near: Solved | None) -> Solved:
+    """The best channel among those whose adversary is right at most so often.
+
+    `near`: the solution at a smaller accuracy, to start from.
+    """
+    family = family_of(problem)
+    accuracy = problem.room(accuracy)
+    columns, weights = _start(problem, family, near, accuracy)
+    for _ in range(_MOST_ROUNDS):
+        found = weigh(columns, problem.p, accuracy, weights)
+        prices = Prices(found.gram, found.linear, found.multiplier)
+        offered = family.price(prices, 3 * problem.n)
+        proof = found.certificate(problem.p, accuracy, offered.largest)
+        fresh = _worthwhile(prices, offered, found.value)
+        if _gap(problem, found.value, proof, accuracy) < gap / 2 or not len(fresh):
+            break
+        columns, weights = _joined(found, fresh)
+    if near is None:
+        found = _without_scaffold(problem, found, offered, accuracy)
+    return Solved(_kept(found), proof)
+
+
+def family_of(problem: Problem) -> Capped | Ratios:
+    """All posteriors that the bounds allow."""
+    if problem.epsilon is None:
+        return Capped(problem.n, problem.cap)
+    return Ratios(tuple(problem.p.tolist()), problem.cap, problem.ratio)
+
+
+def channel_of(found: Weighing) -> Array:
+    """M[y, x] = q_y r_y(x) / p(x), columns summing to 1."""
+    joint = found.weights[:, None] * found.posteriors
+    return np.asarray(joint / joint.sum(axis=0))
+
+
+def _start(
+    problem: Problem, family: Capped | Ratios, near: Solved | None, accuracy: float
+) -> tuple[Array, Array | None]:
+    """Posteriors sure of each category, each with one on the other side of the prior: so some
+    weights of them keep any accuracy above that of a channel that tells nothing.
+    """
+    if near is not None:
+        return near.weighing.posteriors, near.weighing.weights
+    p = problem.p
+    sure = family.sharpest()
+    share = 0.5 * np.where(sure > 0, p / np.maximum(sure, 1e-300), np.inf).min(axis=1)
+    room = (min(accuracy, problem.cap) - p.max()) / 4
+    share = np.minimum(share, max(room, 1e-9))[:, None]
+    other = (p - share * sure) / (1 - share)
+    if problem.epsilon is not None:  # halfway to the prior is halfway inside the bound
+        other = (other + 3 * p) / 4
+    return np.concatenate([sure, other]), None
+
+
+def _without_scaffold(
+    problem: Problem, found: Weighing, offered: Found, accuracy: float
+) -> Weighing:
+    """The same on posteriors that were priced, without those that only made a start possible."""
+    scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
+    stays = np.array([row.tobytes() not in scaffold for row in found.posteriors])
+    if stays.all():
+        return found
+    columns = np.concatenate([found.posteriors[stays], offered.posteriors])
+    near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
+    tried = weighed(columns, near, problem, accuracy)
+    return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
+
+
+def _worthwhile(prices: Prices, offered: Found, value: float) -> Array:
+    """The offered posteriors that would lower the error."""
+    return np.asarray(offered.posteriors[prices.of(offered.posteriors) > 1e-9 * value])
+
+
+def _gap(problem: Problem, value: float, proof: Certificate, accuracy: float) -> float:
+    """The relative gap of the mean squared error."""
+    low = float(proof.bound(np.array(accuracy)))
+    return (value - low) / (value - float(problem.p @ problem.p))
+
+
+def _kept(found: Weighing) -> Weighing:
+    keep = found.weights > _NEGLIGIBLE
+    return replace(found, posteriors=found.posteriors[keep], weights=found.weights[keep])
+
+
+def _joined(found: Weighing, fresh: Array) -> tuple[Array, Array]:
+    """The posteriors in use and the new ones, with a little weight to start from."""
+    used = _kept(found)
+    columns = np.concatenate([used.posteriors, fresh])
+    return columns, np.append(used.weights, np.full(len(fresh), 1e-4))
+
+
+def prove(problem: Problem, points: int = 16) -> tuple[Certificate, ...]:
+    """Lower bounds for the fronts of other methods, proved at a few privacies."""
+    optimum = solve(problem, 1.0, _ROUGH, None)
+    proofs, last = [optimum.certificate], None
+    for privacy in reversed(grid(problem, 1 - optimum.weighing.accuracy, points, None)[1:]):
+        last = solve(problem, 1 - privacy, _ROUGH, last)
+        proofs.append(last.certificate)
+    return tuple(proofs)

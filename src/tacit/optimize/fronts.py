@@ -1,0 +1,209 @@
+"""Front: channels of which none is better in both privacy and error, with a lower bound.
+
+A frozen value: numbers as arrays, a table, a figure, exact JSON. Picking one of its channels by
+the privacy or the error wanted gives a `Choice`, which goes into a design.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.coding import frame_of
+from tacit.errors import DesignError
+from tacit.optimize.choice import Choice
+from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
+from tacit.optimize.problem import Problem
+from tacit.optimize.weighing import Certificate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Rows of a printed table before it is thinned.
+_SHOWN = 20
+#: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.
+_OUTWARD = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Channels by rising privacy and rising error.
+
+    privacy, mse: one number a channel; lower_bound: no channel at all of at least that privacy
+    has a smaller mse. channels: the matrices[reported, true]. state: where the search stopped,
+    for methods that can go on.
+    """
+
+    problem: Problem
+    method: str
+    privacy: Array
+    mse: Array
+    lower_bound: Array
+    channels: tuple[Array, ...]
+    state: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.privacy, self.mse, self.lower_bound, *self.channels):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.channels)
+
+    def __getitem__(self, place: int) -> Choice:
+        """The channel at a place, counted from the least private."""
+        at = range(len(self))[place]
+        numbers = (float(values[at]) for values in (self.privacy, self.mse, self.lower_bound))
+        return Choice(self.problem, self.channels[at], *numbers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Front) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.problem, self.method, self.privacy.tobytes(), self.mse.tobytes()))
+
+    def pick(self, privacy: float | None = None, mse: float | None = None) -> Choice:
+        """The channel of least error with at least this privacy, or of most privacy with at most
+        this error; exactly one of them is wanted.
+        """
+        if privacy is not None and mse is None:
+            found = np.flatnonzero(self.privacy >= privacy - 1e-12)
+            reach = f"privacy {privacy:g}; this front goes up to {self.privacy[-1]:.6g}"
+        elif mse is not None and privacy is None:
+            found = np.flatnonzero(self.mse <= mse)[::-1]
+            reach = f"a mean squared error of {mse:g}; this front starts at {self.mse[0]:.4g}"
+        else:
+            raise DesignError("pick needs either privacy or mse, one of them")
+        if not len(found):
+            raise DesignError(f"no channel reaches {reach}")
+        return self[int(found[0])]
+
+    def columns(self) -> dict[str, list[float]]:
+        """The table as columns."""
+        p = self.problem.p
+        return {
+            "privacy": self.privacy.tolist(),
+            "mse": self.mse.tolist(),
+            "lower_bound": self.lower_bound.tolist(),
+            "reported": [len(matrix) for matrix in self.channels],
+            "worst_posterior": [worst_posterior(matrix, p) for matrix in self.channels],
+            "epsilon": [epsilon(matrix) for matrix in self.channels],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
+        return frame_of(self.columns(), backend)
+
+    def rows(self, most: int | None = None) -> list[list[str]]:
+        """Header and rows as text; at most so many, evenly chosen with both ends."""
+        columns = self.columns()
+        size = len(self) if most is None else min(most, len(self))
+        places = np.unique(np.linspace(0, len(self) - 1, size).round().astype(int))
+        header = ["privacy", "mse", "lower bound", "reported", "worst posterior", "epsilon"]
+        body = [
+            [
+                f"{columns['privacy'][i]:.4f}",
+                f"{columns['mse'][i]:.4e}",
+                f"{columns['lower_bound'][i]:.4e}",
+                str(columns["reported"][i]),
+                f"{columns['worst_posterior'][i]:.4f}",
+                "infinite" if np.isinf(columns["epsilon"][i]) else f"{columns['epsilon'][i]:.4f}",
+            ]
+            for i in places
+        ]
+        return [header, *body]
+
+    def caption(self) -> str:
+        """One line on what the table is."""
+        bounds = [f"delta {float(self.problem.delta):g}"] if self.problem.delta < 1 else []
+        if self.problem.epsilon is not None:
+            bounds.append(f"epsilon {self.problem.epsilon:g}")
+        under = f", {' and '.join(bounds)}" if bounds else ""
+        channels = f"{len(self):,} channel" + ("s" if len(self) > 1 else "")
+        return (
+            f"front of {channels} for {self.problem.n} categories, "
+            f"{self.problem.n_records:,} records{under}, by {self.method}"
+        )
+
+    def __str__(self) -> str:
+        rows = self.rows(_SHOWN)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
+        ]
+        return "\n".join([self.caption(), *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *body = self.rows(_SHOWN)
+        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body)
+        rows = "".join(f"<tr>{line}</tr>" for line in lines)
+        return (
+            f"<table><caption>{html.escape(self.caption())}</caption>"
+            f"<thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def plot(self) -> Figure:
+        """Error against privacy with the lower bound and Warner's scheme, as a figure."""
+        from tacit.optimize.picture import picture  # matplotlib is slow to start
+
+        return picture(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content with exact numbers."""
+        from tacit.optimize.saving import front_to_dict
+
+        return front_to_dict(self)
+
+    def to_json(self) -> str:
+        """The front file."""
+        from tacit.optimize.saving import front_to_json
+
+        return front_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Front:
+        """The front that a front file describes."""
+        from tacit.optimize.saving import front_from_json
+
+        return front_from_json(text)
+
+
+def front_of(
+    problem: Problem,
+    method: str,
+    matrices: Sequence[Array],
+    proofs: Sequence[Certificate],
+    state: Any = None,
+) -> Front:
+    """The front that these matrices make: sorted, without those that another one beats."""
+    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in matrices])
+    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
+    kept = unbeaten(values, errors)
+    if not len(kept):
+        raise DesignError("no channel was found that can be reconstructed; search longer")
+    return Front(
+        problem,
+        method,
+        values[kept],
+        errors[kept],
+        np.minimum(lower_bounds(problem, values[kept], proofs), errors[kept]),
+        tuple(np.array(matrices[i]) for i in kept),
+        state,
+    )
+
+
+def lower_bounds(problem: Problem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
+    """The best bound that the proofs give at each privacy.
+
+    Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
+    """
+    proved = [problem.guarded * proof.bound(1 - privacies) for proof in proofs]
+    traces = np.max([np.ones_like(privacies), *proved], axis=0)
+    return np.asarray(problem.mse_of(traces) * (1 - _OUTWARD))

@@ -1,0 +1,165 @@
+"""robustness: what a front is worth when the prior it was made for is wrong.
+
+A channel keeps its epsilon whatever the prior, but its privacy, its worst posterior and its error
+depend on the true distribution. For other priors given, or drawn from the uncertainty of an
+estimate (its covariance, normal, moved to the nearest distribution), every channel of the front is
+held against the true one. The error assumes least squares weights from the reports themselves, as
+`reconstruct` takes them.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.coding import frame_of
+from tacit.errors import DesignError
+from tacit.optimize.fronts import Front
+from tacit.optimize.objectives import mse, privacy, worst_posterior
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.simplex import project
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """Figures of each channel (columns) under each prior (rows).
+
+    delta_kept: whether the worst posterior is still within the front's delta.
+    """
+
+    front: Front
+    priors: Array
+    privacy: Array
+    mse: Array
+    worst_posterior: Array
+
+    @cached_property
+    def delta_kept(self) -> Array:
+        """Whether each channel keeps the bound delta under each prior."""
+        return np.asarray(self.worst_posterior <= float(self.front.problem.delta) + 1e-12)
+
+    def columns(self, level: float = 0.95) -> dict[str, list[float]]:
+        """The promised figures, and the range of the real ones over the middle of the priors."""
+        if not 0 < level < 1:
+            raise DesignError(f"level must lie between 0 and 1, got {level!r}")
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        low, high = np.quantile(self.privacy, tails, axis=0)
+        small, large = np.quantile(self.mse, tails, axis=0)
+        return {
+            "privacy": self.front.privacy.tolist(),
+            "privacy_low": low.tolist(),
+            "privacy_high": high.tolist(),
+            "mse": self.front.mse.tolist(),
+            "mse_low": small.tolist(),
+            "mse_high": large.tolist(),
+            "worst_posterior": self.worst_posterior.max(axis=0).tolist(),
+            "delta_kept": self.delta_kept.mean(axis=0).tolist(),
+        }
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """The table as a data frame."""
+        return frame_of(self.columns(level), backend)
+
+    def rows(self, level: float = 0.95) -> list[list[str]]:
+        """Header and rows as text, at most twenty, evenly chosen."""
+        columns = self.columns(level)
+        places = np.unique(np.linspace(0, len(self.front) - 1, _SHOWN).round().astype(int))
+        header = ["privacy", "really", "mse", "really", "worst", "delta kept"]
+        body = [
+            [
+                f"{columns['privacy'][i]:.4f}",
+                f"{columns['privacy_low'][i]:.3f} .. {columns['privacy_high'][i]:.3f}",
+                f"{columns['mse'][i]:.2e}",
+                f"{columns['mse_low'][i]:.2e} .. {columns['mse_high'][i]:.2e}",
+                f"{columns['worst_posterior'][i]:.4f}",
+                f"{100 * columns['delta_kept'][i]:.0f} %",
+            ]
+            for i in places
+        ]
+        return [header, *body]
+
+    def caption(self) -> str:
+        """One line on what the table is."""
+        count = len(self.priors)
+        return f"the {self.front.caption()}, under {count:,} other prior{'s'[: count > 1]}"
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
+        ]
+        return "\n".join([self.caption(), *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *body = self.rows()
+        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body)
+        rows = "".join(f"<tr>{line}</tr>" for line in lines)
+        return (
+            f"<table><caption>{html.escape(self.caption())}</caption>"
+            f"<thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The front as promised, and where its channels really are."""
+        from tacit.optimize.picture import picture_of_robustness
+
+        return picture_of_robustness(self, level)
+
+
+def robustness(
+    front: Front, truth: Any, draws: int = 200, rng: np.random.Generator | None = None
+) -> Robustness:
+    """The front's channels under other priors than the one assumed.
+
+    truth: one other prior or several (a row each); or an Estimate, whose uncertainty is drawn
+    from `draws` times with `rng`.
+    """
+    n = front.problem.n
+    if isinstance(truth, Estimate):
+        priors = _drawn(truth, n, draws, rng)
+    else:
+        priors = np.asarray(truth, dtype=np.float64)
+        priors = priors.reshape(-1, n) if priors.size % n == 0 else priors
+    _check(priors, n)
+    figures = [
+        [
+            (privacy(m, p), mse(m, p, front.problem.n_records), worst_posterior(m, p))
+            for m in front.channels
+        ]
+        for p in priors
+    ]
+    values = np.array(figures).transpose(2, 0, 1)
+    return Robustness(front, priors, *values)
+
+
+def _drawn(truth: Estimate, n: int, draws: int, rng: np.random.Generator | None) -> Array:
+    """Distributions near the estimate, as uncertain as it is."""
+    if truth.value.size != n:
+        raise DesignError(f"truth has {truth.value.size} categories, the front {n}")
+    if rng is None:
+        raise DesignError("rng is needed to draw from an estimate: numpy.random.default_rng(seed)")
+    cells = rng.multivariate_normal(
+        truth.value.ravel(), truth.covariance, size=draws, method="eigh", check_valid="ignore"
+    )
+    return np.array([project(cell) for cell in cells])
+
+
+def _check(priors: Array, n: int) -> None:
+    if priors.ndim != 2 or priors.shape[1] != n or not len(priors):
+        raise DesignError(f"truth must be priors of {n} categories, a row each")
+    if (priors < 0).any() or not np.allclose(priors.sum(axis=1), 1, atol=1e-9):
+        raise DesignError("truth: every prior must be at least 0 everywhere and sum to 1")

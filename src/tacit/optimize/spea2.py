@@ -1,0 +1,218 @@
+"""Spea2: the search of Huang & Du, SPEA2 on square channels with a large optimal set.
+
+Population Q, archive V and the optimal set Omega, whose cells are indexed by privacy. Each
+generation: fitness of Q and V; the next archive by environmental selection; parents by
+tournament; crossover, mutation, repair; then Q and V exchange with Omega, cell by cell, the
+better one in both. It ends after `generations`, or when Omega has not changed for `patience`.
+
+Reference: Huang & Du (2008), section V with Figure 1; `selection` and `breeding` are its parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tacit.channel.linear import Array
+from tacit.errors import DesignError
+from tacit.optimize.breeding import crossover, mutate, repair
+from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
+from tacit.optimize.problem import Problem
+from tacit.optimize.searching import COVERED, Searched, Tell, check_size
+from tacit.optimize.selection import fitness, select, tournament
+from tacit.optimize.warner import Warner
+
+#: Steps of repair for the first population, which is far outside the bounds.
+_FIRST = 500
+
+
+@dataclass(frozen=True)
+class Herd:
+    """Channels with their privacy and error."""
+
+    matrices: Array
+    privacy: Array
+    error: Array
+
+    def __add__(self, other: Herd) -> Herd:
+        return Herd(
+            np.concatenate([self.matrices, other.matrices]),
+            np.concatenate([self.privacy, other.privacy]),
+            np.concatenate([self.error, other.error]),
+        )
+
+    def copy(self) -> Herd:
+        """The same channels in arrays of their own."""
+        return Herd(self.matrices.copy(), self.privacy.copy(), self.error.copy())
+
+    def take(self, places: Any) -> Herd:
+        """Those at these places."""
+        return Herd(self.matrices[places], self.privacy[places], self.error[places])
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search stands: everything that the next generation depends on."""
+
+    generation: int
+    stale: int
+    population: Herd
+    archive: Herd
+    omega: Herd
+    rng: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content; numbers come back exactly."""
+        herds = {name: getattr(self, name) for name in ("population", "archive", "omega")}
+        return {
+            "generation": self.generation,
+            "stale": self.stale,
+            "rng": self.rng,
+            **{name: herd.matrices.tolist() for name, herd in herds.items()},
+            "filled": np.isfinite(self.omega.error).tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], problem: Problem) -> State:
+        """The state that `to_dict` described, of a search for this problem."""
+        herds = {
+            name: _herd(np.array(data[name], dtype=np.float64), problem)
+            for name in ("population", "archive", "omega")
+        }
+        empty = ~np.array(data["filled"], dtype=bool)
+        herds["omega"].error[empty] = np.inf
+        return cls(int(data["generation"]), int(data["stale"]), **herds, rng=data["rng"])
+
+
+@dataclass(frozen=True)
+class Spea2:
+    """The sizes of the paper: N_Q, N_V, L, N_Omega; then those it leaves open.
+
+    rate: how often a child is mutated. neighbour: k of the density. patience: generations
+    without a change of Omega after which it ends (None: never). seed: of all randomness.
+    resume: the state of an earlier search of the same problem (`Front.state`), to go on from.
+    """
+
+    population: int = 40
+    archive: int = 40
+    generations: int = 20_000
+    omega: int = 1000
+    rate: float = 0.7
+    neighbour: int = 1
+    patience: int | None = None
+    seed: int = 0
+    resume: State | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("population", 2), ("archive", 2), ("generations", 0), ("omega", 2)):
+            check_size(getattr(self, name), name, least)
+        check_size(self.neighbour, "neighbour", 1)
+        check_size(self.seed, "seed", 0)
+        if self.patience is not None:
+            check_size(self.patience, "patience", 1)
+        if not 0 <= self.rate <= 1:
+            raise DesignError(f"rate must lie between 0 and 1, got {self.rate!r}")
+
+    def search(self, problem: Problem, tell: Tell) -> Searched:
+        """The channels of Omega when the search ends."""
+        rng = np.random.default_rng(self.seed)
+        state = self._first(problem, rng) if self.resume is None else self.resume
+        if state.omega.matrices.shape[2] != problem.n:
+            raise DesignError("resume: that search was for another number of categories")
+        rng.bit_generator.state = state.rng
+        state = replace(state, omega=state.omega.copy())
+        for done in range(self.generations):
+            if self.patience is not None and state.stale >= self.patience:
+                break
+            if done % 100 == 0:
+                tell(done / self.generations)
+            state = self.generation(problem, state, rng)
+        state = replace(state, rng=dict(rng.bit_generator.state))
+        found = np.isfinite(state.omega.error)
+        return Searched(tuple(state.omega.matrices[found]), state=state)
+
+    def _first(self, problem: Problem, rng: np.random.Generator) -> State:
+        """Random channels and some of Warner's, an empty archive and an empty Omega."""
+        n = problem.n
+        known = _classic(problem, self.population // 2)
+        drawn = random_matrices(self.population - len(known), problem.p, rng)
+        first = _herd(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
+        empty = np.zeros((self.omega, n, n))
+        omega = Herd(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
+        state = State(0, 0, first, first.take(slice(0)), omega, {})
+        return replace(state, rng=dict(rng.bit_generator.state))
+
+    def generation(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
+        """One generation, steps 1 to 6 of the paper's algorithm; changes Omega in place."""
+        union = state.population + state.archive
+        fit = fitness(union.privacy, union.error, self.neighbour)
+        chosen = select(union.privacy, union.error, fit, self.archive)
+        archive = union.take(chosen)
+        half = -(-self.population // 2)
+        parents = archive.matrices[tournament(fit[chosen], 2 * half, rng)]
+        children = crossover(parents[:half], parents[half:], rng)[: self.population]
+        population = _herd(repair(mutate(children, self.rate, rng), problem), problem)
+        omega = state.omega
+        changed = _store(omega, population + archive)
+        return State(
+            state.generation + 1,
+            0 if changed else state.stale + 1,
+            _updated(population, omega),
+            _updated(archive, omega),
+            omega,
+            state.rng,
+        )
+
+
+def _classic(problem: Problem, count: int) -> Array:
+    """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
+    kept = Warner(400).search(problem, lambda _: None).matrices
+    found = _herd(np.array(kept).reshape(-1, problem.n, problem.n), problem)
+    free = unbeaten(found.privacy, found.error)
+    if not len(free):
+        return found.matrices[:0]
+    least, most = found.privacy[free[0]], problem.most_private
+    wanted = np.linspace(least, least + COVERED * (most - least), count)
+    places = np.abs(found.privacy[free][:, None] - wanted).argmin(axis=0)
+    return np.asarray(found.matrices[free[np.unique(places)]])
+
+
+def _herd(matrices: Array, problem: Problem) -> Herd:
+    return Herd(
+        matrices, privacies(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
+    )
+
+
+def _cells(privacy: Array, size: int) -> Array:
+    """The cell of Omega for each privacy: 0.1523 is in cell 152 of 1000."""
+    return np.asarray(np.minimum((privacy * size).astype(np.intp), size - 1))
+
+
+def _store(omega: Herd, herd: Herd) -> bool:
+    """Put every channel that is better than the one in its cell into Omega; whether any was."""
+    cells = _cells(herd.privacy, len(omega.error))
+    better = np.flatnonzero(herd.error < omega.error[cells])
+    if not len(better):
+        return False
+    worst_first = better[np.argsort(-herd.error[better])]  # the last one written stays
+    target = cells[worst_first]
+    omega.matrices[target] = herd.matrices[worst_first]
+    omega.privacy[target] = herd.privacy[worst_first]
+    omega.error[target] = herd.error[worst_first]
+    return True
+
+
+def _updated(herd: Herd, omega: Herd) -> Herd:
+    """The herd with better channels of Omega in place of its own."""
+    cells = _cells(herd.privacy, len(omega.error))
+    worse = omega.error[cells] < herd.error
+    if not worse.any():
+        return herd
+    source = cells[worse]
+    updated = herd.copy()
+    updated.matrices[worse] = omega.matrices[source]
+    updated.privacy[worse] = omega.privacy[source]
+    updated.error[worse] = omega.error[source]
+    return updated

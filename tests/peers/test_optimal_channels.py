@@ -1,0 +1,157 @@
+"""Fronts against Huang & Du's figures, a conic solver's optima, and a general solver.
+
+The prior is the standard normal on [-3, 3] cut into 10 equal bins, 10,000 records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from tacit.channel.linear import Array
+from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
+from tacit.optimize.problem import problem_of
+from tacit.optimize.searching import Method
+from tests.support.priors import decaying, normal
+
+RECORDS = 10_000
+#: Optima of the same convex problem by a conic solver (cvxpy with Clarabel), delta = 0.8.
+OPTIMA = {0.2: 1.352e-5, 0.5: 2.111e-5, 0.7: 5.240e-5}
+#: Figure 4 and section VI-C: smallest privacy of the paper's search and of Warner, by delta.
+SMALLEST = {0.6: (0.4, 0.599), 0.7: (0.3, 0.510), 0.8: (0.22, 0.385), 0.9: (0.17, 0.226)}
+
+
+@pytest.fixture(scope="module")
+def warner() -> Front:
+    return front(normal(), RECORDS, delta=0.8, method=Warner())
+
+
+@pytest.fixture(scope="module")
+def exact() -> Front:
+    return front(normal(), RECORDS, delta=0.8, method=Exact(12))
+
+
+def _dominates(better: Front, worse: Front) -> bool:
+    """At every privacy of `worse` that `better` reaches too, it has a smaller error."""
+    shared = worse.privacy <= better.privacy[-1]
+    assert shared.sum() > 10
+    errors = [better.pick(privacy=value).mse for value in worse.privacy[shared]]
+    return bool((np.array(errors) <= worse.mse[shared]).all())
+
+
+def test_exact_reaches_the_conic_optima_with_a_small_gap() -> None:
+    made = front(normal(), RECORDS, delta=0.8, method=Exact(privacy=list(OPTIMA)))
+    assert made.privacy == pytest.approx(list(OPTIMA), abs=1e-6)
+    assert made.mse == pytest.approx(list(OPTIMA.values()), rel=1e-3)
+    assert (made.mse / made.lower_bound - 1).max() < 1e-3
+
+
+def _least(method: Method, delta: float) -> float:
+    """The smallest privacy of the front."""
+    problem = problem_of(normal(), RECORDS, delta)
+    found = np.array(
+        [
+            (objectives.privacy(matrix, problem.p), objectives.mse(matrix, problem.p, RECORDS))
+            for matrix in method.search(problem, lambda _: None).matrices
+        ]
+    )
+    return float(found[objectives.unbeaten(*found.T)[0], 0])
+
+
+@pytest.mark.parametrize("delta", SMALLEST)
+def test_smallest_privacy(delta: float) -> None:
+    paper, of_warner = SMALLEST[delta]
+    limit = 1 - delta
+    methods = {
+        "exact": Exact(1),
+        "square": Square(1, starts=0),
+        "warner": Warner(),
+        "spea2": Spea2(generations=300),
+    }
+    least = {name: _least(method, delta) for name, method in methods.items()}
+    assert least["exact"] == pytest.approx(limit, abs=0.002)
+    assert least["square"] == pytest.approx(limit, abs=0.002)
+    assert least["warner"] == pytest.approx(of_warner, abs=0.001)
+    assert limit <= least["spea2"] <= paper + 0.05
+
+
+def test_exact_dominates_warner(exact: Front, warner: Front) -> None:
+    assert _dominates(exact, warner)
+
+
+def test_square_dominates_warner_and_stays_above_exact(exact: Front, warner: Front) -> None:
+    made = front(normal(), RECORDS, delta=0.8, method=Square(9, starts=0))
+    assert _dominates(made, warner)
+    assert (made.mse > made.lower_bound).all()
+
+
+def test_square_is_below_3e_5_at_privacy_one_half() -> None:
+    made = front(normal(), RECORDS, delta=0.8, method=Square(privacy=[0.5]))
+    assert made.privacy[0] >= 0.5
+    assert made.mse[0] < 3.0e-5
+
+
+def test_spea2_dominates_warner_and_stays_above_exact(warner: Front) -> None:
+    made = front(normal(), RECORDS, delta=0.8, method=Spea2(generations=3000))
+    assert _dominates(made, warner)
+    assert (made.mse > made.lower_bound).all()
+
+
+def test_square_can_start_from_spea2() -> None:
+    begin = front(decaying(6), RECORDS, delta=0.75, method=Spea2(generations=100))
+    made = front(decaying(6), RECORDS, delta=0.75, method=Square(privacy=[0.4], begin=begin))
+    assert made.mse[0] < begin.pick(privacy=0.4).mse
+
+
+def _general_solver(prior: Array, delta: float, privacy: float, starts: int) -> float:
+    """The best of SLSQP from random starts, on the same problem in its plainest form."""
+    n, rng = len(prior), np.random.default_rng(0)
+    size = n * n
+    rows = np.repeat(np.arange(n), n)
+    spread = np.hstack([-np.diag(np.tile(prior, n)), np.eye(n)[rows]])  # t_y - M p >= 0
+    whole = np.hstack([delta * np.kron(np.eye(n), prior), -np.eye(n)])  # delta q - t >= 0
+    right = np.append(np.zeros(size), -np.ones(n))[None, :]
+    sums = np.hstack([np.tile(np.eye(n), n), np.zeros((n, n))])
+    constraints = [
+        LinearConstraint(np.vstack([spread, whole]), 0, np.inf),
+        LinearConstraint(right, privacy - 1, np.inf),
+        LinearConstraint(sums, 1, 1),
+    ]
+
+    def value(x: Array) -> tuple[float, Array]:
+        try:
+            error, slope = objectives.mse_and_gradient(x[:size].reshape(n, n), prior, 1)
+        except np.linalg.LinAlgError:
+            return 1e6, np.zeros(size + n)
+        return error, np.append(slope.ravel(), np.zeros(n))
+
+    best = np.inf
+    for matrix in objectives.random_matrices(starts, prior, rng):
+        start = np.append(matrix.ravel(), (matrix * prior).max(axis=1))
+        found = minimize(
+            value, start, jac=True, method="SLSQP", bounds=[(0, 1)] * (size + n),
+            constraints=constraints, options={"maxiter": 200},
+        )  # fmt: skip
+        matrix = found.x[:size].reshape(n, n)
+        kept = objectives.privacy(matrix, prior) >= privacy - 1e-6
+        if kept and np.allclose(matrix.sum(axis=0), 1, atol=1e-6):
+            best = min(best, objectives.mse(np.maximum(matrix, 0), prior, 1))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("prior", "delta", "privacy"),
+    [
+        (normal(4), 0.8, 0.4),
+        (decaying(4), 0.8, 0.25),
+        (np.full(4, 0.25), 0.7, 0.5),
+        (np.array([0.6, 0.2, 0.15, 0.05]), 0.75, 0.35),
+    ],
+)
+def test_square_is_near_the_best_of_200_starts_of_a_general_solver(
+    prior: Array, delta: float, privacy: float
+) -> None:
+    made = front(prior, 1, delta=delta, method=Square(privacy=[privacy]))
+    best = _general_solver(problem_of(prior, 1).p, delta, privacy, 200)
+    assert made.mse[0] <= 1.12 * best

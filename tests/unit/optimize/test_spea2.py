@@ -1,0 +1,152 @@
+"""Spea2: its parts against their definitions, and searches that can be continued."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit.errors import DesignError
+from tacit.optimize import Spea2, front
+from tacit.optimize.breeding import crossover, mutate, outside, repair
+from tacit.optimize.objectives import random_matrices
+from tacit.optimize.problem import problem_of
+from tacit.optimize.selection import fitness, select, spread, tournament
+from tacit.optimize.spea2 import State
+from tests.support.priors import normal
+
+SMALL = Spea2(population=10, archive=12, omega=50, generations=30, seed=3)
+
+
+def _points(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(count)
+    return rng.random(count), rng.random(count)
+
+
+def test_fitness_is_raw_fitness_plus_density() -> None:
+    privacies, errors = _points(25)
+    dominates = np.array(
+        [
+            [
+                a != b
+                and privacies[a] >= privacies[b]
+                and errors[a] <= errors[b]
+                and (privacies[a] > privacies[b] or errors[a] < errors[b])
+                for b in range(25)
+            ]
+            for a in range(25)
+        ]
+    )
+    strength = dominates.sum(axis=1)
+    for i, found in enumerate(fitness(privacies, errors, 3)):
+        raw = strength[dominates[:, i]].sum()
+        near = sorted(np.hypot(privacies - privacies[i], errors - errors[i]))[3]
+        assert found == pytest.approx(raw + 1 / (near + 2))
+
+
+def test_equal_channels_do_not_dominate_each_other() -> None:
+    assert (fitness(np.full(4, 0.5), np.full(4, 0.1), 1) < 1).all()
+
+
+def test_a_small_front_is_filled_up_with_the_fittest() -> None:
+    privacies, errors = _points(30)
+    fit = fitness(privacies, errors, 1)
+    free = int((fit < 1).sum())
+    chosen = select(privacies, errors, fit, free + 3)
+    assert sorted(fit[chosen]) == sorted(fit)[: free + 3]
+
+
+def test_a_large_front_loses_its_most_crowded() -> None:
+    """Against the definition: the one whose sorted distances are smallest goes first."""
+    rng = np.random.default_rng(8)
+    points = np.column_stack([np.sort(rng.random(15)), np.sort(rng.random(15))])
+    alive = list(range(15))
+    while len(alive) > 6:
+        near = {
+            i: sorted(np.hypot(*(points[i] - points[j])) for j in alive if j != i) for i in alive
+        }
+        alive.remove(min(alive, key=near.__getitem__))
+    assert spread(points, 6).tolist() == alive
+
+
+def test_tournaments_are_won_by_the_fitter() -> None:
+    fit = np.array([3.0, 0.1, 2.0, 1.0])
+    wins = np.bincount(tournament(fit, 4000, np.random.default_rng(1)), minlength=4)
+    assert wins.argsort().tolist() == [0, 2, 3, 1]
+
+
+def test_children_swap_columns_at_a_line() -> None:
+    rng = np.random.default_rng(2)
+    first, second = random_matrices(20, normal(5), rng), random_matrices(20, normal(5), rng)
+    children = crossover(first, second, rng)
+    for pair in range(20):
+        own = [(children[pair][:, x] == first[pair][:, x]).all() for x in range(5)]
+        assert own == sorted(own, reverse=True)
+        assert 0 < sum(own) < 5
+        twin = np.where(own, second[pair], first[pair])
+        assert (children[20 + pair] == twin).all()
+
+
+def test_a_mutation_changes_one_column_and_keeps_proportions() -> None:
+    before = random_matrices(50, normal(6), np.random.default_rng(4))
+    after = mutate(before, 1.0, np.random.default_rng(5))
+    assert after.sum(axis=1) == pytest.approx(1)
+    for old, new in zip(before, after, strict=True):
+        (column,) = np.flatnonzero((np.abs(old - new) > 1e-15).any(axis=0))
+        old, new = old[:, column], new[:, column]
+        entry = np.abs(new - old).argmax()
+        others = np.delete(old, entry), np.delete(new, entry)
+        if new[entry] > old[entry]:
+            assert others[1] / others[0] == pytest.approx(others[1].sum() / others[0].sum())
+        else:
+            gains = (others[1] - others[0]) / (1 - others[0])
+            assert gains == pytest.approx(gains[0])
+
+
+@pytest.mark.parametrize("bounds", [{"delta": 0.5}, {"delta": 0.8}, {"epsilon": 1.0, "delta": 0.4}])
+def test_repaired_channels_keep_the_bounds(bounds: dict[str, float]) -> None:
+    problem = problem_of(normal(6), 100, **bounds)
+    wild = random_matrices(300, problem.p, np.random.default_rng(6))
+    tame = repair(wild, problem)
+    assert outside(wild, problem).any()
+    assert not outside(tame, problem).any()
+    assert tame.sum(axis=1) == pytest.approx(1)
+    kept = ~outside(wild, problem)
+    assert (tame[kept] == wild[kept]).all()
+
+
+def test_a_search_continued_is_the_search_done_at_once() -> None:
+    problem = problem_of(normal(5), 1000, delta=0.7)
+    whole = SMALL.search(problem, lambda _: None).state
+    half = replace(SMALL, generations=15).search(problem, lambda _: None).state
+    saved = State.from_dict(json.loads(json.dumps(half.to_dict())), problem)
+    rest = replace(SMALL, generations=15, resume=saved).search(problem, lambda _: None).state
+    assert rest.generation == whole.generation == 30
+    assert rest.to_dict() == whole.to_dict()
+
+
+def test_another_seed_is_another_search() -> None:
+    problem = problem_of(normal(5), 1000, delta=0.7)
+    first, second = (
+        replace(SMALL, seed=seed).search(problem, lambda _: None).state for seed in (1, 2)
+    )
+    assert first.to_dict() != second.to_dict()
+
+
+def test_a_search_ends_when_omega_stays_the_same() -> None:
+    made = front([0.6, 0.4], 1000, method=Spea2(4, 4, 5000, omega=4, patience=25))
+    assert made.state.stale == 25
+    assert made.state.generation < 5000
+
+
+def test_a_bound_that_no_warner_matrix_of_the_grid_keeps_is_no_obstacle() -> None:
+    made = front([0.5, 0.3, 0.2], 1000, epsilon=0.001, method=Spea2(generations=5))
+    assert made.problem.holds(made[0].rows)
+
+
+def test_a_state_of_another_problem_is_refused() -> None:
+    state = SMALL.search(problem_of(normal(5), 1000), lambda _: None).state
+    with pytest.raises(DesignError, match="another number of categories"):
+        front(normal(6), 1000, method=Spea2(generations=1, resume=state))
