@@ -17,6 +17,7 @@ from rich.text import Text
 
 from tacit.channel.linear import Array
 from tacit.cli import show
+from tacit.cli.demo_disguise import best_disguise, protection
 from tacit.cli.demo_models import (
     Models,
     learnt,
@@ -77,7 +78,8 @@ def demo(
     across = compare(ACROSS_GROUPS, known, found)
     miners = {"naive Bayes": NaiveBayes, "tree": DecisionTree}
     models = learnt(miners, [(true, truly(design)), (reported, design)], TARGET, SOUGHT)
-    _render(design, [*alone, across], models, time.perf_counter() - start)
+    disguised = [protection(design, found), best_disguise(design, found)]
+    _render(design, [*alone, across], models, disguised, time.perf_counter() - start)
 
 
 def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Comparison:
@@ -89,7 +91,13 @@ def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) ->
     )
 
 
-def _render(design: Design, comparisons: list[Comparison], models: Models, seconds: float) -> None:
+def _render(
+    design: Design,
+    comparisons: list[Comparison],
+    models: Models,
+    disguised: list[str],
+    seconds: float,
+) -> None:
     out = show.console()
     *alone, across = comparisons
     n_records = across.estimate.n_records
@@ -108,6 +116,7 @@ def _render(design: Design, comparisons: list[Comparison], models: Models, secon
     )
     out.print(score_table(models.scores), "")
     out.print(rule_table(models.rules), "")
+    _say(out, "disguise", *disguised)
     _say(
         out,
         "result",

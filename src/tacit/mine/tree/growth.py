@@ -11,7 +11,8 @@ rarely. A node whose class leads by less than noise takes its parent's; since it
 of m attributes, which go together, a lead must be as rare as `caution` errors, sqrt(m) times over.
 Where hardly any report fits an event, its variance is that of one report more. With `caution` 0 it
 is the papers' procedure: negative shares are cut at zero and the tree grows until its leaves are
-pure. Noise is that of the disguise alone, so undisguised records give a plain tree.
+pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and what chance
+did to the true records is not doubted: that is what pruning is for.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtri_exp
 
 from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
@@ -44,18 +45,17 @@ class Rule:
 
     def beyond(self, n_categories: int, n_classes: int) -> float:
         """Standard errors by which some cell of a table must stand out."""
-        return -float(ndtri(self._rare / ((n_categories - 1) * (n_classes - 1))))
+        return self._as_rare((n_categories - 1) * (n_classes - 1))
 
     def lead(self, n_attributes: int) -> float:
         """Standard errors by which a class must lead that of the parent."""
         if self.caution == 0:
             return 0.0
-        return -float(ndtri(self._rare / math.sqrt(n_attributes)))
+        return self._as_rare(math.sqrt(n_attributes))
 
-    @property
-    def _rare(self) -> float:
-        """How often noise goes beyond `caution` standard errors."""
-        return float(ndtr(-self.caution))
+    def _as_rare(self, times: float) -> float:
+        """Standard errors that noise exceeds as often in so many tries as `caution` in one."""
+        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(times)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,32 @@
+"""What `tacit demo` says of the disguise: how private it is, and what the best one would be."""
+
+from __future__ import annotations
+
+from tacit.design import Design
+from tacit.reconstruction import Reconstruction, simplex
+
+#: The attribute that a better disguise is found for.
+ASKED = "age"
+#: Share of the uniform distribution in the prior, so that no category is impossible.
+_EVEN = 0.01
+
+
+def protection(design: Design, found: Reconstruction) -> str:
+    """What a whole record discloses, with the prior that the reports tell."""
+    from tacit.privacy import report
+
+    said = report(design, found.table(design.schema.names)).sentences
+    return said[-1]
+
+
+def best_disguise(design: Design, found: Reconstruction) -> str:
+    """The error of the best channel as private as that of one attribute, beside its own error."""
+    from tacit.optimize import Exact, front, objectives
+
+    prior = (1 - _EVEN) * found.table([ASKED], method=simplex).value
+    prior = prior + _EVEN / prior.size
+    matrix = design.channel([ASKED]).matrix
+    privacy = objectives.privacy(matrix, prior)
+    found_best = front(prior, found.n_records, method=Exact(privacy=[privacy]))
+    share = found_best.mse[0] / objectives.mse(matrix, prior, found.n_records)
+    return f"{ASKED}: the best channel as private as this one has {100 * share:.0f} % of its error"
