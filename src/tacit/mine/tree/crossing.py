@@ -64,11 +64,13 @@ class Crossing(ABC):
         """The table of one attribute, with its moments if asked for."""
         sums = self.sums(a)
         squares = self.squared_sums(a) if with_noise else None
-        allowed = self.tables.events.of(a)
+        allowed = self.tables.events.allowed[:, self.tables.events.span(a)]
         parts = []
         for some in self._chunks(sums[0].size * allowed.shape[1] * self.n_classes):
             g, free = self.after(a, some), allowed[some, :, None]
-            value = np.where(free, self.value(sums[some], g), 0.0)
+            value = self.value(sums[some], g)
+            if with_noise or allowed.shape[1] > 2:  # one category of two leaves no split anyway
+                value = np.where(free, value, 0.0)
             moments = None
             if squares is not None:
                 shape = (len(value), *g.shape[1:])

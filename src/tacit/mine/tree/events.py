@@ -62,7 +62,7 @@ class Events:
     def choices(self) -> Places:
         """How many categories of each attribute are allowed, events x attributes."""
         starts = [self.span(a).start for a in range(len(self.sizes))]
-        return np.asarray(np.add.reduceat(self.allowed, starts, axis=1, dtype=np.intp))
+        return np.asarray(np.add.reduceat(self.allowed.astype(np.uint16), starts, axis=1))
 
     def padded(self, attribute: Places) -> Mask:
         """Which categories of its attribute each event allows, events x the most categories."""

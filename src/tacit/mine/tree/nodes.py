@@ -7,9 +7,12 @@ import numpy.typing as npt
 
 from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
+from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
 
+#: What is known of each node.
+_COLUMNS = ["parent", "depth", "voice", "label", "value", "moment", "unseen", "attribute", "child"]
 #: Shares below this, and variances below this share of the second moment, are rounding.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
 
@@ -28,7 +31,7 @@ class Nodes:
         self.parent = np.zeros(0, np.intp)
         self.voice, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
-        self.unseen = np.zeros(0)
+        self.unseen, self.depth = np.zeros(0), np.zeros(0, np.intp)
         self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
 
     def add(
@@ -43,10 +46,11 @@ class Nodes:
             moment = np.maximum(value, 0)[:, :, None] * np.eye(value.shape[1])
         new = np.arange(self.n, self.n + len(parent))
         self.n += len(parent)
-        for name in ("parent", "voice", "label", "value", "moment", "unseen", "attribute", "child"):
+        for name in _COLUMNS:
             setattr(self, name, _longer(getattr(self, name), self.n))
         self.parent[new], self.value[new], self.moment[new] = parent, value, moment
         self.unseen[new] = unseen
+        self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
         self.attribute[new], self.child[new] = NONE, NONE
         own = value.argmax(axis=1)
         above = np.where(parent == NONE, own, self.label[parent])
@@ -62,8 +66,8 @@ class Nodes:
     def may_split(self, nodes: Places) -> Mask:
         """Whether the nodes' shares stand out from noise and are of more than one class."""
         value = self.value[nodes]
-        total = value.sum(axis=-1)
-        mixed = (value > _NOTHING).sum(axis=-1) > 1
+        total = summed(value, -1)
+        mixed = summed((value > _NOTHING).astype(np.float64), -1) > 1
         if self.caution == 0:
             return np.asarray(mixed & (total > 0))
         noise = self._noise(nodes).sum(axis=(-2, -1))
@@ -83,12 +87,12 @@ class Nodes:
             self.voice[:n],
             self.reports.n_records,
         )
-        return found.take(np.argsort(_depth_first(found.parent)))
+        return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))
 
     def _leads(self, nodes: Places, own: Places, above: Places) -> Mask:
         """Whether the own class leads that of the parent by more than noise."""
         value = self.value[nodes]
-        known = value.sum(axis=1) > _NOTHING
+        known = summed(value, -1) > _NOTHING
         if self.lead == 0:
             return np.asarray(known)
         noise, each = self._noise(nodes), np.arange(len(value))
@@ -114,16 +118,15 @@ def _longer(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
     return room
 
 
-def _depth_first(parent: Places) -> Places:
+def _depth_first(parent: Places, depth: Places) -> Places:
     """The place of each node in depth-first order; siblings stand together, after their parent."""
-    levels = [np.zeros(1, np.intp)]
-    while len(levels[-1]):
-        levels.append(np.flatnonzero(np.isin(parent, levels[-1])))
+    order = np.argsort(depth, kind="stable")
+    levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
     sizes, place = np.ones(len(parent), np.intp), np.zeros(len(parent), np.intp)
     for level in levels[:0:-1]:
         np.add.at(sizes, parent[level], sizes[level])
-    for level in levels[1:-1]:
-        before = np.cumsum(sizes[level]) - sizes[level]
-        _, first, which = np.unique(parent[level], return_index=True, return_inverse=True)
-        place[level] = place[parent[level]] + 1 + before - before[first][which]
+    for level in levels[1:]:
+        above, before = parent[level], np.cumsum(sizes[level]) - sizes[level]
+        eldest = np.append(True, above[1:] != above[:-1])
+        place[level] = place[above] + 1 + before - before[eldest][np.cumsum(eldest) - 1]
     return place
