@@ -13,7 +13,7 @@ from benchmarks.mining import KINDS, LIMIT, MANY, RECORDS, SIZES, cpu, ratio, re
 from tacit import Design, Group, disguise, related, uniform_perturbation
 from tacit.mine import DecisionTree
 
-WHAT = "tree to full depth, 10^6 x 15 yes/no, one related group"
+WHAT = "tree to full depth (caution 0), 10^6 x 15 yes/no, one related group"
 
 
 def rows() -> Iterator[Row]:

@@ -55,7 +55,7 @@ def accuracy(
     only for designs that replace answers of many categories; None always draws the same.
     """
     test = _Test.of(model, reported, design, target)
-    result = test.moments(test.right_or_wrong, 2, rng, draws)
+    result = test.right(rng, draws)
     return Estimate(
         attributes=(),
         value=np.asarray(result.mean[1]),
@@ -169,6 +169,14 @@ def moments(
     return Moments(mean, (squares / table.n_records - np.outer(mean, mean)) / table.n_records)
 
 
+def _summed(weights: Array, table: PatternTable) -> Moments:
+    """Moments of what each pattern counts, patterns x outcomes."""
+    n = table.n_records
+    mean = table.counts @ weights / n
+    squares = (weights.T * table.counts) @ weights
+    return Moments(mean, (squares / n - np.outer(mean, mean)) / n)
+
+
 def _weights(
     copies: SignedCopies,
     reported: Codes,
@@ -192,11 +200,29 @@ class _Test:
     classifier: Classifier
     table: PatternTable
     design: Design
+    model: Any
 
     @classmethod
     def of(cls, model: Any, reported: Any, design: Design, target: str | None) -> _Test:
         table = reconstruct(reported, design).patterns
-        return cls(Classifier(model, design.schema, target), table, design)
+        return cls(Classifier(model, design.schema, target), table, design, model)
+
+    def right(self, rng: np.random.Generator | None, draws: int) -> Moments:
+        """Moments of being wrong (0) and right (1)."""
+        told = self._told()
+        if told is None:
+            return self.moments(self.right_or_wrong, 2, rng, draws)
+        right = told.trace(axis1=1, axis2=2)
+        return _summed(np.stack([told.sum(axis=(1, 2)) - right, right], axis=1), self.table)
+
+    def _told(self) -> Array | None:
+        """What each pattern counts towards each true and predicted class, if the model tells.
+
+        A tree does: it asks a few attributes a leaf, so copies of whole records are not needed and
+        any number of groups will do.
+        """
+        outcomes = getattr(self.model, "outcomes", None)
+        return None if outcomes is None else np.asarray(outcomes(self.table, self.design))
 
     def right_or_wrong(self, records: Codes) -> Predicted:
         """1 where the model is right."""
@@ -215,7 +241,10 @@ class _Test:
                 f"the confusion table of {self.classifier.target.name!r} has {size**2:,} cells, "
                 f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
             )
-        return self.moments(self.cell, size**2, rng, draws)
+        told = self._told()
+        if told is None:
+            return self.moments(self.cell, size**2, rng, draws)
+        return _summed(told.reshape(len(told), -1), self.table)
 
     def moments(
         self, outcome: Outcome, outcomes: int, rng: np.random.Generator | None, draws: int

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.channel.linear import Array, Mask
+from tacit.counting import PatternTable
 from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
@@ -25,7 +26,7 @@ from tacit.errors import DataError, unknown
 from tacit.mine.miner import Codes, Miner
 from tacit.mine.records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.following import follow
+from tacit.mine.tree.following import follow, right_and_wrong
 from tacit.mine.tree.growth import Rule as Growth
 from tacit.mine.tree.growth import grow
 from tacit.mine.tree.reports import Reports
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 #: Joint tables of at most this many cells are written out where no noise is looked at.
 MOST_CELLS = 1 << 20
+#: Undisguised features may have so many categories; more would not fit in memory.
+MOST_CATEGORIES = 2048
 
 
 class DecisionTree(Miner):
@@ -83,7 +86,7 @@ class DecisionTree(Miner):
         tree = grow(seen, growth)
         classes = np.array(target.categories)
         self.restore(features, classes, tree, reports.target, self.design.fingerprint)
-        self.reports_ = reports
+        self.reports_, self.literal_ = reports, self.caution == 0
         return self
 
     def restore(
@@ -95,13 +98,18 @@ class DecisionTree(Miner):
         fingerprint: str = "",
     ) -> None:
         """Take over a tree, grown here or before; `place` is that of the target in its schema."""
-        for name in ("reports_", "known_"):
+        for name in ("reports_", "literal_", "known_"):
             self.__dict__.pop(name, None)
         self.known_by(features, classes, fingerprint)
         self.tree_, self.place_ = tree, place
 
     def _fit_undisguised(self, X: Any, y: Any, growth: Growth) -> DecisionTree:
         X, codes, classes = self.undisguised(X, y)
+        if X.max(initial=0) >= MOST_CATEGORIES:
+            raise DataError(
+                f"category {X.max()} is too large: number the categories of a feature from 0 on, "
+                f"at most {MOST_CATEGORIES:,}"
+            )
         records = np.column_stack([X, codes])
         sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
         patterns, counts = distinct(records, sizes)
@@ -128,10 +136,12 @@ class DecisionTree(Miner):
 
     def get_depth(self) -> int:
         """The most conditions that lead to a leaf."""
+        check_is_fitted(self)
         return int(self.tree_.depth.max())
 
     def get_n_leaves(self) -> int:
         """The number of leaves."""
+        check_is_fitted(self)
         return len(self.tree_.leaves)
 
     def sizes(self) -> list[int]:
@@ -163,11 +173,20 @@ class DecisionTree(Miner):
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
             return follow(self.tree_, Reports.of(patterns, design, target))
-        if self.caution > 0:
+        if not getattr(self, "literal_", False):
             return self.tree_
         if not hasattr(self, "known_"):
             self.known_ = follow(self.tree_, self.reports_)
         return self.known_
+
+    def outcomes(self, patterns: PatternTable, design: Design) -> Array:
+        """What each reported pattern counts towards each true and predicted class.
+
+        Patterns x true classes x predicted classes; the mean over reports is the confusion table.
+        """
+        check_is_fitted(self)
+        reports = Reports.of(patterns, design, str(self.target))
+        return right_and_wrong(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:
         """A model of its own with these nodes of the tree made leaves."""
@@ -176,14 +195,14 @@ class DecisionTree(Miner):
             self.features_, self.classes_, self.tree_.cut(nodes), self.place_, self.fingerprint_
         )
         if hasattr(self, "reports_"):
-            model.reports_ = self.reports_
+            model.reports_, model.literal_ = self.reports_, self.literal_
         return model
 
     def notes(self) -> list[str]:
         """What a user should know: what cannot be told, what was within noise."""
         said = self.commonest()
         if len(self.tree_) == 1:
-            said.append("no split stands out from noise or is left: every record gets one class")
+            said.append("the tree has no split: every record gets the same class")
         followed = int((self.tree_.voice[self.tree_.leaves] != self.tree_.leaves).sum())
         if followed:
             said.append(

@@ -71,7 +71,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Design and target of a model that still knows the reports it was learnt from."""
         check_is_fitted(self)
         if self.features_ is not None and self.design is None:
-            raise DataError("a saved model has no standard errors; learn it again")
+            raise DataError("a saved model does not know its design and reports; learn it again")
         if self.design is None or self.target is None:
             raise DataError("standard errors are known for models learnt from reported records")
         return self.design, self.target

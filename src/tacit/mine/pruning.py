@@ -21,6 +21,7 @@ from tacit.mine.learning import Places
 from tacit.mine.records import reported_patterns
 from tacit.mine.tree import pruning
 from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree import NONE
 
 
 def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> DecisionTree:
@@ -31,6 +32,10 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
     """
     _check_tree(model)
     design, target = model.asked()
+    if not hasattr(model, "reports_"):
+        raise DataError(
+            "a saved model does not hold the reports it was learnt from; learn it again"
+        )
     real = isinstance(caution, numbers.Real) and not isinstance(caution, bool)
     if not real or not 0 <= caution < math.inf:
         raise DataError(f"caution must be a number from 0 up, got {caution!r}")
@@ -52,8 +57,11 @@ def cost_complexity_path(model: DecisionTree) -> tuple[Array, Places]:
     _check_tree(model)
     prices = pruning.prices(model.tree_)
     steps = np.unique(prices[np.isfinite(prices)])
-    left = [len(model.tree_.cut(prices <= alpha).leaves) for alpha in steps]
-    return steps, np.array(left, np.intp)
+    tree = model.tree_
+    saved = np.bincount(tree.parent[1:], minlength=len(tree)) - 1
+    inner = tree.attribute != NONE
+    gone = [int(saved[inner & (prices <= alpha)].sum()) for alpha in steps]
+    return steps, len(tree.leaves) - np.array(gone, np.intp)
 
 
 def _check_tree(model: Any) -> None:
@@ -108,7 +116,8 @@ def choose_depth(
         raise DataError("the depth is chosen for a model with a design and a target")
     patterns = reported_patterns(reported, None, model.design, model.target)
     for name, number, least in (("folds", folds, 2), ("deepest", deepest, 0)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
+        if not whole or number < least:
             raise DataError(f"{name} must be a whole number of at least {least}, got {number!r}")
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")

@@ -16,6 +16,8 @@ from tacit.mine import (
     choose_depth,
     cost_complexity,
     cost_complexity_path,
+    model_from_json,
+    model_to_json,
     reduced_error,
 )
 from tacit.mine.tree.following import Visit
@@ -147,6 +149,21 @@ def test_prices_are_those_of_the_weakest_links(design: Design) -> None:
         assert near == pytest.approx(alpha, abs=1e-12)
         last = np.flatnonzero(alphas <= near + 1e-12)[-1]
         assert leaves[last] == left
+
+
+@every_design
+def test_every_price_of_the_path_gives_the_leaves_it_says(design: Design) -> None:
+    model = grown(design, n=600, caution=0)
+    alphas, leaves = cost_complexity_path(model)
+    assert (alphas >= 0).all()
+    assert [cost_complexity(model, alpha).get_n_leaves() for alpha in alphas] == leaves.tolist()
+
+
+def test_a_saved_model_cannot_be_pruned_by_records_it_does_not_hold() -> None:
+    design = DESIGNS["truthful"]
+    saved = model_from_json(model_to_json(grown(design))).set_params(design=design)
+    with pytest.raises(DataError, match="does not hold the reports"):
+        reduced_error(saved, validation(design))
 
 
 def test_a_higher_price_gives_a_smaller_tree_down_to_the_root() -> None:

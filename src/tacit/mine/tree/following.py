@@ -79,6 +79,21 @@ class Visit:
             yield Visit(self.tree, tables, int(child[0, branch]))
 
 
+def right_and_wrong(tree: Tree, reports: Reports) -> Array:
+    """What each pattern counts towards true class c and predicted class v, patterns x c x v."""
+    n_classes = tree.value.shape[1]
+    found = np.zeros((len(reports.shares), n_classes, n_classes))
+    waiting = [Visit.root(tree, reports)]
+    while waiting:
+        visit = waiting.pop()
+        if visit.is_leaf:
+            rows, label = visit.tables.rows, tree.label[visit.node]
+            np.add.at(found[:, :, label], rows.pattern, visit.tables.by_row())
+        else:
+            waiting += visit.children()
+    return found
+
+
 def branches_of(child: Places) -> Places:
     """The first category that leads where each category does, as the number of its branch."""
     same = child[:, :, None] == child[:, None, :]

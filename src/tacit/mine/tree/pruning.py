@@ -34,7 +34,7 @@ from tacit.mine.tree.following import Visit
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
 
-#: Second moments below this are rounding.
+#: Shares and second moments below this are rounding.
 _ROUNDING = 1e-12
 
 
@@ -71,7 +71,8 @@ def _right_below(node: Both, caution: float, cut: Mask) -> tuple[Array, Array]:
 def _mean(visit: Visit, counted: Array) -> tuple[float, float]:
     """The mean over reports of what patterns count, and its variance, which is never nothing."""
     reports = visit.tables.reports
-    mean, square = float(reports.shares @ counted), float(reports.shares @ counted**2)
+    weighted = reports.shares * counted
+    mean, square = float(weighted.sum()), float((weighted * counted).sum())
     return mean, max(square - mean**2, _ROUNDING) / reports.n_records
 
 
@@ -91,7 +92,7 @@ def right_by_depth(tree: Tree, reports: Reports, deepest: int) -> Array:
 def prices(tree: Tree) -> Array:
     """The price of a leaf from which on each node is cut, in shares of records; none at leaves."""
     links = _Links(tree)
-    price, alpha = np.full(len(tree), np.inf), -math.inf
+    price, alpha = np.full(len(tree), np.inf), 0.0
     inner = np.flatnonzero(tree.attribute != NONE).tolist()
     weakest = [(links.strength(node), node) for node in inner]
     heapq.heapify(weakest)
@@ -123,7 +124,8 @@ class _Links:
 
     def strength(self, node: int) -> float:
         """How much worse a leaf in place of the subtree is, for each leaf that it saves."""
-        return float((self.wrong[node] - self.below[node]) / (self.leaves[node] - 1))
+        worse = float(self.wrong[node] - self.below[node])
+        return worse / float(self.leaves[node] - 1) if worse > _ROUNDING else 0.0
 
     def above(self, node: int) -> Iterator[int]:
         """The nodes that lead to a node, the nearest first."""
