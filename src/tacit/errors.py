@@ -50,12 +50,12 @@ class SurveyError(FileError):
     """A survey file has problems, each told in one line of the message."""
 
     def __init__(self, problems: Iterable[str]) -> None:
-        super().__init__("\n".join(problems))
+        super().__init__("\n".join(" ".join(problem.split()) for problem in problems))
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Each problem with its file, line and place."""
-        return tuple(str(self).splitlines())
+        return tuple(str(self).split("\n"))
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
@@ -82,12 +82,7 @@ class UnrelatedGroup(_Group):
     )
 
     def coin(self, names: tuple[str, ...]) -> Coin:
-        known = {n: p.distribution for n, p in self.personal.items() if n in names}
-        return unrelated(self.theta, known or self.personal_of_all())
-
-    def personal_of_all(self) -> dict[str, Any]:
-        """All shares, by attribute; the coin says which names it does not know."""
-        return {name: personal.distribution for name, personal in self.personal.items()}
+        return unrelated(self.theta, {name: self.personal[name].distribution for name in names})
 
 
 class ForcedGroup(_Group):

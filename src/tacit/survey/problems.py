@@ -99,6 +99,7 @@ def _questions(survey: Survey) -> Iterator[Problem]:
             yield (*where, "name"), f"the name {shown!r} is taken by another question"
         taken |= names
         yield from _labels(survey, question, where)
+    yield from _reports(survey)
     known = {answer for q in survey.questions for answer in _shown(survey, q)}
     for name in survey.labels:
         if name not in known:
@@ -128,6 +129,16 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:
                     f"the category {name!r} needs a label in each language; give labels here, or "
                     "once for all questions at the top",
                 )
+
+
+def _reports(survey: Survey) -> Iterator[Problem]:
+    """Reports of a matrix are shown before they are sent, so they need labels too."""
+    labelled = {name for q in survey.questions for name in q.labels} | set(survey.labels)
+    for number, group in enumerate(survey.groups if len(survey.languages) > 1 else ()):
+        for place, name in enumerate(getattr(group, "reported", None) or ()):
+            if name not in labelled:
+                where = ("groups", number, "reported", place)
+                yield where, f"the report {name!r} needs a label in each language, in labels"
 
 
 def _answers_sent(question: Any) -> tuple[str, ...]:
@@ -183,12 +194,15 @@ def _membership(survey: Survey) -> Iterator[Problem]:
 def _groups(survey: Survey) -> Iterator[Problem]:
     for number, group in enumerate(survey.groups):
         where: Place = ("groups", number)
+        unasked = list(_personal(survey, group, where))
+        yield from unasked
+        if unasked:
+            continue
         try:
             made = _made(survey, group)
         except TacitError as error:
             yield (*where, *_parameter(group, str(error))), str(error)
             continue
-        yield from _personal(made, group, where)
         fault = devices.fault(survey.device, made, partial(_at, survey, group))
         if fault:
             yield (*where, _main(group)), fault
@@ -228,17 +242,25 @@ def _at(survey: Survey, group: Any, theta: Any) -> Design | None:
         return None
 
 
-def _personal(made: Design, group: Any, where: Place) -> Iterator[Problem]:
-    for name, personal in getattr(group, "personal", {}).items():
+def _personal(survey: Survey, group: Any, where: Place) -> Iterator[Problem]:
+    """Where the family needs personal questions, each attribute has one and no other has."""
+    if group.family != "unrelated":
+        return
+    sizes = {a.name: a.size for question in survey.questions for a in question.attributes}
+    names = attributes_of(survey.questions, group)
+    for name in names:
+        if name not in group.personal:
+            yield (*where, "personal"), f"the personal question for {name!r} is missing"
+    for name, personal in group.personal.items():
         at = (*where, "personal", name)
-        if name not in made.schema:
-            yield at, unknown("attribute", name, made.schema.names)
-        elif personal.answers is not None and len(personal.answers) != made.schema[name].size:
-            yield (
-                (*at, "answers"),
-                f"needs {made.schema[name].size} answers, one for each category of {name!r}, "
-                f"got {len(personal.answers)}",
-            )
+        if name not in names:
+            yield at, unknown("attribute", name, names)
+            continue
+        given = {"distribution": personal.distribution, "answers": personal.answers}
+        for key, listed in given.items():
+            if listed is not None and len(listed) != sizes[name]:
+                what = f"needs {sizes[name]} items, one for each category of {name!r}"
+                yield (*at, key), f"{what}, got {len(listed)}"
 
 
 def _control(survey: Survey) -> Iterator[Problem]:

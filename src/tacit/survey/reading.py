@@ -13,6 +13,7 @@ from tacit.files import read_text
 from tacit.survey.source import Place, Source, parse
 from tacit.survey.survey import Survey
 
+VERSION = 1
 MOST_BYTES = 8 << 20
 
 
@@ -32,10 +33,7 @@ def survey_from_text(text: str, name: str = "survey") -> Survey:
         ...
     tacit.errors.SurveyError: survey:1: the key 'questions' is missing
     """
-    source = parse(text, name)
-    if not isinstance(source.data, dict):
-        raise SurveyError([f"{name}:1: a survey file must hold keys such as title and questions"])
-    return _validated(source)
+    return _validated(parse(text, name))
 
 
 def survey_from_dict(data: Any, name: str = "survey") -> Survey:
@@ -43,7 +41,20 @@ def survey_from_dict(data: Any, name: str = "survey") -> Survey:
     return _validated(Source(name, data, {(): 1}))
 
 
+def _check_header(source: Source) -> None:
+    """A survey file, not another of tacit's, and not newer than this code."""
+    if not isinstance(source.data, dict):
+        raise SurveyError([source.at((), "a survey file must hold keys such as title")])
+    kind, version = source.data.get("tacit", "survey"), source.data.get("version", VERSION)
+    if kind != "survey":
+        raise SurveyError([source.at(("tacit",), f"must be 'survey', got {kind!r:.60}")])
+    if type(version) is int and version > VERSION:
+        what = f"is {version}, this tacit reads up to {VERSION}; upgrade tacit"
+        raise SurveyError([source.at(("version",), what)])
+
+
 def _validated(source: Source) -> Survey:
+    _check_header(source)
     try:
         return Survey.model_validate(source.data)
     except ValidationError as error:

@@ -52,8 +52,15 @@ class Source:
     def at(self, place: Place, message: str) -> str:
         """The message with file, line and place; the line of the nearest part that is there."""
         known = next(p for p in (place[:n] for n in range(len(place), -1, -1)) if p in self.lines)
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+        path = "".join(map(_step, place)).removeprefix(".")
         return f"{self.name}:{self.lines[known]}: {path + ': ' if path else ''}{message}"
+
+
+def _step(step: str | int) -> str:
+    """One step of a place; a key that a terminal could not show is quoted."""
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if step.isprintable() else f".{step!r}"
 
 
 def parse(text: str, name: str) -> Source:

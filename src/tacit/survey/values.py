@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 class Part(BaseModel):
     """A part of a survey: frozen, and without fields that nobody reads."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -47,7 +47,7 @@ class Part(BaseModel):
         """Point at a key that is not there, and offer the nearest that is."""
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in data if isinstance(data, Mapping) else ():
-            if key not in known and key not in cls.model_fields:
+            if key not in known:
                 message = unknown("key", key, known)
                 raise PydanticCustomError("key", "{message}", {"message": message, "key": key})
         return data
@@ -131,7 +131,9 @@ _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": MOST_LETTERS}
 Name = Annotated[
     str,
     PlainValidator(_name),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": MOST_LETTERS_OF_A_NAME}),
+    WithJsonSchema(
+        {"type": ["string", "integer"], "minLength": 1, "maxLength": MOST_LETTERS_OF_A_NAME}
+    ),
 ]
 #: A language, such as en or pt-BR.
 Language = Annotated[

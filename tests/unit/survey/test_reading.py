@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.errors import FileError, SurveyError
 from tacit.survey import Survey, example, read_survey, survey_from_dict, survey_from_text
 
 EXAMPLE = example()
+READ = survey_from_text(EXAMPLE)
 SMALL = """\
 title: Smoking
 questions:
@@ -22,6 +27,21 @@ groups:
     family: related
     theta: 5/6
 """
+
+
+JUNK: list[Any] = [
+    *(None, True, 0, -1, 1.5, float("nan"), float("inf"), 10**400, "", "x", "1/0", "9" * 500),
+    *([], [1], [[]], [None], {}, {"a": 1}, {"en": None}, "\ud800", "no", ["1/2", "1/2"]),
+]
+
+
+def places(content: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place below the top of plain values."""
+    if not isinstance(content, dict | list):
+        return []
+    found = [(*at, k) for k in (content if isinstance(content, dict) else range(len(content)))]
+    below = [places(content[path[-1]], path) for path in found]
+    return found + [path for some in below for path in some]
 
 
 def problems(text: str) -> tuple[str, ...]:
@@ -94,7 +114,7 @@ def test_theta_is_exact_however_it_is_written(written: str, exact: Fraction) -> 
         ("name: harassed", "name: sick", "questions[2].name", "'sick' is taken"),
         ("kind: ordered", "kind: order", "questions[2].kind", "must be one of 'yes_no'"),
         ("family: forced", "family: force", "groups[2].family", "got 'force'"),
-        ("version: 1", "version: 2", "version", "must be 1, got 2"),
+        ("version: 1", "version: 2", "version", "is 2, this tacit reads up to 1"),
         ("tacit: survey", "tacit: design", "tacit", "must be 'survey', got 'design'"),
         ("de: Nord", "fr: Nord", "questions[6].labels.north", "in 'de' is missing"),
     ],
@@ -195,6 +215,27 @@ def test_json_with_tabs_and_escapes_has_lines_too() -> None:
     assert problems(text)[0].startswith(f"f.yaml:{line_of('quota', text)}: quota: ")
     fine = text.replace('"quota": 0', '"quota": 9')
     assert survey_from_text(fine).title == "🙂 a/b"
+
+
+def test_a_key_cannot_write_to_the_terminal_or_begin_a_line() -> None:
+    told = problems('"a\\x1b[2J\\nb": 1\n' + SMALL)
+    assert len(told) == 1
+    assert told[0].isprintable()
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_whatever_stands_anywhere_is_read_back_equal_or_refused(data: st.DataObject) -> None:
+    """No mistake in a file ends in anything but a survey error."""
+    content = READ.to_dict()
+    holder = content
+    path = data.draw(st.sampled_from(sorted(places(content), key=str)))
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = data.draw(st.sampled_from(JUNK))
+    with suppress(SurveyError):
+        survey = survey_from_dict(content)
+        assert survey_from_dict(json.loads(survey.to_json())) == survey
 
 
 def test_a_survey_made_in_python_is_checked_as_well() -> None:

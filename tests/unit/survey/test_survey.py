@@ -18,7 +18,7 @@ FLAG = {"kind": "yes_no", "text": "?"}
 
 
 def survey(questions: list[dict[str, Any]], *groups: dict[str, Any], **other: Any) -> Any:
-    content = {"title": "t", "questions": questions, "groups": list(groups), **other}
+    content = {"title": "t", "questions": questions, "groups": list(groups)} | other
     return survey_from_dict(content, "f")
 
 
@@ -155,7 +155,9 @@ def test_an_innocent_question_is_answered_and_needs_no_device() -> None:
 def test_personal_answers_are_as_many_as_categories() -> None:
     personal = {"a": {"text": "?", "distribution": ["1/4", "3/4"], "answers": ["1", "2", "3"]}}
     group = {"questions": ["a"], "family": "unrelated", "theta": 0.5, "personal": personal}
-    assert "needs 2 answers, one for each category of 'a', got 3" in fault(flags("a"), group)
+    assert "personal.a.answers: needs 2 items, one for each category of 'a', got 3" in fault(
+        flags("a"), group
+    )
 
 
 def test_the_personal_questions_of_a_group_are_all_used() -> None:
@@ -163,6 +165,23 @@ def test_the_personal_questions_of_a_group_are_all_used() -> None:
     group = {"questions": ["a"], "family": "unrelated", "theta": 0.5}
     said = fault(flags("a"), group | {"personal": {"a": known, "b": known}})
     assert "unknown attribute 'b'" in said
+    said = fault(flags("a", "b"), group | {"questions": ["a", "b"], "personal": {"a": known}})
+    assert "groups[0].personal: the personal question for 'b' is missing" in said
+
+
+def test_reports_of_a_matrix_need_labels_in_every_language() -> None:
+    both = {"en": "x", "de": "y"}
+    names = {"no": both, "yes": both}
+    group = {"questions": ["a"], "family": "matrix", "reported": ["u", "v"]}
+    group |= {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]]}
+    question = {"name": "a", "kind": "yes_no", "text": both}
+    other = {"title": both, "languages": ["en", "de"]}
+    assert "groups[0].reported[0]: the report 'u'" in fault(
+        [question], group, labels=names, **other
+    )
+    labels = names | {"u": both, "v": both}
+    found = survey([question], group, labels=labels, **other)
+    assert found.design.reported["a"].categories == ("u", "v")
 
 
 def test_two_hundred_questions_or_a_thousand_categories_are_accepted_more_refused() -> None:
