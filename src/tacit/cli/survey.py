@@ -9,10 +9,12 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson
+from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import check_apart, write_text
 
 if TYPE_CHECKING:
+    from tacit.privacy import Report
     from tacit.survey import Survey, Width
 
 survey_commands = typer.Typer(rich_markup_mode="rich")
@@ -68,12 +70,12 @@ def check(
     from tacit.survey import read_survey, widths
 
     survey = read_survey(file)
-    told = report(survey.design)
     planned = widths(survey.design, respondents)
     if as_json:
-        typer.echo(show.json_text(_plain(survey, told, planned)))
-    else:
-        _render(file, survey, told, planned)
+        typer.echo(show.json_text(_plain(survey, report(survey.design), planned)))
+        return
+    _render(file, survey, planned)
+    _render_privacy(report(survey.design))  # the slow part of a large survey comes last
 
 
 @survey_commands.command("publish")
@@ -108,7 +110,7 @@ def schema() -> None:
     typer.echo(json_schema(), nl=False)
 
 
-def _plain(survey: Survey, told: Any, planned: tuple[Width, ...]) -> dict[str, Any]:
+def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
     design = survey.design
     return {
         "tacit": "survey-check",
@@ -135,22 +137,26 @@ def _plain(survey: Survey, told: Any, planned: tuple[Width, ...]) -> dict[str, A
     }
 
 
-def _render(file: Path, survey: Survey, told: Any, planned: tuple[Width, ...]) -> None:
+def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     out = show.console()
     questions = show.number_of(survey.questions, "question")
     attributes = show.number_of(survey.design.schema.names, "attribute")
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
     out.print(f"{_terms(survey)}\nfingerprint {survey.design.fingerprint}\n")
     out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
-    out.print(show.table(_GROUPS, _group_rows(survey, told)), "")
+    out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
+    n = f"{planned[0].respondents:,}"
+    out.print(f"95 % intervals of a share from {n} respondents, in points of 100:")
+    out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]), "")
+
+
+def _render_privacy(told: Report) -> None:
+    out = show.console()
     out.print("How private, if all categories are equally likely:")
     for said in told.sentences:
         out.print(said)
     for said in told.warnings:
         out.print(f"\nwarning: {said}")
-    n = f"{planned[0].respondents:,}"
-    out.print(f"\n95 % intervals of a share from {n} respondents, in points of 100:")
-    out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]))
 
 
 def _terms(survey: Survey) -> str:
@@ -184,14 +190,16 @@ def _few(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"
 
 
-def _group_rows(survey: Survey, told: Any) -> list[list[str]]:
+def _group_rows(design: Design) -> list[list[str]]:
     rows = [
-        [str(number), _few(group.attributes), str(group.coin), show.epsilon(epsilon)]
-        for number, (group, epsilon) in enumerate(
-            zip(survey.design.groups, told.epsilon.groups, strict=True), start=1
-        )
+        [str(number), _few(group.attributes), str(group.coin), _epsilon(design, group.attributes)]
+        for number, group in enumerate(design.groups, start=1)
     ]
-    return [*rows, ["", "the whole record", "", show.epsilon(told.epsilon.record)]]
+    return [*rows, ["", "the whole record", "", _epsilon(design, design.schema.names)]]
+
+
+def _epsilon(design: Design, names: tuple[str, ...]) -> str:
+    return show.epsilon(design.channel(names).epsilon)
 
 
 def _width_row(width: Width) -> list[str]:

@@ -203,9 +203,24 @@ def _groups(survey: Survey) -> Iterator[Problem]:
         except TacitError as error:
             yield (*where, *_parameter(group, str(error))), str(error)
             continue
+        bare = _given_away(survey, made)
+        if bare:
+            yield (
+                (*where, _main(group)),
+                f"every report gives the truth away, but {bare!r} is sensitive; take another "
+                "value, or write sensitive: false in the question",
+            )
         fault = devices.fault(survey.device, made, partial(_at, survey, group))
         if fault:
             yield (*where, _main(group)), fault
+
+
+def _given_away(survey: Survey, made: Design) -> str | None:
+    """A sensitive attribute whose reports stand for one true answer each: theta of 1 or, for
+    yes/no, of 0. A square channel has the condition number 1 only if it is a permutation."""
+    sensitive = {a.name for q in survey.questions if q.sensitive for a in q.attributes}
+    names = (name for name in made.schema.names if name in sensitive)
+    return next((n for n in names if made.channel(made.closure([n])).condition == 1), None)
 
 
 def _parameter(group: Any, message: str) -> Place:

@@ -22,7 +22,7 @@ Labels = Annotated[
     Mapping[str, Texts],
     AfterValidator(frozen),
     PlainSerializer(thawed),
-    Field(default_factory=lambda: frozen({}), strict=False),
+    Field(strict=False),
 ]
 
 
@@ -35,7 +35,9 @@ class _Question(Part):
     sensitive: bool = Field(
         default=True, description="A sensitive question must be in a group that disguises it."
     )
-    labels: Labels = Field(description="What respondents read for a category, by its name.")
+    labels: Labels = Field(
+        default_factory=dict, description="What respondents read for a category, by its name."
+    )
 
     @property
     def answers(self) -> tuple[str, ...]:

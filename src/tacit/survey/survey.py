@@ -46,7 +46,9 @@ class Survey(Part):
     opens: Day | None = Field(default=None, description="First day on which answers are taken.")
     closes: Day | None = Field(default=None, description="Last day on which answers are taken.")
     quota: int | None = Field(default=None, ge=1, description="Closes after this many records.")
-    labels: Labels = Field(description="What respondents read for a category, in any question.")
+    labels: Labels = Field(
+        default_factory=dict, description="What respondents read for a category, in any question."
+    )
     questions: Annotated[
         tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
     ]

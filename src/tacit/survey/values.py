@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 class Part(BaseModel):
     """A part of a survey: frozen, and without fields that nobody reads."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -128,6 +128,15 @@ def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
     assert survey(flags("a"), group, device="browser").design
 
 
+@pytest.mark.parametrize("theta", [0, 1])
+def test_a_sensitive_question_is_never_given_away(theta: int) -> None:
+    group = {"questions": ["a"], "family": "related", "theta": theta}
+    said = fault(flags("a"), group)
+    assert "groups[0].theta: every report gives the truth away, but 'a' is sensitive" in said
+    free = [flags("a")[0] | {"sensitive": False}]
+    assert survey(free, group).design
+
+
 def test_a_coin_makes_halves() -> None:
     personal = {"a": {"text": "?", "distribution": ["1/4", "3/4"]}}
     group = {"questions": ["a"], "family": "unrelated", "theta": "0.6", "personal": personal}
