@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from tacit.channel.numbers import distribution
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 Place = tuple[str | int, ...]
 Problem = tuple[Place, str]
 
+#: A computed condition number of 1 may miss it by this much.
+_ROUNDING = 1e-9
 _TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "innocent"})
 
 
@@ -216,11 +219,22 @@ def _groups(survey: Survey) -> Iterator[Problem]:
 
 
 def _given_away(survey: Survey, made: Design) -> str | None:
-    """A sensitive attribute whose reports stand for one true answer each: theta of 1 or, for
-    yes/no, of 0. A square channel has the condition number 1 only if it is a permutation."""
+    """A sensitive attribute each of whose reports stands for one true answer, as at theta = 1."""
     sensitive = {a.name for q in survey.questions if q.sensitive for a in q.attributes}
     names = (name for name in made.schema.names if name in sensitive)
-    return next((n for n in names if made.channel(made.closure([n])).condition == 1), None)
+    return next((name for name in names if _tells(made, name)), None)
+
+
+def _tells(made: Design, name: str) -> bool:
+    """Whether every row of the channel has one entry that is not zero.
+
+    A square channel is then a permutation, the only one whose condition number is 1.
+    """
+    (factor,) = made.channel(made.closure([name])).factors
+    channel = factor.channel
+    if channel.inverse is not None:
+        return channel.ratio is None and channel.condition < 1 + _ROUNDING
+    return bool(np.count_nonzero(channel.matrix, axis=1).max() == 1)
 
 
 def _parameter(group: Any, message: str) -> Place:

@@ -128,11 +128,22 @@ def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
     assert survey(flags("a"), group, device="browser").design
 
 
-@pytest.mark.parametrize("theta", [0, 1])
-def test_a_sensitive_question_is_never_given_away(theta: int) -> None:
-    group = {"questions": ["a"], "family": "related", "theta": theta}
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"family": "related", "theta": 0},
+        {"family": "related", "theta": 1},
+        {"family": "uniform_perturbation", "q": 1},
+        {"family": "forced", "theta": 1, "forced": ["1/3", "2/3"]},
+        {"family": "crosswise", "p": 1, "innocent": "?"},
+        {"family": "frapp", "lambda": 0},
+        {"family": "matrix", "matrix": [["1/2", 0], ["1/2", 0], [0, 1]]},
+    ],
+)
+def test_a_sensitive_question_is_never_given_away(given: dict[str, Any]) -> None:
+    group = {"questions": ["a"], **given}
     said = fault(flags("a"), group)
-    assert "groups[0].theta: every report gives the truth away, but 'a' is sensitive" in said
+    assert "every report gives the truth away, but 'a' is sensitive" in said
     free = [flags("a")[0] | {"sensitive": False}]
     assert survey(free, group).design
 
