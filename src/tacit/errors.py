@@ -6,6 +6,7 @@
     │   └── SingularChannelError  the disguise cannot be undone for the crowd either
     ├── DataError                 records do not fit the schema or the design
     └── FileError                 a file is unreadable, truncated or of a newer version
+        └── SurveyError           a survey file has problems, each told with its line
 
 Each message says what was wrong, where, and what is allowed.
 """
@@ -18,6 +19,11 @@ from collections.abc import Iterable
 
 class TacitError(ValueError):
     """Root of tacit's errors."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, one message each."""
+        return (str(self),)
 
 
 class SchemaError(TacitError):
@@ -38,6 +44,18 @@ class DataError(TacitError):
 
 class FileError(TacitError):
     """A file is unreadable, truncated or of a newer version."""
+
+
+class SurveyError(FileError):
+    """A survey file has problems, each told in one line of the message."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        super().__init__("\n".join(" ".join(problem.split()) for problem in problems))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Each problem with its file, line and place."""
+        return tuple(str(self).split("\n"))
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tacit
-from tacit import privacy
+from tacit import privacy, survey
 
 PROMISED = {
     "Attribute",
@@ -41,11 +41,26 @@ PROMISED_OF_PRIVACY = {
     "report",
 }
 
+PROMISED_OF_SURVEY = {
+    "Published",
+    "Survey",
+    "Width",
+    "example",
+    "json_schema",
+    "publish",
+    "read_published",
+    "read_survey",
+    "survey_from_dict",
+    "survey_from_text",
+    "widths",
+}
+
 
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(tacit.__all__) == PROMISED
     assert set(privacy.__all__) == PROMISED_OF_PRIVACY
+    assert set(survey.__all__) == PROMISED_OF_SURVEY
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:

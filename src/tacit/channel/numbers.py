@@ -56,7 +56,7 @@ def _exact(value: Any) -> Fraction:
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, Fraction) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -1,4 +1,5 @@
-"""The entry of the command line: every error becomes one line and an exit status.
+"""The entry of the command line: every error becomes one line (each problem of a survey file one)
+and an exit status.
 
 0: done; 2: a mistake in the input or the usage, or output that cannot be written; 130: Ctrl-C;
 141: the reader of the output left; 143: terminated.
@@ -26,6 +27,7 @@ from tacit.cli.mine import mine_commands
 from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
+from tacit.cli.survey import survey_commands
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -49,6 +51,7 @@ app.command("evaluate")(evaluate)
 app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
+app.add_typer(survey_commands, name="survey")
 
 
 def _show_version(wanted: bool) -> None:
@@ -93,7 +96,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except TacitError as error:
-        return _mistake(str(error))
+        return _mistake(*error.problems)
     except USAGE_ERROR as error:
         return _mistake(
             str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
@@ -107,9 +110,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _mistake(message: str) -> int:
+def _mistake(*messages: str) -> int:
     with suppress(OSError):  # the errors may go where the output went
-        typer.echo("error: " + " ".join(message.split()), err=True)
+        for message in messages:
+            typer.echo("error: " + " ".join(message.split()), err=True)
     return MISTAKE
 
 

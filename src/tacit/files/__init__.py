@@ -4,7 +4,7 @@ Records come in as batches of validated codes and leave as labels, so a file may
 memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 """
 
-from tacit.files.designs import read_described, read_design
+from tacit.files.designs import read_described, read_design, read_text
 from tacit.files.paths import Progress
 from tacit.files.reading import BATCH, read_batches, read_frame
 from tacit.files.writing import (
@@ -25,6 +25,7 @@ __all__ = [
     "read_described",
     "read_design",
     "read_frame",
+    "read_text",
     "write_bytes",
     "write_frame",
     "write_text",

@@ -20,13 +20,18 @@ def read_design(path: str | Path) -> Design:
 
 def read_described(path: str | Path, parse: Callable[[str], Value], kind: str) -> Value:
     """What a file of this kind describes, as `parse` reads it; errors name the file."""
-    path = Path(path)
-    check_readable(path)
-    with reading(path):
-        source = path.read_text(encoding="utf-8-sig")
+    source = read_text(path)
     try:
         return parse(source)
     except TacitError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
         raise FileError(f"{path}: not a {kind} file: {error}") from None
+
+
+def read_text(path: str | Path) -> str:
+    """The UTF-8 text of a file that is there and not empty."""
+    path = Path(path)
+    check_readable(path)
+    with reading(path):
+        return path.read_text(encoding="utf-8-sig")

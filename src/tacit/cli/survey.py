@@ -1,0 +1,207 @@
+"""`tacit survey`: start, check and publish a survey file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson
+from tacit.design import Design
+from tacit.errors import FileError
+from tacit.files import check_apart, write_text
+
+if TYPE_CHECKING:
+    from tacit.privacy import Report
+    from tacit.survey import Survey, Width
+
+survey_commands = typer.Typer(rich_markup_mode="rich")
+
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
+DEFAULT_RESPONDENTS = 1000
+_MOST_SHOWN = 12
+
+
+@survey_commands.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Start, check and publish a survey file.
+
+    Example: [bold]tacit survey new survey.yaml[/bold]
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@survey_commands.command("new")
+def new(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The survey file to write.")],
+) -> None:
+    """Write a commented example to start from; never over a file that is there.
+
+    Example: [bold]tacit survey new survey.yaml[/bold]
+    """
+    from tacit.survey import example
+
+    if out.suffix.lower() not in (".yaml", ".yml"):
+        raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
+    if out.exists():
+        raise FileError(f"{out}: is there already; write to another file")
+    write_text(out, example())
+    typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
+
+
+@survey_commands.command("check")
+def check(
+    file: SurveyFile,
+    respondents: Annotated[
+        int, typer.Option("--respondents", min=1, help="How many people you plan to ask.")
+    ] = DEFAULT_RESPONDENTS,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with a survey file, or what it promises and what it will tell.
+
+    Exit status 2, and a line with file, line and place for each problem.
+
+    Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
+    """
+    from tacit.privacy import report
+    from tacit.survey import read_survey, widths
+
+    survey = read_survey(file)
+    planned = widths(survey.design, respondents)
+    if as_json:
+        typer.echo(show.json_text(_plain(survey, report(survey.design), planned)))
+        return
+    _render(file, survey, planned)
+    _render_privacy(report(survey.design))  # the slow part of a large survey comes last
+
+
+@survey_commands.command("publish")
+def publish_file(
+    file: SurveyFile,
+    out: Annotated[Path, typer.Option("--out", help="The published survey to write (JSON).")],
+) -> None:
+    """Freeze a survey with its design and print the design's fingerprint.
+
+    What is published is never overwritten; publishing the same again changes nothing.
+
+    Example: [bold]tacit survey publish survey.yaml --out published.json[/bold]
+    """
+    from tacit.survey import publish, read_survey
+
+    check_apart(out, file)
+    survey = read_survey(file)
+    there = out.exists()
+    published = publish(survey, out)
+    typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
+    typer.echo(f"fingerprint {published.fingerprint}")
+
+
+@survey_commands.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of survey files, for editors.
+
+    Example: [bold]tacit survey schema[/bold]
+    """
+    from tacit.survey import json_schema
+
+    typer.echo(json_schema(), nl=False)
+
+
+def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
+    design = survey.design
+    return {
+        "tacit": "survey-check",
+        "version": 1,
+        "fingerprint": design.fingerprint,
+        "survey_fingerprint": survey.fingerprint,
+        "respondents": planned[0].respondents,
+        "attributes": [
+            {
+                "name": width.attribute,
+                "categories": list(design.schema[width.attribute].categories),
+                "epsilon": told.epsilon.attributes[width.attribute],
+                "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
+            }
+            for width in planned
+        ],
+        "groups": [
+            {"attributes": list(group.attributes), "coin": group.coin.to_dict(), "epsilon": epsilon}
+            for group, epsilon in zip(design.groups, told.epsilon.groups, strict=True)
+        ],
+        "record": {"epsilon": told.epsilon.record},
+        "sentences": list(told.sentences),
+        "warnings": list(told.warnings),
+    }
+
+
+def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+    out = show.console()
+    questions = show.number_of(survey.questions, "question")
+    attributes = show.number_of(survey.design.schema.names, "attribute")
+    out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
+    out.print(f"{_terms(survey)}\nfingerprint {survey.design.fingerprint}\n")
+    out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
+    out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
+    n = f"{planned[0].respondents:,}"
+    out.print(f"95 % intervals of a share from {n} respondents, in points of 100:")
+    out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]), "")
+
+
+def _render_privacy(told: Report) -> None:
+    out = show.console()
+    out.print("How private, if all categories are equally likely:")
+    for said in told.sentences:
+        out.print(said)
+    for said in told.warnings:
+        out.print(f"\nwarning: {said}")
+
+
+def _terms(survey: Survey) -> str:
+    """Who may answer when, and who throws."""
+    days = f"from {survey.opens or 'now'} to {survey.closes or 'whenever it is closed'}"
+    quota = f", {survey.quota:,} records at most" if survey.quota else ""
+    return f"{survey.access}, {days}{quota}; thrown by: {survey.device.replace('_', ' ')}"
+
+
+_QUESTIONS = (("question", "left"), ("kind", "left"), ("sensitive", "left"), ("answers", "left"))
+_GROUPS = (("group", "right"), ("attributes", "left"), ("coin", "left"), ("epsilon", "right"))
+_WIDTHS = (
+    ("attribute", "left"),
+    ("share 10 %", "right"),
+    ("share 50 %", "right"),
+    ("at worst", "right"),
+)
+
+
+def _question_rows(survey: Survey) -> list[list[str]]:
+    return [
+        [q.name, q.kind.replace("_", "/"), "yes" if q.sensitive else "no", _few(q.answers)]
+        for q in survey.questions
+    ]
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """The first names, and how many there are."""
+    if len(names) <= _MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"
+
+
+def _group_rows(design: Design) -> list[list[str]]:
+    rows = [
+        [str(number), _few(group.attributes), str(group.coin), _epsilon(design, group.attributes)]
+        for number, group in enumerate(design.groups, start=1)
+    ]
+    return [*rows, ["", "the whole record", "", _epsilon(design, design.schema.names)]]
+
+
+def _epsilon(design: Design, names: tuple[str, ...]) -> str:
+    return show.epsilon(design.channel(names).epsilon)
+
+
+def _width_row(width: Width) -> list[str]:
+    halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
+    return [width.attribute, *("not known" if h is None else f"± {100 * h:.1f}" for h in halves)]

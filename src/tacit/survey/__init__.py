@@ -1,0 +1,24 @@
+"""The survey file: wording, questions and groups; it gives a design and freezes with it.
+
+Nothing here can undo a disguise: this package may not import what reconstructs.
+"""
+
+from tacit.survey.example import example
+from tacit.survey.publishing import Published, publish, read_published
+from tacit.survey.reading import read_survey, survey_from_dict, survey_from_text
+from tacit.survey.survey import Survey, json_schema
+from tacit.survey.widths import Width, widths
+
+__all__ = [
+    "Published",
+    "Survey",
+    "Width",
+    "example",
+    "json_schema",
+    "publish",
+    "read_published",
+    "read_survey",
+    "survey_from_dict",
+    "survey_from_text",
+    "widths",
+]

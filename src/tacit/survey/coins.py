@@ -1,0 +1,156 @@
+"""The groups of a survey file, one class a family, and the coins they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from tacit.channel import (
+    Coin,
+    crosswise,
+    forced,
+    frapp,
+    matrix,
+    related,
+    truthful,
+    uniform_perturbation,
+    unrelated,
+)
+from tacit.survey.values import Exact, Name, Part, Texts, frozen, thawed
+
+Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
+
+
+class Personal(Part):
+    """A personal question that has nothing to do with the sensitive one, and its known shares."""
+
+    text: Texts
+    distribution: Shares = Field(description="Known shares of the answers, in order.")
+    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2)] | None = Field(
+        default=None,
+        description="What its answers are called, if not as the categories they are sent as.",
+    )
+
+
+class _Group(Part):
+    """Questions that are disguised alike."""
+
+    questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+    throw: Literal["once", "each"] = Field(
+        default="once",
+        description="One throw for all questions of the group, or one for each.",
+    )
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        """The coin for these attributes of the group."""
+        raise NotImplementedError
+
+    def at(self, theta: Fraction) -> _Group | None:
+        """The same group with another probability; None if it has none of its own."""
+        return self.model_copy(update={"theta": theta}) if hasattr(self, "theta") else None
+
+
+class TruthfulGroup(_Group):
+    """No disguise."""
+
+    family: Literal["truthful"]
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return truthful()
+
+
+class RelatedGroup(_Group):
+    """The truth with probability theta, else another answer."""
+
+    family: Literal["related"]
+    theta: Exact
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return related(self.theta)
+
+
+class UnrelatedGroup(_Group):
+    """The sensitive questions with probability theta, else the personal ones."""
+
+    family: Literal["unrelated"]
+    theta: Exact
+    personal: Annotated[Mapping[str, Personal], AfterValidator(frozen), PlainSerializer(thawed)] = (
+        Field(strict=False, description="The personal question for each attribute, by its name.")
+    )
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return unrelated(self.theta, {name: self.personal[name].distribution for name in names})
+
+
+class ForcedGroup(_Group):
+    """The truth with probability theta, else what the device says."""
+
+    family: Literal["forced"]
+    theta: Exact
+    forced: Shares = Field(description="Chances of each category when the device decides.")
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return forced(self.theta, self.forced)
+
+
+class CrosswiseGroup(_Group):
+    """Whether the answer equals that to an innocent yes/no question of known share p."""
+
+    family: Literal["crosswise"]
+    p: Exact
+    innocent: Texts = Field(description="The innocent question.")
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return crosswise(self.p)
+
+
+class UniformGroup(_Group):
+    """The truth with probability q, else any category, all alike."""
+
+    family: Literal["uniform_perturbation"]
+    q: Exact
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return uniform_perturbation(self.q)
+
+    def at(self, theta: Fraction) -> _Group | None:
+        return self.model_copy(update={"q": theta})
+
+
+class FrappGroup(_Group):
+    """The truth lambda times as likely as any other answer."""
+
+    family: Literal["frapp"]
+    lambda_: Exact = Field(alias="lambda")
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return frapp(self.lambda_)
+
+
+class MatrixGroup(_Group):
+    """Any channel: a row for each report, a column for each true answer."""
+
+    family: Literal["matrix"]
+    matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
+    reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
+        default=None, description="Names of the reports, if they are not the categories."
+    )
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return matrix(self.matrix, self.reported)
+
+
+SurveyGroup = Annotated[
+    TruthfulGroup
+    | RelatedGroup
+    | UnrelatedGroup
+    | ForcedGroup
+    | CrosswiseGroup
+    | UniformGroup
+    | FrappGroup
+    | MatrixGroup,
+    Field(discriminator="family"),
+]

@@ -1,0 +1,112 @@
+"""Published: a survey frozen with its design and its fingerprints, for page, server and analyst."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.design import Design
+from tacit.errors import FileError
+from tacit.files import read_described, write_text
+from tacit.survey.reading import survey_from_dict
+from tacit.survey.survey import Survey
+
+VERSION = 1
+_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A survey and the design it was published with; equal to what comes back from its JSON."""
+
+    survey: Survey
+
+    @property
+    def design(self) -> Design:
+        """What respondents are promised."""
+        return self.survey.design
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the design, which every record carries."""
+        return self.design.fingerprint
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the survey, its design and the fingerprints of both."""
+        return {
+            "tacit": "published-survey",
+            "version": VERSION,
+            "fingerprint": self.fingerprint,
+            "survey_fingerprint": self.survey.fingerprint,
+            "survey": self.survey.to_dict(),
+            "design": self.design.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """The file that is published."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Published:
+        """The published survey that a file holds; refused if any part was changed since."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FileError(f"not a published survey: {error.msg} in line {error.lineno}") from None
+        _check_header(data)
+        found = cls(survey_from_dict(data["survey"], "survey"))
+        if Design.from_dict(data["design"]) != found.design:
+            raise FileError("the design does not follow from the survey; publish it again")
+        for key, own in (
+            ("fingerprint", found.fingerprint),
+            ("survey_fingerprint", found.survey.fingerprint),
+        ):
+            if data[key] != own:
+                raise FileError(f"{key} is not that of the content: changed since it was published")
+        return found
+
+
+def read_published(path: str | Path) -> Published:
+    """The published survey in a file."""
+    return read_described(path, Published.from_json, "published survey")
+
+
+def publish(survey: Survey, out: str | Path) -> Published:
+    """Freeze a survey into a file; one that is there already is only accepted if it is the same."""
+    made = Published(survey)
+    if Path(out).exists():
+        if _there(out) != made:
+            raise FileError(
+                f"{out}: another file is there already; what is published is never overwritten, "
+                "publish under another name"
+            )
+        return made
+    write_text(out, made.to_json())
+    return made
+
+
+def _there(out: str | Path) -> Published | None:
+    try:
+        return read_published(out)
+    except FileError:
+        return None
+
+
+def _check_header(data: Any) -> None:
+    if not isinstance(data, dict) or data.get("tacit") != "published-survey":
+        raise FileError(
+            'not a published survey: it must be a JSON object with "tacit": "published-survey"'
+        )
+    version = data.get("version")
+    if type(version) is not int or version < 1:
+        raise FileError(f"the version must be a positive integer, got {version!r}")
+    if version > VERSION:
+        raise FileError(
+            f"the published survey has version {version}, this tacit reads up to {VERSION}; "
+            "upgrade tacit"
+        )
+    odd = sorted(_KEYS ^ set(data))
+    if odd:
+        raise FileError(f"a published survey has the keys {', '.join(sorted(_KEYS))}; see {odd[0]}")

@@ -1,0 +1,140 @@
+"""The questions of a survey, one class a kind, and the attributes their answers become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from tacit.schema import Attribute
+from tacit.survey.values import Exact, Name, Part, Texts, frozen, thawed
+
+MOST_CATEGORIES = 1000
+YES_NO = ("no", "yes")
+
+Categories = Annotated[
+    tuple[Name, ...], Field(strict=False, min_length=2, max_length=MOST_CATEGORIES)
+]
+#: What respondents read for a category, by its name.
+Labels = Annotated[
+    Mapping[str, Texts],
+    AfterValidator(frozen),
+    PlainSerializer(thawed),
+    Field(strict=False),
+]
+
+
+class _Question(Part):
+    """What every question has."""
+
+    name: Name = Field(description="Names the column of its answers.")
+    text: Texts = Field(description="What respondents read.")
+    help: Texts | None = Field(default=None, description="An explanation below the question.")
+    sensitive: bool = Field(
+        default=True, description="A sensitive question must be in a group that disguises it."
+    )
+    labels: Labels = Field(
+        default_factory=dict, description="What respondents read for a category, by its name."
+    )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The names of the answers to choose from."""
+        return YES_NO
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What is reported of the answer."""
+        return (Attribute(self.name, self.answers),)
+
+
+class YesNo(_Question):
+    """No or yes."""
+
+    kind: Literal["yes_no"]
+
+
+class Choice(_Question):
+    """One of several categories; `ordered` says that their order means something."""
+
+    kind: Literal["choice", "ordered"]
+    categories: Categories
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.categories
+
+
+class Number(_Question):
+    """A number, of which only the range is reported: edges[i-1] < number <= edges[i]."""
+
+    kind: Literal["number"]
+    edges: Annotated[
+        tuple[float, ...], Field(strict=False, min_length=1, max_length=MOST_CATEGORIES - 1)
+    ] = Field(description="Increasing; a range includes its upper edge.")
+    categories: Categories | None = Field(
+        default=None, description="Names of the ranges, one more than edges."
+    )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.categories if self.categories is not None else _ranges(self.edges)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return (Attribute(self.name, self.answers, edges=self.edges),)
+
+
+class Multiple(_Question):
+    """Any number of categories: each becomes a yes/no attribute `question.category`."""
+
+    kind: Literal["multiple"]
+    categories: Annotated[
+        tuple[Name, ...], Field(strict=False, min_length=1, max_length=MOST_CATEGORIES)
+    ]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.categories
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return tuple(Attribute(f"{self.name}.{category}", YES_NO) for category in self.categories)
+
+
+Question = Annotated[YesNo | Choice | Number | Multiple, Field(discriminator="kind")]
+
+
+class Practice(Part):
+    """A question to try the coin on; its answer is never sent."""
+
+    text: Texts
+    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
+    explanation: Texts | None = None
+
+
+class Comprehension(Part):
+    """A question on the rules, asked before the survey; its answer is never sent."""
+
+    text: Texts
+    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
+    correct: int = Field(ge=1, description="Number of the right answer, from 1.")
+    explanation: Texts | None = Field(default=None, description="Shown after a wrong answer.")
+
+
+class Control(Part):
+    """A question of the survey whose true shares are known: whether people follow the rules."""
+
+    question: Name
+    distribution: Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)] = Field(
+        description="Known shares of its categories."
+    )
+
+
+def _ranges(edges: tuple[float, ...]) -> tuple[str, ...]:
+    """'up to 7', 'over 7 to 14', 'over 14'."""
+    shown = [f"{edge:.12g}" for edge in edges]
+    between = [f"over {low} to {high}" for low, high in pairwise(shown)]
+    return (f"up to {shown[0]}", *between, f"over {shown[-1]}")

@@ -1,0 +1,116 @@
+"""Survey: what a survey file says, frozen; it gives the schema and the design it stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from tacit.channel import truthful
+from tacit.design import Design, Group
+from tacit.schema import Schema
+from tacit.survey.coins import SurveyGroup
+from tacit.survey.grouping import attributes_of, design_groups
+from tacit.survey.problems import problems
+from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
+from tacit.survey.values import Day, Language, Part, Texts, text_in
+
+MOST_QUESTIONS = 500
+
+
+class Survey(Part):
+    """A survey: wording in each language, questions, how they are disguised, who may answer when.
+
+    Equal to what comes back from its JSON. Made from a file by `read_survey`.
+    """
+
+    tacit: Literal["survey"] = Field(default="survey", description="Says what the file is.")
+    version: Literal[1] = 1
+    title: Texts
+    introduction: Texts | None = Field(default=None, description="Read before the questions.")
+    languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
+        default=("en",), description="The first is shown unless another is asked for."
+    )
+    device: Literal["browser", "coin", "die", "birth_month"] = Field(
+        default="browser",
+        description="Who throws: the page, or the respondent's own coin, die or birth month.",
+    )
+    access: Literal["open", "invited"] = Field(
+        default="open", description="Anyone may answer, or only who holds a one-time link."
+    )
+    opens: Day | None = Field(default=None, description="First day on which answers are taken.")
+    closes: Day | None = Field(default=None, description="Last day on which answers are taken.")
+    quota: int | None = Field(default=None, ge=1, description="Closes after this many records.")
+    labels: Labels = Field(
+        default_factory=dict, description="What respondents read for a category, in any question."
+    )
+    questions: Annotated[
+        tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
+    ]
+    groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
+        default=(), description="How questions are disguised; the others are sent as they are."
+    )
+    practice: Practice | None = None
+    comprehension: Annotated[tuple[Comprehension, ...], Field(strict=False)] = ()
+    control: Control | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Survey:
+        """What holds between fields; every problem is told with its place."""
+        found = tuple(problems(self))
+        if found:
+            text = "; ".join(message for _, message in found)
+            raise PydanticCustomError("problems", "{text}", {"text": text, "found": found})
+        return self
+
+    @cached_property
+    def record_schema(self) -> Schema:
+        """The attributes of a record: one a question, one a category of a multiple choice."""
+        return Schema([a for question in self.questions for a in question.attributes])
+
+    @cached_property
+    def design(self) -> Design:
+        """What is published to respondents: schema and groups with exact fractions."""
+        return Design(self.record_schema, list(self._groups()))
+
+    def _groups(self) -> Iterator[Group]:
+        for group in self.groups:
+            yield from design_groups(self.questions, group)
+        grouped = {name for group in self.groups for name in attributes_of(self.questions, group)}
+        for name in self.record_schema.names:
+            if name not in grouped:
+                yield Group([name], truthful())
+
+    def label(self, question: Any, category: str, language: str) -> str:
+        """What respondents read for a category of a question."""
+        texts = question.labels.get(category, self.labels.get(category, category))
+        return text_in(texts, language)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, numbers as exact fractions."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """The survey as a JSON survey file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of wording and design together; that of the design alone is its own."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def json_schema() -> str:
+    """The JSON Schema of a survey file, for editors and other programs."""
+    made: Mapping[str, Any] = Survey.model_json_schema(by_alias=True)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"

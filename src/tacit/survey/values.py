@@ -1,0 +1,176 @@
+"""What the fields of a survey file hold: names, texts in each language, exact numbers.
+
+Each type checks itself and says what is allowed, so that the reader only adds file and line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from tacit.channel import numbers
+from tacit.errors import DesignError, unknown
+
+MOST_LETTERS = 10_000
+MOST_LETTERS_OF_A_NAME = 100
+_LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
+#: Embeddings and overrides of direction could make a text read as another one.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e")
+_FRACTION = r"^\s*[0-9.eE+-]+\s*(/\s*[0-9]+)?\s*$"
+
+Item = TypeVar("Item")
+
+
+class Part(BaseModel):
+    """A part of a survey: frozen, and without fields that nobody reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, data: Any) -> Any:
+        """Point at a key that is not there, and offer the nearest that is."""
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in data if isinstance(data, Mapping) else ():
+            if key not in known:
+                message = unknown("key", key, known)
+                raise PydanticCustomError("key", "{message}", {"message": message, "key": key})
+        return data
+
+
+def wrong(message: str) -> PydanticCustomError:
+    """An error of this field; the message is shown as it is."""
+    return PydanticCustomError("survey", "{message}", {"message": message})
+
+
+def _written(value: Any, what: str, most: int = MOST_LETTERS) -> str:
+    """A text that can be shown."""
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(f"{what} must be a text that is not empty, got {value!r:.60}")
+    if len(value) > most:
+        raise wrong(f"{what} may have {most:,} letters at most, got {len(value):,}")
+    for letter in value:
+        kind = unicodedata.category(letter)
+        if (kind == "Cc" and letter not in "\n\t") or kind == "Cs" or letter in _TURNING:
+            raise wrong(
+                f"{what} must not hold the character U+{ord(letter):04X}; control characters, "
+                "half surrogates and changes of direction are not shown (right-to-left letters are)"
+            )
+    return value
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    name = _written(value, "a name", MOST_LETTERS_OF_A_NAME)
+    if name != name.strip() or "\n" in name or "\t" in name:
+        raise wrong(f"a name must be one line without spaces around it, got {value!r}")
+    return name
+
+
+def _language(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(_LANGUAGE, value):
+        raise wrong(f"a language must be a code such as en or pt-BR, got {value!r:.60}")
+    return value
+
+
+def _texts(value: Any) -> str | Mapping[str, str]:
+    if isinstance(value, Mapping):
+        if not value:
+            raise wrong("a text must not be empty; give a text, or one for each language")
+        return MappingProxyType(
+            {_language(key): _written(text, f"the text in {key!r}") for key, text in value.items()}
+        )
+    return _written(value, "a text")
+
+
+def _day(value: Any) -> date:
+    if type(value) is date:
+        return value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise wrong(f"a date must be a day such as 2026-12-31, got {value!r:.60}") from None
+
+
+def _exact(value: Any) -> Fraction:
+    try:
+        return numbers.fraction(value, "the number")
+    except DesignError as error:
+        raise wrong(str(error)) from None
+
+
+def thawed(value: Any) -> Any:
+    """Frozen mappings as plain ones, ready for JSON."""
+    if isinstance(value, Part):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(value, Mapping):
+        return {key: thawed(item) for key, item in value.items()}
+    return value
+
+
+_NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _FRACTION}]}
+_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": MOST_LETTERS}
+
+#: A name of a question or a category.
+Name = Annotated[
+    str,
+    PlainValidator(_name),
+    WithJsonSchema(
+        {"type": ["string", "integer"], "minLength": 1, "maxLength": MOST_LETTERS_OF_A_NAME}
+    ),
+]
+#: A language, such as en or pt-BR.
+Language = Annotated[
+    str,
+    PlainValidator(_language),
+    WithJsonSchema({"type": "string", "pattern": f"^{_LANGUAGE}$"}),
+]
+#: A text, or one for each language.
+Texts = Annotated[
+    str | Mapping[str, str],
+    PlainValidator(_texts),
+    PlainSerializer(thawed),
+    WithJsonSchema(
+        {"anyOf": [_TEXT_SCHEMA, {"type": "object", "additionalProperties": _TEXT_SCHEMA}]}
+    ),
+]
+#: An exact number: 0.7 is 7/10, "5/6" is five sixths.
+Exact = Annotated[
+    Fraction,
+    PlainValidator(_exact),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(_NUMBER_SCHEMA),
+]
+#: A day.
+Day = Annotated[
+    date,
+    PlainValidator(_day),
+    PlainSerializer(date.isoformat, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date"}),
+]
+
+
+def frozen(value: Mapping[str, Item]) -> Mapping[str, Item]:
+    """A mapping that cannot be changed any more."""
+    return MappingProxyType(dict(value))
+
+
+def text_in(texts: str | Mapping[str, str], language: str) -> str:
+    """The text in a language; a plain text is that of the only language."""
+    return texts if isinstance(texts, str) else texts[language]

@@ -1,0 +1,68 @@
+"""How wide intervals will be, before anyone is asked.
+
+    Var(p_hat) = (p own + (1 - p) other - p^2) / n
+
+own and other are the second moments of a report's weight in the estimate by inversion, for
+records in the category and outside it (the corrected Theorem 6 of Huang & Du 2008). Where
+others differ, the largest counts; where categories do, the one with the largest error. The
+worst p is (own - other) / 2, kept between 0 and 1. With no disguise this is p (1 - p) / n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from tacit.channel.channel import SecondMoments
+from tacit.channel.linear import Array
+from tacit.design import Design
+from tacit.errors import DataError
+
+LEVEL = 0.95
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+
+
+@dataclass(frozen=True)
+class Width:
+    """Standard errors of one attribute's shares: at the worst share, at .1 and at .5.
+
+    None where the attribute has no closed inverse of its own (a joint or tall matrix).
+    """
+
+    attribute: str
+    respondents: int
+    worst: float | None
+    at_tenth: float | None
+    at_half: float | None
+
+    def half(self, stderr: float | None) -> float | None:
+        """Half the width of a 95 % interval, by the normal approximation."""
+        return None if stderr is None else _Z * stderr
+
+
+def widths(design: Design, respondents: int) -> tuple[Width, ...]:
+    """Expected standard errors of every attribute's shares for this many respondents."""
+    if type(respondents) is not int or respondents < 1:
+        raise DataError(f"respondents must be a whole number from 1, got {respondents!r}")
+    return tuple(_width(design, name, respondents) for name in design.schema.names)
+
+
+def _width(design: Design, name: str, n: int) -> Width:
+    group = design.group_of(name)
+    channel = None
+    if group.coin.separable or len(group.attributes) == 1:
+        channel = design.channel([name]).factors[0].channel
+    if channel is None or channel.inverse is None:
+        return Width(name, n, None, None, None)
+    moments = channel.second_moments
+    worst = np.clip((moments.own - moments.high) / 2, 0, 1)
+    return Width(name, n, *(_stderr(moments, p, n) for p in (worst, 0.1, 0.5)))
+
+
+def _stderr(moments: SecondMoments, p: Array | float, n: int) -> float:
+    """The largest standard error over categories that hold the share p."""
+    variance = p * moments.own + (1 - p) * moments.high - np.square(p)
+    return math.sqrt(max(float(np.max(variance)), 0.0) / n)

@@ -1,0 +1,100 @@
+"""`tacit survey`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.cli.main import run
+from tacit.privacy import report
+from tacit.survey import example, read_published, read_survey
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    Path("survey.yaml").write_text(example(), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def survey(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        return (run(["survey", *arguments]), *capsys.readouterr())
+
+    return call
+
+
+def test_a_new_survey_passes_its_check(survey: Any) -> None:
+    assert survey("new", "mine.yaml")[0] == 0
+    status, out, err = survey("check", "mine.yaml", "--respondents", "2000")
+    assert (status, err) == (0, "")
+    assert "mine.yaml: 7 questions, 8 attributes, en, de" in out
+    for said in report(read_survey("mine.yaml").design).sentences:
+        assert said in out
+    assert "95 % intervals of a share from 2,000 respondents" in out
+
+
+def test_a_new_survey_never_replaces_a_file(survey: Any) -> None:
+    before = Path("survey.yaml").read_bytes()
+    status, _, err = survey("new", "survey.yaml")
+    assert (status, err) == (
+        2,
+        "error: survey.yaml: is there already; write to another file\n",
+    )
+    assert Path("survey.yaml").read_bytes() == before
+    assert survey("new", "survey.json")[0] == 2
+
+
+def test_every_problem_is_one_line_with_its_place(survey: Any) -> None:
+    broken = example().replace("theta: 5/6", "theta: 0.7").replace("[3/4, 1/4]", "[3/4, 1/2]")
+    Path("survey.yaml").write_text(broken, encoding="utf-8")
+    status, out, err = survey("check", "survey.yaml")
+    at = next(n for n, line in enumerate(broken.splitlines(), 1) if "theta: 0.7" in line)
+    assert (status, out) == (2, "")
+    first, second = err.splitlines()
+    assert first == (
+        f"error: survey.yaml:{at}: groups[0].theta: a die makes sixths only, in one throw, not "
+        "7/10; the nearest theta that it can: 2/3 or 5/6"
+    )
+    assert second.startswith("error: survey.yaml:")
+    assert "groups[1].personal" in second
+
+
+def test_the_check_as_json(survey: Any) -> None:
+    status, out, _ = survey("check", "survey.yaml", "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert found["fingerprint"] == read_survey("survey.yaml").design.fingerprint
+    assert found["respondents"] == 1000
+    assert found["groups"][0]["coin"] == {"family": "related", "theta": "5/6"}
+    assert found["record"]["epsilon"] is None
+    assert set(found["attributes"][0]["stderr"]) == {"worst", "0.1", "0.5"}
+
+
+def test_publishing_prints_the_fingerprint_and_never_overwrites(survey: Any) -> None:
+    fingerprint = read_survey("survey.yaml").design.fingerprint
+    status, out, _ = survey("publish", "survey.yaml", "--out", "p.json")
+    assert (status, out) == (0, f"wrote p.json\nfingerprint {fingerprint}\n")
+    assert read_published("p.json").fingerprint == fingerprint
+    again = survey("publish", "survey.yaml", "--out", "p.json")
+    assert again[:2] == (0, f"unchanged p.json\nfingerprint {fingerprint}\n")
+    before = Path("p.json").read_bytes()
+    Path("survey.yaml").write_text(example().replace("5/6", "2/3"), encoding="utf-8")
+    status, _, err = survey("publish", "survey.yaml", "--out", "p.json")
+    assert status == 2
+    assert "never overwritten" in err
+    assert Path("p.json").read_bytes() == before
+    assert survey("publish", "survey.yaml", "--out", "survey.yaml")[0] == 2
+
+
+def test_the_schema_is_json(survey: Any) -> None:
+    status, out, _ = survey("schema")
+    assert status == 0
+    assert json.loads(out)["title"] == "Survey"

@@ -1,0 +1,35 @@
+"""docs/survey.md: its examples work, and its tables name every field."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tacit.channel import FAMILIES
+from tacit.survey import Survey, read_survey
+
+PAGE = (Path(__file__).parents[2] / "docs" / "survey.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.yaml").write_text(block("yaml"), encoding="utf-8")
+    exec(block("python"), {})
+    assert Path("published.json").exists()
+    assert read_survey("survey.yaml").design.schema.names == ("smokes", "income", "region")
+
+
+def test_every_key_kind_and_family_is_on_the_page() -> None:
+    schema = Survey.model_json_schema(by_alias=True)
+    keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
+    assert "correct" in keys
+    kinds = {"yes_no", "choice", "ordered", "number", "multiple"}
+    assert [key for key in sorted(keys | kinds | set(FAMILIES)) if f"`{key}" not in PAGE] == []
