@@ -26,6 +26,7 @@ from tacit.cli.mine import mine_commands
 from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
+from tacit.cli.reproduce import reproduce
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -49,6 +50,7 @@ app.command("evaluate")(evaluate)
 app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
+app.command("reproduce")(reproduce)
 
 
 def _show_version(wanted: bool) -> None:
