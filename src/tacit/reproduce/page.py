@@ -28,10 +28,11 @@ th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd
   vertical-align: top; }
 td { white-space: nowrap; }
 th { text-align: right; } th:first-child, td.why, th.why { text-align: left; }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; text-align: left; min-width: 9rem; }
+ol.small { max-width: 46rem; padding-left: 1.5rem; }
 td.why { white-space: normal; min-width: 16rem; color: #555; }
 .yes { color: #00664b; } .no { color: #a63d00; font-weight: 600; }
-.charts { display: grid; gap: 1rem 2rem;
+.charts { display: grid; gap: 1rem 2rem; margin-top: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
 figure { margin: 0; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .95rem; }
@@ -121,17 +122,20 @@ def _section(section: Section, pictures: Mapping[str, str]) -> str:
 
 def _checks(section: Section) -> str:
     rows = []
+    reasons = list(dict.fromkeys(check.why for check in section.checks if check.why))
     for check in section.checks:
-        name, *numbers, held, why = check_row(check)
+        name, *numbers, held, _ = check_row(check)
         mark = f'<td class="{held or "unasked"}">{_text(held)}</td>'
         cells = "".join(f"<td>{_number(value, none='')}</td>" for value in numbers)
-        rows.append(
-            f'<tr><th scope="row">{_text(name)}</th>{cells}{mark}'
-            f'<td class="why">{_text(why)}</td></tr>'
-        )
+        letter = chr(ord("a") + reasons.index(check.why)) if check.why else ""
+        rows.append(f'<tr><th scope="row">{_text(name)}</th>{cells}{mark}<td>{letter}</td></tr>')
     body = "".join(rows)
-    table = f"<table>{_head(CHECKS, last='why')}<tbody>{body}</tbody></table>"
-    return f'<h3>Beside the published numbers</h3><div class="wide" tabindex="0">{table}</div>'
+    said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
+    return (
+        '<h3>Beside the published numbers</h3><div class="wide" tabindex="0">'
+        f"<table>{_head(CHECKS)}<tbody>{body}</tbody></table></div>"
+        f'<ol type="a" class="small">{said}</ol>'
+    )
 
 
 def _chart(chart: Chart, picture: str) -> str:

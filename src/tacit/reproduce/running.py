@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.pool import IMapIterator
@@ -25,6 +26,8 @@ _LOOK = 0.2
 
 #: Runs one setting.
 Job = Callable[[Setting, Tell], Rows]
+#: Settings as they are finished, with their rows.
+Finished = Generator[tuple[Setting, Rows], None, None]
 #: Told after every step what is done; see `Progress`.
 Watch = Callable[["Progress"], None]
 
@@ -56,11 +59,12 @@ def run(
     watch = watch or _unwatched
     watch(progress)
     work = _alone if processes == 1 else _several
-    for one, rows in work(left, job, processes, _Heard(progress, watch)):
-        keep(folder, one, rows)
-        found[one] = rows
-        progress.settings_done += 1
-        watch(progress)
+    with closing(work(left, job, processes, _Heard(progress, watch))) as finished:
+        for one, rows in finished:
+            keep(folder, one, rows)
+            found[one] = rows
+            progress.settings_done += 1
+            watch(progress)
     return {one: found[one] for one in settings}
 
 
@@ -86,9 +90,7 @@ def _name(setting: Setting) -> str:
     return f"{setting.study} {setting.name}"
 
 
-def _alone(
-    settings: Sequence[Setting], job: Job, processes: int, heard: _Heard
-) -> Iterator[tuple[Setting, Rows]]:
+def _alone(settings: Sequence[Setting], job: Job, processes: int, heard: _Heard) -> Finished:
     """One after the other, here."""
     with threadpool_limits(1):
         for one in settings:
@@ -96,9 +98,7 @@ def _alone(
             heard(_name(one), one.repeats)
 
 
-def _several(
-    settings: Sequence[Setting], job: Job, processes: int, heard: _Heard
-) -> Iterator[tuple[Setting, Rows]]:
+def _several(settings: Sequence[Setting], job: Job, processes: int, heard: _Heard) -> Finished:
     """On several processes, in the order in which they finish; left by an exception, all end."""
     context = multiprocessing.get_context("spawn")
     told = context.SimpleQueue()
