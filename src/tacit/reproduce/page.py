@@ -38,6 +38,8 @@ figure { margin: 0; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .95rem; }
 figure svg { width: 100%; max-width: 34rem; height: auto; }
 summary { cursor: pointer; }
+@media (max-width: 40rem) { table { font-size: .78rem; } th, td { padding: .2rem .3rem; }
+  tbody th { min-width: 6.5rem; } }
 @media print { body { max-width: none; font-size: 10pt; } h2 { break-before: page; }
   .wide { overflow: visible; } td { white-space: normal; } details > * { display: block; } }
 """
@@ -89,7 +91,7 @@ def _summary(sections: Sequence[Section], plan: Plan) -> str:
     if plan.quick or plan.repeats is not None:
         size = "A small part of the papers' repeats: numbers vary more than they should."
     else:
-        size = "As many repeats as the papers had."
+        size = "As many repeats as the papers had, save where a section says otherwise."
     said = (
         "The experiments of the papers as they are described, beside tacit's own answer. Where a "
         "paper prints no number, ours is held against one measured before. "

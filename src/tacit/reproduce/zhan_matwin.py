@@ -16,7 +16,7 @@ from tacit.disguising import disguise
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.privacy import prior_of
 from tacit.privacy.comparison import related_scheme, unrelated_scheme
-from tacit.privacy.rules import known_conditions, unknown_conditions
+from tacit.privacy.rules import after_mining
 from tacit.privacy.scopes import Limits, measure
 from tacit.reproduce import bayes
 from tacit.reproduce.adult import TARGETS, binary
@@ -135,19 +135,9 @@ def _rules(one: Setting, tell: Tell) -> Rows:
         prior = prior_of({ASKED: table}, design)
         reported = disguise(true, design, one.rng(repeat))
         rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().told
-        before = measure(design, prior, Limits()).attributes[target].alone.pse
-        known = known_conditions(rules, design, prior).get(target, 0.0)
-        unknown = unknown_conditions(rules, design, prior).get(target, 0.0)
-        rows.append(
-            {
-                "theta": theta,
-                "rules": len(rules),
-                "pse_before": before,
-                "rec_known": known,
-                "pse_known": max(before - known, 0.0),
-                "rec_unknown": unknown,
-                "pse_unknown": max(before - unknown, 0.0),
-            }
-        )
+        scopes = measure(design, prior, Limits())
+        mined = after_mining([list(rules)], design, prior, scopes.attributes, Limits())[target]
+        figures = {name: value for name, value in mined.to_dict().items() if name != "attribute"}
+        rows.append({"theta": theta, "rules": len(rules), **figures})
         tell(repeat + 1)
     return rows
