@@ -11,7 +11,7 @@ from tacit.channel import related
 from tacit.design import Design, Group
 from tacit.reproduce.adult import commonest, first_records
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
-from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell, moments, setting
+from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell, Value, moments, setting
 from tacit.reproduce.trees import PROCEDURES, trials
 
 NAME = "du-zhan"
@@ -19,6 +19,8 @@ THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
 REPEATS, QUICK = 50, 2
 #: Measured for the literal procedure with negative shares cut at zero.
 REFERENCE = {0.51: 0.676, 0.55: 0.750, 0.6: 0.782, 0.7: 0.799, 0.8: 0.804, 0.9: 0.810, 1.0: 0.8135}
+#: How near the tree curves should be.
+NEAR = 0.02
 WHY = (
     "The paper draws this curve and prints no number; the reference was measured with negative "
     "shares cut at zero."
@@ -75,6 +77,9 @@ def section(results: Results) -> Section:
             "The noise-aware one makes a split only where it stands out by two standard errors. "
             "Dashed lines are accuracies estimated from the disguised test records alone, as the "
             "paper proposes; each has the standard error that the table shows.",
+            "At theta = .51 even the share of the classes has a standard error of .28 with 8,000 "
+            "records: some repeats take the rarer class for the commoner one, whatever the "
+            "procedure.",
             f"At theta = 1/2: {NO_ESTIMATE}. At theta = 1 the tree is the undisguised one.",
         ),
         tuple(_checks(rows)),
@@ -84,17 +89,23 @@ def section(results: Results) -> Section:
 
 
 def _checks(rows: Rows) -> list[Check]:
-    ours = {row["theta"]: row["mean"] for row in rows if row["procedure"] == "literal"}
+    ours = {row["theta"]: row for row in rows if row["procedure"] == "literal"}
     return [
         Check(
             f"ID3, literal, theta {theta:g}" + (" (undisguised)" if theta == 1 else ""),
-            float(ours[theta] or 0),
+            float(ours[theta]["mean"] or 0),
             reference=reference,
-            within=0.01 if theta == 1 else 0.02,
-            why=WHY,
+            within=0.01 if theta == 1 else NEAR,
+            why=WHY + _doubt(ours[theta]["stderr"]),
         )
         for theta, reference in REFERENCE.items()
     ]
+
+
+def _doubt(stderr: Value) -> str:
+    """A sentence where chance alone may explain the difference."""
+    known = stderr is not None and float(stderr) < NEAR / 4
+    return "" if known or stderr is None else f" Ours has a standard error of {stderr:.3f}."
 
 
 def _charts(rows: Rows) -> list[Chart]:
@@ -124,7 +135,6 @@ def _charts(rows: Rows) -> list[Chart]:
 
 def _points(rows: Rows, procedure: str, y: str) -> list[tuple[float, float | None]]:
     """Points of one procedure, with a gap at theta = 1/2."""
-    chosen = [row for row in rows if row["procedure"] == procedure]
-    points = [(float(row["theta"] or 0), row[y]) for row in chosen]
-    known = [(x, None if value is None else float(value)) for x, value in points]
+    chosen = [row for row in rows if row["procedure"] == procedure and row[y] is not None]
+    known = [(float(row["theta"] or 0), float(row[y] or 0)) for row in chosen]
     return [*known, (0.5, None)]

@@ -128,7 +128,7 @@ def _checks(section: Section) -> str:
     for check in section.checks:
         name, *numbers, held, _ = check_row(check)
         mark = f'<td class="{held or "unasked"}">{_text(held)}</td>'
-        cells = "".join(f"<td>{_number(value, none='')}</td>" for value in numbers)
+        cells = "".join(f"<td>{_number(value)}</td>" for value in numbers)
         letter = chr(ord("a") + reasons.index(check.why)) if check.why else ""
         rows.append(f'<tr><th scope="row">{_text(name)}</th>{cells}{mark}<td>{letter}</td></tr>')
     body = "".join(rows)
@@ -151,7 +151,10 @@ def _chart(chart: Chart, picture: str) -> str:
 def _table(table: Table) -> str:
     rows = "".join(
         f'<tr><th scope="row">{_number(row[0])}</th>'
-        + "".join(f"<td>{_number(value)}</td>" for value in row[1:])
+        + "".join(
+            f"<td>{_number(value, _absent(name))}</td>"
+            for name, value in zip(table.header[1:], row[1:], strict=True)
+        )
         + "</tr>"
         for row in table.rows[:SHOWN]
     )
@@ -174,7 +177,12 @@ def _head(names: Sequence[str], last: str | None = None) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
-def _number(value: Value, none: str = NO_ESTIMATE) -> str:
+def _absent(column: str) -> str:
+    """What stands where a column has no number: a mean of ours is missing for one reason alone."""
+    return NO_ESTIMATE if "mean" in column and "published" not in column else ""
+
+
+def _number(value: Value, none: str = "") -> str:
     """A number to read: four digits."""
     if value is None:
         return _text(none)

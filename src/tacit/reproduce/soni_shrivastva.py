@@ -88,8 +88,8 @@ def section(results: Results) -> Section:
         "Response Technique in ID3 and CART Algorithm",
         (
             "As above, with the 15 attributes in one to four runs of neighbours, each with a coin "
-            "of its own, for ID3 (entropy) and CART (Gini); "
-            f"{rows[0]['repeats']} repeats. The paper prints no number and does not say how often "
+            "of its own, for ID3 (entropy) and CART (Gini). "
+            f"Repeats: {rows[0]['repeats']}. The paper prints no number and does not say how often "
             "it repeated. Theta and 1 - theta are equally hard, so thetas above 1/2 are enough.",
             "Gain is the information gain of the best split of all records, as the reports tell "
             "it: noise makes it look larger than it is.",
@@ -115,7 +115,7 @@ def _checks(rows: Rows) -> list[Check]:
     chosen = [r for r in rows if (r["tree"], r["procedure"], r["theta"]) == ("ID3", "literal", 0.6)]
     return [
         Check(
-            f"ID3, literal, theta 0.6, {row['groups']} group" + ("s" if row["groups"] != 1 else ""),
+            f"ID3, literal, theta 0.6, {_said(int(row['groups'] or 0))}",
             float(row["mean"] or 0),
             reference=REFERENCE[int(row["groups"] or 0)],
             within=0.02,
@@ -123,6 +123,10 @@ def _checks(rows: Rows) -> list[Check]:
         )
         for row in chosen
     ]
+
+
+def _said(groups: int) -> str:
+    return "1 group" if groups == 1 else f"{groups} groups"
 
 
 def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
@@ -135,7 +139,7 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
             "accuracy",
             tuple(
                 curve(
-                    f"{groups} groups, {name}" if groups > 1 else f"1 group, {name}",
+                    f"{_said(groups)}, {name}",
                     _points(rows, "mean", groups=groups, tree=tree, procedure=name),
                     groups - 1,
                     dashed=name == "literal",
@@ -148,16 +152,14 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
         for tree in CRITERIA.values()
     ]
     own = {"tree": "ID3", "procedure": "literal"}
-    by_theta = [
-        curve(f"{g} groups", _points(privacy, "map_record", groups=g), g - 1) for g in GROUPS
-    ]
-    gains = [curve(f"{g} groups", _points(rows, "gain", groups=g, **own), g - 1) for g in GROUPS]
+    by_theta = [curve(_said(g), _points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
+    gains = [curve(_said(g), _points(rows, "gain", groups=g, **own), g - 1) for g in GROUPS]
     thetas = [t for t in FEW if t < 1]
     by_group = [
         curve(f"theta {t:g}", _points(privacy, "map_record", "groups", theta=t), i)
         for i, t in enumerate(thetas)
     ]
-    hidden = "share of records that the best guess misses"
+    hidden = "records that a best guess misses"
     return [
         *made,
         Chart("soni-shrivastva-gain", "Gain of the best split", "theta", "bits", tuple(gains)),

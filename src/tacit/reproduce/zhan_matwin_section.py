@@ -139,7 +139,8 @@ def _charts(rows: Rows) -> list[Chart]:
 
 
 def _curves(rows: Rows, data: str, scheme: str, key: str) -> list[Curve]:
-    own = [row for row in rows if (row["data"], row["scheme"]) == (data, scheme)]
+    chosen = [row for row in rows if (row["data"], row["scheme"]) == (data, scheme)]
+    own = [row for row in chosen if row["mean"] is None or row[key] is not None]
     made = [
         curve(
             procedure,

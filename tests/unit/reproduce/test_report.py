@@ -90,6 +90,14 @@ def test_text_is_escaped_and_what_does_not_exist_is_said(folder: Path) -> None:
     assert NO_ESTIMATE in (folder / "trial-mean.svg").read_text(encoding="utf-8")
 
 
+def test_a_variance_of_one_repeat_is_a_gap_and_not_an_estimate_that_cannot_exist(
+    tmp_path: Path,
+) -> None:
+    table = Table("one", "One repeat", ("theta", "mean", "variance"), ((0.7, 0.8, None),))
+    write_report([Section("trial", "A trial", "", (), tables=(table,))], Plan(), tmp_path)
+    assert NO_ESTIMATE not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_names_in_two_pictures_of_a_page_do_not_meet(tmp_path: Path) -> None:
     again = Chart("trial-other", "Another", "theta", "accuracy", CHART.curves)
     both = Section("trial", "A trial", "", (), (), (CHART, again))
