@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tacit
-from tacit import privacy, survey
+from tacit import privacy, reproduce, survey
 
 PROMISED = {
     "Attribute",
@@ -61,6 +61,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(tacit.__all__) == PROMISED
     assert set(privacy.__all__) == PROMISED_OF_PRIVACY
     assert set(survey.__all__) == PROMISED_OF_SURVEY
+    assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:

@@ -27,6 +27,7 @@ from tacit.cli.mine import mine_commands
 from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
+from tacit.cli.reproduce import reproduce
 from tacit.cli.survey import survey_commands
 from tacit.errors import TacitError
 
@@ -52,6 +53,7 @@ app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
+app.command("reproduce")(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,118 @@
+"""`tacit reproduce`: the experiments of the papers, run again."""
+
+from __future__ import annotations
+
+import enum
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tacit.cli import show
+
+if TYPE_CHECKING:
+    from tacit.reproduce.running import Progress as Done
+    from tacit.reproduce.running import Watch
+    from tacit.reproduce.section import Section
+
+
+class Paper(enum.StrEnum):
+    """The papers by name."""
+
+    DU_ZHAN = "du-zhan"
+    ZHAN_MATWIN = "zhan-matwin"
+    SONI_SHRIVASTVA = "soni-shrivastva"
+    HUANG_DU = "huang-du"
+    ALL = "all"
+
+
+ByPaper = Annotated[Paper, typer.Argument(help="The paper, or all.")]
+Repeats = Annotated[
+    int | None,
+    typer.Option("--repeats", min=1, help="Repeats of each setting; otherwise as in the papers."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The folder of report and settings.")
+]
+Processes = Annotated[
+    int | None, typer.Option("--processes", min=1, help="Otherwise one a processor.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of all randomness.")]
+
+
+def reproduce(
+    paper: ByPaper = Paper.ALL,
+    repeats: Repeats = None,
+    quick: Quick = False,
+    out: Out = Path("reproduced"),
+    processes: Processes = None,
+    seed: Seed = 0,
+) -> None:
+    """Run the papers' experiments as described, beside tacit's own answer, and write a report.
+
+    Ctrl-C keeps the finished settings; the same command goes on from them.
+
+    Example: [bold]tacit reproduce all --quick --out reproduced[/bold]
+    """
+    from tacit.reproduce import STUDIES, Plan  # SciPy and scikit-learn are slow to start
+    from tacit.reproduce import reproduce as run
+
+    start = time.perf_counter()
+    names = list(STUDIES) if paper is Paper.ALL else [paper.value]
+    plan = Plan(repeats, quick, seed)
+    with _bar() as watch:
+        sections = run(names, plan, out, processes or os.cpu_count() or 1, watch)
+    _render(sections, out, time.perf_counter() - start)
+
+
+@contextmanager
+def _bar() -> Iterator[Watch]:
+    """Settings and repeats done with the time left, on standard error, for a person."""
+    errors = Console(stderr=True)
+    columns = (
+        TextColumn("{task.fields[settings]} settings, {task.fields[repeats]} repeats"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[name]}"),
+    )
+    bar = Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
+    task = bar.add_task("", total=1.0, settings="", repeats="", name="")
+
+    def watch(done: Done) -> None:
+        bar.update(
+            task,
+            total=done.repeats,
+            completed=done.repeats_done,
+            settings=f"{done.settings_done}/{done.settings}",
+            repeats=f"{done.repeats_done:,}/{done.repeats:,}",
+            name=done.name,
+        )
+
+    with bar:
+        yield watch
+
+
+def _render(sections: list[Section], out: Path, seconds: float) -> None:
+    from tacit.reproduce.page import summary_rows
+
+    rows = [
+        [str(row[0]), str(row[1]), str(row[2]), f"{row[3]:+.4f}", str(row[4])]
+        for row in summary_rows(sections)
+    ]
+    columns = [
+        ("paper", "left"),
+        ("compared", "right"),
+        ("as near as asked", "right"),
+        ("largest difference", "right"),
+        ("where", "left"),
+    ]
+    console = show.console()
+    console.print(show.table(columns, rows), "")
+    console.print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)

@@ -1,0 +1,105 @@
+"""What a report says of one paper: sentences, numbers held against published ones, charts, tables.
+
+Values only; `charts` draws them, `page` lays them out, `report` writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.reproduce.setting import Value
+
+#: What is shown where a theta carries no information.
+NO_ESTIMATE = "no estimate exists"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A published number beside ours.
+
+    `published` is what the paper prints, None where it prints none; `reference` what was measured
+    before, with the allowed distance `within`. `why` explains the difference.
+    """
+
+    what: str
+    ours: float | None
+    published: float | None = None
+    reference: float | None = None
+    within: float | None = None
+    why: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published number, or less the reference where none is published."""
+        other = self.reference if self.published is None else self.published
+        return None if other is None or self.ours is None else self.ours - other
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether ours is as near as it should be; None where nothing is asked."""
+        other = self.reference if self.reference is not None else self.published
+        if other is None or self.within is None or self.ours is None:
+            return None
+        return abs(self.ours - other) <= self.within
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart; a y of None is a place where no estimate exists."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+    dashed: bool = False
+    colour: int = 0
+    marks: bool = True
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one axis; `name` names its files."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    log: bool = False
+    level: tuple[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header; `name` names its file."""
+
+    name: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One paper."""
+
+    name: str
+    title: str
+    paper: str
+    said: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+def curve(
+    label: str,
+    points: Sequence[tuple[float, float | None]],
+    colour: int = 0,
+    dashed: bool = False,
+    marks: bool = True,
+) -> Curve:
+    """A curve through points, sorted by x."""
+    ordered = sorted(points, key=lambda point: point[0])
+    x, y = tuple(p[0] for p in ordered), tuple(p[1] for p in ordered)
+    return Curve(label, x, y, dashed, colour, marks)

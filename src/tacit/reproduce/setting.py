@@ -1,0 +1,80 @@
+"""What is run: a plan makes settings, a setting makes rows.
+
+A setting is a frozen description that fits in a small file; all its randomness comes from its
+seed, its own name and the number of the repeat, so neither the order of settings nor the number
+of processes changes a result.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+#: A number, a text, or None where no estimate exists.
+Value = float | int | str | None
+#: What a setting found, one mapping a row; the same columns in every row of a kind.
+Rows = list[dict[str, Value]]
+#: Told how many repeats of a setting are done.
+Tell = Callable[[int], None]
+#: The rows of every setting of a study, by its name.
+Results = Mapping[str, Rows]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to run: `repeats` None takes those of the papers, `quick` a small part of all."""
+
+    repeats: int | None = None
+    quick: bool = False
+    seed: int = 0
+
+    def count(self, published: int, quick: int) -> int:
+        """The repeats of a setting: as asked, else quick, else as published."""
+        if self.repeats is not None:
+            return self.repeats
+        return quick if self.quick else published
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One experiment: the study, its name in it, parameters, repeats and the seed."""
+
+    study: str
+    name: str
+    repeats: int
+    seed: int
+    values: tuple[tuple[str, Value], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.values)[name]
+
+    def rng(self, repeat: int) -> np.random.Generator:
+        """The generator of one repeat."""
+        own = zlib.crc32(f"{self.study}/{self.name}".encode())
+        return np.random.default_rng(np.random.SeedSequence([self.seed, own, repeat]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content."""
+        return {**asdict(self), "values": dict(self.values)}
+
+
+def setting(study: str, name: str, repeats: int, plan: Plan, **values: Value) -> Setting:
+    """A setting of a plan."""
+    return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())))
+
+
+def moments(scores: Sequence[float] | np.ndarray[Any, Any]) -> dict[str, Value]:
+    """Mean and variance as the papers draw them, and the standard error of the mean.
+
+    With one score the variance is not known: None.
+    """
+    several = np.asarray(scores, dtype=np.float64)
+    if len(several) < 2:
+        return {"mean": float(several.mean()), "variance": None, "stderr": None}
+    variance = float(several.var(ddof=1))
+    error = float(np.sqrt(variance / len(several)))
+    return {"mean": float(several.mean()), "variance": variance, "stderr": error}
