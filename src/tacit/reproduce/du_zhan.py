@@ -11,16 +11,14 @@ from tacit.channel import related
 from tacit.design import Design, Group
 from tacit.reproduce.adult import commonest, first_records
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
-from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell, Value, moments, setting
-from tacit.reproduce.trees import PROCEDURES, trials
+from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell, moments, setting
+from tacit.reproduce.trees import NEAR, PROCEDURES, doubt, trials
 
 NAME = "du-zhan"
 THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
 REPEATS, QUICK = 50, 2
 #: Measured for the literal procedure with negative shares cut at zero.
 REFERENCE = {0.51: 0.676, 0.55: 0.750, 0.6: 0.782, 0.7: 0.799, 0.8: 0.804, 0.9: 0.810, 1.0: 0.8135}
-#: How near the tree curves should be.
-NEAR = 0.02
 WHY = (
     "The paper draws this curve and prints no number; the reference was measured with negative "
     "shares cut at zero."
@@ -96,16 +94,10 @@ def _checks(rows: Rows) -> list[Check]:
             float(ours[theta]["mean"] or 0),
             reference=reference,
             within=0.01 if theta == 1 else NEAR,
-            why=WHY + _doubt(ours[theta]["stderr"]),
+            why=WHY + doubt(ours[theta]["stderr"]),
         )
         for theta, reference in REFERENCE.items()
     ]
-
-
-def _doubt(stderr: Value) -> str:
-    """A sentence where chance alone may explain the difference."""
-    known = stderr is not None and float(stderr) < NEAR / 4
-    return "" if known or stderr is None else f" Ours has a standard error of {stderr:.3f}."
 
 
 def _charts(rows: Rows) -> list[Chart]:

@@ -16,10 +16,13 @@ from tacit.mine import DecisionTree
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.simplex import project
 from tacit.reproduce.adult import TARGETS, first_records, split
+from tacit.reproduce.setting import Value
 
 TARGET = TARGETS["adult"]
 #: Standard errors by which a split must stand out; 0 is the papers' procedure.
 PROCEDURES = {"literal": 0.0, "noise-aware": 2.0}
+#: How near the curves of the literal procedure should be to those measured before.
+NEAR = 0.02
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,10 @@ def largest_gain(found: Reconstruction, target: str) -> float:
 def _bits(distribution: Array) -> float:
     positive = distribution[distribution > 0]
     return float(-(positive * np.log2(positive)).sum())
+
+
+def doubt(stderr: Value) -> str:
+    """A sentence where chance alone may explain a difference from what was measured before."""
+    if stderr is None or float(stderr) < NEAR / 4:
+        return ""
+    return f" Ours has a standard error of {float(stderr):.3f}."

@@ -26,8 +26,8 @@ RAW = (
     "Here reconstruction gives negative shares in most repeats, and the paper does not say what to "
     "do with them: multiplied as they are, they spoil the class; cut at zero they do not."
 )
-#: Half of the last printed digit, and a hundredth.
-NEAR = 0.015
+#: How near ours should be to a printed mean: a unit of its last digit.
+NEAR = 0.01
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 
 
