@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from threadpoolctl import threadpool_limits
 
 from tacit.channel.linear import Array
 from tacit.optimize.exact import Exact, prove
@@ -39,8 +40,9 @@ def front(
     problem = problem_of(prior, n_records, delta, epsilon)
     chosen = Exact() if method is None else method
     tell = progress or _unheard
-    found = chosen.search(problem, tell)
-    proofs = found.proofs or prove(problem)
+    with threadpool_limits(1, "blas"):  # matrices are small: more threads only wait for each other
+        found = chosen.search(problem, tell)
+        proofs = found.proofs or prove(problem)
     matrices = [_aligned(matrix, problem.p) for matrix in found.matrices]
     made = front_of(problem, type(chosen).__name__, matrices, proofs, found.state)
     tell(1.0)
