@@ -34,7 +34,7 @@ def _against_scikit_learn() -> Iterator[Row]:
     features, classes = np.ascontiguousarray(true[:, :-1]), true[:, -1].copy()
     ours = DecisionTree(design, schema.names[-1], caution=0)
     peer = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    fit, fit_peer = cpu(lambda: ours.fit(reported)), cpu(lambda: peer.fit(features, classes), 2)
+    fit, fit_peer = cpu(lambda: ours.fit(reported), 9), cpu(lambda: peer.fit(features, classes), 3)
     claim = f"{WHAT}: fit against DecisionTreeClassifier"
     yield ratio(claim, fit_peer, fit, 20, f"{ours.get_n_leaves():,} leaves")
     predict, predict_peer = (cpu(lambda m=m: m.predict(features)) for m in (ours, peer))

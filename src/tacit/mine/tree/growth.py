@@ -20,10 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
+from threadpoolctl import ThreadpoolController
 
 from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
@@ -67,8 +68,18 @@ class Frontier:
     depth: int
 
 
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def grow(reports: Reports, rule: Rule) -> Tree:
     """The tree that a rule grows from reports."""
+    with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
+        return _grown(reports, rule)
+
+
+def _grown(reports: Reports, rule: Rule) -> Tree:
     found = Nodes(reports, rule.caution, rule.lead(len(reports.features)))
     root = Tables.root(reports)
     nodes = found.add(np.array([NONE]), *root.by_class())
