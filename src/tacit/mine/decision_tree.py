@@ -23,7 +23,7 @@ from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
-from tacit.mine.miner import Codes, Miner
+from tacit.mine.miner import Codes, Miner, from_zero
 from tacit.mine.records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.following import follow, right_and_wrong
@@ -249,14 +249,11 @@ class DecisionTree(Miner):
         """How to grow, checked."""
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        real = isinstance(self.caution, numbers.Real) and not isinstance(self.caution, bool)
-        if not real or not 0 <= self.caution < math.inf:
-            raise DataError(f"caution must be a number from 0 up, got {self.caution!r}")
-        depth = self.max_depth
+        caution, depth = from_zero("caution", self.caution), self.max_depth
         whole = isinstance(depth, numbers.Integral) and not isinstance(depth, bool)
         if depth is not None and (not whole or depth < 0):
             raise DataError(f"max_depth must be a whole number from 0 up, or None, got {depth!r}")
-        return Growth(CRITERIA[self.criterion], float(self.caution), depth)
+        return Growth(CRITERIA[self.criterion], caution, depth)
 
     def _leaves(self, codes: Codes) -> npt.NDArray[np.intp]:
         """The leaf of each record; by the cell of its record where there are fewer cells."""

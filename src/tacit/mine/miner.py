@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from abc import abstractmethod
 from typing import Any
 
@@ -22,6 +24,14 @@ from tacit.reconstruction import Estimate
 from tacit.schema import Attribute, Schema
 
 Codes = npt.NDArray[Any]
+
+
+def from_zero(name: str, value: Any) -> float:
+    """An argument that must be a number from 0 up."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 <= value < math.inf:
+        raise DataError(f"{name} must be a number from 0 up, got {value!r}")
+    return float(value)
 
 
 class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from tacit.errors import DataError
 from tacit.evaluate.testing import generator
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.learning import Places
+from tacit.mine.miner import from_zero
 from tacit.mine.records import reported_patterns
 from tacit.mine.tree import pruning
 from tacit.mine.tree.reports import Reports
@@ -36,20 +36,15 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
         raise DataError(
             "a saved model does not hold the reports it was learnt from; learn it again"
         )
-    real = isinstance(caution, numbers.Real) and not isinstance(caution, bool)
-    if not real or not 0 <= caution < math.inf:
-        raise DataError(f"caution must be a number from 0 up, got {caution!r}")
+    doubt = from_zero("caution", caution)
     reports = Reports.of(reported_patterns(reported, None, design, target), design, target)
-    return model.cut(pruning.reduced_error(model.tree_, model.reports_, reports, float(caution)))
+    return model.cut(pruning.reduced_error(model.tree_, model.reports_, reports, doubt))
 
 
 def cost_complexity(model: DecisionTree, alpha: float) -> DecisionTree:
     """The tree without subtrees that save less than `alpha` of the records a leaf."""
     _check_tree(model)
-    real = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
-    if not real or not 0 <= alpha < math.inf:
-        raise DataError(f"alpha must be a number from 0 up, got {alpha!r}")
-    return model.cut(pruning.prices(model.tree_) <= alpha)
+    return model.cut(pruning.prices(model.tree_) <= from_zero("alpha", alpha))
 
 
 def cost_complexity_path(model: DecisionTree) -> tuple[Array, Places]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -44,9 +45,9 @@ class _Group(Part):
         description="One throw for all questions of the group, or one for each.",
     )
 
+    @abstractmethod
     def coin(self, names: tuple[str, ...]) -> Coin:
         """The coin for these attributes of the group."""
-        raise NotImplementedError
 
     def at(self, theta: Fraction) -> _Group | None:
         """The same group with another probability; None if it has none of its own."""
