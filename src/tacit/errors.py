@@ -66,11 +66,11 @@ class StoreError(TacitError):
     """A database of responses cannot be used as asked."""
 
 
-class Busy(StoreError):
+class Busy(StoreError):  # noqa: N818
     """More responses wait than the service takes; the same one may be sent again soon."""
 
 
-class Unavailable(StoreError):
+class Unavailable(StoreError):  # noqa: N818
     """The database does not answer; the same response may be sent again, it is stored once."""
 
 
