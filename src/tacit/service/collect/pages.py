@@ -59,7 +59,7 @@ class SurveyPages:
         await app(scope, receive, send)
 
     async def _problem(self, door: Door) -> Problem | None:
-        return door.days(self._today()) or await self._standing(door.survey)
+        return door.days(self._today) or await self._standing(door.survey)
 
 
 class SurveyFiles:
