@@ -37,7 +37,7 @@ export function languageStep(page) {
 /** Title, introduction, what happens to answers, what is stored and what is not. */
 export function introductionStep(page) {
   const { speaker, survey, questions } = page;
-  const { say } = { say: speaker.say.bind(speaker) };
+  const say = speaker.say.bind(speaker);
   const list = (keys, tag = "ul", kind = null) =>
     el(tag, { class: kind }, keys.filter(Boolean).map((key) => el("li", {}, say(key))));
   const own = survey.device !== "browser";
@@ -166,7 +166,7 @@ const practiceRules = (speaker, { device, practice }, group, answers, reports) =
 const practiceTold = (speaker, practice, reports, code, own) => [
   el("p", { class: "big" }, speaker.say("wouldSend", { answer: reports[code].cloneNode(true) })),
   el("p", {}, speaker.say(own ? "onlyYouKnow" : "nobodyKnows")),
-  practice.explanation ? speaker.own(practice.explanation, "p") : el("span"),
+  ...(practice.explanation ? [speaker.own(practice.explanation, "p")] : []),
 ];
 
 /** Throws the coin a hundred times for the answer chosen, and counts. */

@@ -3,7 +3,7 @@
 import { every, rulesOf } from "./device.js";
 import { el } from "./elements.js";
 import { ZERO, less, minus, ONE } from "./fractions.js";
-import { chance, inOwnCategories, isJoint, leastDisguised, of100, of100up, posterior, sizesOf } from "./odds.js";
+import { chance, isJoint, leastDisguised, of100, of100up, posterior, sizesOf } from "./odds.js";
 
 /** Odds are tabled for this many answers at most. */
 const TABLED = 8;
@@ -16,11 +16,14 @@ function fewest(speaker, share) {
 
 // Odds ---------------------------------------------------------------------------------------
 
-/** Sentences and a table on the odds of one attribute of a group; `labels` gives what is read. */
+/** Sentences and a table on the odds of one attribute of a group.
+ *
+ * `labels` has what is read for a code, `truth` and `report`, and whether these are the `same`.
+ */
 export function odds(speaker, group, position, labels) {
   const { truths, reports } = sizesOf(group, position);
   const listable = truths <= TABLED && reports <= TABLED;
-  const sentences = inOwnCategories(group)
+  const sentences = labels.same
     ? changes(speaker, group, position, labels, truths)
     : guesses(speaker, group, position, truths, reports, listable);
   const more = [
@@ -72,7 +75,7 @@ const asked = (speaker, group) => speaker.say("oddsAsked", { n: of100up(group.we
 
 /** Of those who send an answer, how many truly have another. */
 function senders(speaker, group, position, labels) {
-  if (!inOwnCategories(group)) return null;
+  if (!labels.same) return null;
   const { reports } = sizesOf(group, position);
   const said = Array.from({ length: reports }, (_, r) =>
     el(
@@ -90,10 +93,9 @@ function senders(speaker, group, position, labels) {
 /** Of 100 people with each true answer, how many send what. */
 function table(speaker, group, position, labels) {
   const { truths, reports } = sizesOf(group, position);
-  const same = inOwnCategories(group);
   const cell = (r, t) => {
     const share = chance(group, position, r, t);
-    return same && r === t ? of100up(share) : of100(share);
+    return labels.same && r === t ? of100up(share) : of100(share);
   };
   const range = (size) => Array.from({ length: size }, (_, i) => i);
   return el(

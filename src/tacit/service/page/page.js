@@ -4,7 +4,7 @@
 import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
-import { isGiven, itemsOf, questionSteps, questionText } from "./questions.js";
+import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords } from "./words.js";
 
@@ -210,15 +210,9 @@ function sentList(record) {
     const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
     const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
     const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
-    return el("div", {}, el("dt", {}, questions), el("dd", {}, sentLabel(group, record[name], asked[0])));
+    return el("div", {}, el("dt", {}, questions), el("dd", {}, reportLabel(speaker, group, record[name], asked[0])));
   });
   return el("dl", { class: "sent" }, rows);
-}
-
-function sentLabel(group, category, { question, categories }) {
-  const { speaker } = page;
-  if (group.family !== "crosswise") return speaker.label(category, question);
-  return speaker.say(category === categories[1] ? "sameShort" : "differentShort");
 }
 
 /** The very bytes, for those who want to see them. */

@@ -8,6 +8,7 @@ import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
 import { odds, ruleList } from "./explain.js";
+import { inOwnCategories } from "./odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
@@ -71,8 +72,14 @@ const labelsOf = (speaker, { categories, question }) =>
 /** Labels of what is reported of a group, a list for each reported attribute. */
 export const reportLabels = (speaker, group, asked) =>
   group.reported.map(({ categories }, i) =>
-    categories.map((category) => speaker.label(category, asked[i].question)),
+    categories.map((category) => reportLabel(speaker, group, category, asked[i])),
   );
+
+/** What is read for a reported category; of two answers that are compared, whether they agree. */
+export function reportLabel(speaker, group, category, { question, categories }) {
+  if (group.family !== "crosswise") return speaker.label(category, question);
+  return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
+}
 
 const help = (speaker, question) =>
   question.help ? speaker.own(question.help, "p", { class: "help" }) : null;
@@ -90,6 +97,7 @@ function oddsOf(speaker, group, asked, position = 0) {
   const labels = {
     truth: (code) => own[code].cloneNode(true),
     report: (code) => reports[Math.min(position, reports.length - 1)][code].cloneNode(true),
+    same: inOwnCategories(group) && group.family !== "crosswise",
   };
   return odds(speaker, group, position, labels);
 }
@@ -196,7 +204,10 @@ function crosswise(page, item) {
         control: { ...control, read },
       },
     ],
-    after: el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
+    after: [
+      el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
+      oddsOf(speaker, item.group, [item]),
+    ],
   };
 }
 
