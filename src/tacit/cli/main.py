@@ -28,6 +28,7 @@ from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
+from tacit.cli.serve import serve
 from tacit.cli.survey import survey_commands
 from tacit.errors import TacitError
 
@@ -53,6 +54,7 @@ app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
+app.command("serve")(serve)
 app.command("reproduce")(reproduce)
 
 

@@ -1,4 +1,4 @@
-"""The survey service, collecting side: disguised records come in over HTTP and are kept.
+"""The survey service: collects reported records, and loses none.
 
 Nothing here can undo a disguise: this package may not import what reconstructs.
 """
