@@ -96,7 +96,7 @@ def database(url: str | Path) -> Database:
 def _parsed(url: str) -> URL:
     try:
         return make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError(
             "the database's URL is malformed; give a path, sqlite:///PATH or "
             "postgresql://USER@HOST/NAME"

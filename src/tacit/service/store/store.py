@@ -53,9 +53,13 @@ class Store:
         self._held: Connection | None = None
         self._known: dict[str, tuple[int, Terms]] = {}
         self._rested_on: date | None = None
-        with self.database.writing() as connection:
-            self.database.queue_for_layout(connection)
-            migrate(connection, self.database.shown)
+        try:
+            with self.database.writing() as connection:
+                self.database.queue_for_layout(connection)
+                migrate(connection, self.database.shown)
+        except BaseException:
+            self.close()
+            raise
 
     # Surveys -----------------------------------------------------------------------------------
 
