@@ -116,6 +116,7 @@ def serve(settings: Settings, tell: Tell) -> None:
         server = _server(app, settings, collecting.surveys)
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
+        listener.listen(_BACKLOG)  # whoever is told may ask at once
         tell(addresses)
         _keep_garbage_small()
         logs.log().info("started", surveys=[at for at, _ in addresses])
@@ -130,6 +131,7 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     parts = Parts([_always_open(published)], Discarding(), preview=True)
     with listening(host, port) as listener:
         server = _server(application(parts), settings, parts.surveys)
+        listener.listen(_BACKLOG)
         tell([(address(listener, survey), survey) for survey in parts.surveys])
         _keep_garbage_small()
         server.run(sockets=[listener])
