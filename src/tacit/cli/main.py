@@ -29,6 +29,7 @@ from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
 from tacit.cli.survey import survey_commands
+from tacit.cli.survey_store import backup
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -53,6 +54,7 @@ app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
+app.command("backup")(backup)
 app.command("reproduce")(reproduce)
 
 
