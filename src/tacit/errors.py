@@ -7,9 +7,10 @@
     ├── DataError                 records do not fit the schema or the design
     ├── FileError                 a file is unreadable, truncated or of a newer version
     │   └── SurveyError           a survey file has problems, each told with its line
-    └── StoreError                a database of responses cannot be used as asked
-        ├── Busy                  more responses wait than the service takes; try again soon
-        └── Unavailable           the database does not answer; nothing was acknowledged
+    ├── StoreError                a database of responses cannot be used as asked
+    │   ├── Busy                  more responses wait than the service takes; try again soon
+    │   └── Unavailable           the database does not answer; nothing was acknowledged
+    └── ServiceError              the service cannot run as asked: a setting, a port
 
 Each message says what was wrong, where, and what is allowed.
 """
@@ -71,6 +72,10 @@ class Busy(StoreError):  # noqa: N818
 
 class Unavailable(StoreError):  # noqa: N818
     """The database does not answer; the same response may be sent again, it is stored once."""
+
+
+class ServiceError(TacitError):
+    """The service cannot run as asked: a setting is wrong, a port is taken."""
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:

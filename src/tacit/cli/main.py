@@ -28,6 +28,7 @@ from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
+from tacit.cli.serve import serve
 from tacit.cli.survey import survey_commands
 from tacit.cli.survey_store import backup
 from tacit.errors import TacitError
@@ -55,6 +56,7 @@ app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
 app.command("backup")(backup)
+app.command("serve")(serve)
 app.command("reproduce")(reproduce)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson
+from tacit.cli.preview import preview
 from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import check_apart, write_text
@@ -101,6 +102,9 @@ def publish_file(
     published = publish(survey, out)
     typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
     typer.echo(f"fingerprint {published.fingerprint}")
+
+
+survey_commands.command("preview")(preview)
 
 
 @survey_commands.command("schema")

@@ -1,0 +1,154 @@
+"""The application: which address is answered by what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.service.collect import openapi
+from tacit.service.collect.answers import JSON, Answer, File
+from tacit.service.collect.door import Door
+from tacit.service.collect.logs import log
+from tacit.service.collect.metrics import Metrics
+from tacit.service.collect.pages import (
+    NOTHING,
+    Reading,
+    Slashed,
+    Standing,
+    SurveyFiles,
+    SurveyPages,
+    page_files,
+)
+from tacit.service.collect.problems import FAULT, Problem
+from tacit.service.collect.rate import Rate
+from tacit.service.collect.submitting import Submissions, Taker
+from tacit.survey import Published
+
+#: Why nothing can be stored at present; None if it can.
+Ready = Callable[[], str | None]
+
+
+async def _open(survey: str) -> Problem | None:
+    return None
+
+
+def _is_ready() -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the application is made of."""
+
+    surveys: Sequence[Published]
+    taker: Taker
+    metrics: Metrics = field(default_factory=Metrics)
+    rate: Rate | None = None
+    standing: Standing = _open
+    ready: Ready = _is_ready
+    show_metrics: bool = False
+    preview: bool = False
+    today: Callable[[], date] = date.today
+    lifespan: Callable[[Any], AbstractAsyncContextManager[None]] | None = None
+
+    @property
+    def published(self) -> Mapping[str, Published]:
+        """The surveys by their slug."""
+        return {Door(survey).slug: survey for survey in self.surveys}
+
+
+def application(parts: Parts) -> ASGIApp:
+    """The ASGI application; the path that is taken most is looked for first."""
+    published = parts.published
+    doors = {slug: Door(survey) for slug, survey in published.items()}
+    submissions = Submissions(doors, parts.taker, parts.metrics, parts.rate, parts.today)
+    survey_pages = SurveyPages(doors, parts.standing, parts.preview, parts.today)
+    read: dict[str, ASGIApp] = {
+        "/s/{slug}/": survey_pages,
+        "/s/{slug}/survey.json": SurveyFiles(published),
+        "/s/{slug}": Slashed(),
+        **{f"/page/{name}": file for name, file in page_files().items()},
+        "/openapi.json": File(JSON, openapi.text()),
+        "/health/live": _said(200, {"live": True}),
+        "/health/ready": _Readiness(parts.ready),
+    }
+    if parts.show_metrics:
+        read["/metrics"] = _Measured(parts.metrics)
+    routes = [Route("/s/{slug}/responses", submissions)]
+    routes += [Route(path, Reading(app)) for path, app in read.items()]
+    router = Router(routes, redirect_slashes=False, default=NOTHING, lifespan=parts.lifespan)
+    return Guard(router)
+
+
+class Guard:
+    """The last resort: a fault of the program is logged and answered, without a trace of data."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        except Exception as fault:
+            log().error("fault", kind=type(fault).__name__, where=_where(fault))
+            await FAULT.answer(scope, receive, _unless_started(send))
+
+
+def _unless_started(send: Send) -> Send:
+    """Sends if nothing was sent before; else the server ends the connection."""
+
+    async def careful(message: Message) -> None:
+        try:
+            await send(message)
+        except RuntimeError:
+            return
+
+    return careful
+
+
+def _where(fault: BaseException) -> list[str]:
+    """File and line of each call, without values."""
+    found, trace = [], fault.__traceback__
+    while trace is not None:
+        found.append(f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return found
+
+
+class _Readiness:
+    """GET /health/ready."""
+
+    def __init__(self, ready: Ready) -> None:
+        self._ready = ready
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        why = self._ready()
+        answer = _READY if why is None else _said(503, {"ready": False, "why": why})
+        await answer(scope, receive, send)
+
+
+class _Measured:
+    """GET /metrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._metrics.answer()(scope, receive, send)
+
+
+def _said(status: int, content: dict[str, Any]) -> Answer:
+    return Answer(status, JSON, json.dumps(content).encode())
+
+
+_READY = _said(200, {"ready": True})

@@ -1,0 +1,87 @@
+// Sending: the same bytes until the server says that they are stored, and the memo of what was sent.
+
+import { below } from "./disguise.js";
+
+const ATTEMPTS = 8;
+const LONGEST_WAIT = 60;
+const PATIENCE = 20_000; // milliseconds for one attempt
+
+/** 16 random bytes as 32 hexadecimal digits: a retry with the same key is stored once. */
+export const newKey = () => below(1n << 128n).toString(16).padStart(32, "0");
+
+/** What is sent, byte for byte the same for the same record, key and token. */
+export const bodyOf = (fingerprint, { key, token, record }) =>
+  JSON.stringify(token ? { fingerprint, key, token, record } : { fingerprint, key, record });
+
+// Storage may be blocked; the page then works without a memory.
+
+function stored(storage, name) {
+  const attempt = (use) => {
+    try {
+      return use(window[storage]);
+    } catch {
+      return null;
+    }
+  };
+  return {
+    read: () => attempt((own) => JSON.parse(own.getItem(name))),
+    write: (value) => attempt((own) => own.setItem(name, JSON.stringify(value))),
+    forget: () => attempt((own) => own.removeItem(name)),
+  };
+}
+
+/** What was sent from this device for a design: {key, token, record, stored}; never a true answer. */
+export const memoOf = (fingerprint) => stored("localStorage", `tacit:${fingerprint}`);
+
+/** The one-time token of the link: taken out of the address, kept for a reload of this tab. */
+export function takeToken() {
+  const kept = stored("sessionStorage", `tacit:token:${location.pathname}`);
+  const given = location.hash.slice(1);
+  if (given) {
+    history.replaceState(null, "", location.pathname);
+    kept.write(given);
+  }
+  return given || kept.read();
+}
+
+/** One attempt: stored, worth another attempt after some seconds, or refused for a reason. */
+async function attempt(body) {
+  let answer;
+  try {
+    answer = await fetch("responses", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+  } catch {
+    return { wait: 0, type: "network" };
+  }
+  if (answer.ok) return { stored: true };
+  const problem = await answer.json().catch(() => ({}));
+  const type = String(problem.type ?? "").split("/").pop();
+  if ([408, 429].includes(answer.status) || answer.status >= 500) {
+    return { wait: Number(answer.headers.get("Retry-After")) || 0, type: type || "unavailable" };
+  }
+  return { refused: true, type };
+}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+/** Sends until stored or refused; `waiting(type, seconds)` is told before each pause. */
+export async function deliver(body, waiting) {
+  for (let number = 1; ; number += 1) {
+    const found = await attempt(body);
+    if (found.wait === undefined) return found;
+    if (number === ATTEMPTS) return { gaveUp: true, type: found.type };
+    // Devices that failed together should not come back together.
+    const spread = 2 ** number + Number(below(BigInt(2 ** number)));
+    const seconds = Math.min(Math.max(found.wait, spread >> 1), LONGEST_WAIT);
+    waiting(found.type, seconds);
+    await pause(seconds);
+  }
+}
