@@ -23,12 +23,11 @@ function check(holds, message) {
 /** A whole random number from 0 to n - 1, all alike: as many bits as needed, thrown again if n or more. */
 export function below(n) {
   const bits = (n - 1n).toString(2).length;
-  const bytes = new Uint8Array((bits + 7) >> 3);
+  const words = new BigUint64Array((bits + 63) >> 6);
   for (;;) {
-    crypto.getRandomValues(bytes);
-    bytes[0] &= 0xff >> (8 * bytes.length - bits);
-    let drawn = 0n;
-    for (const byte of bytes) drawn = (drawn << 8n) | BigInt(byte);
+    crypto.getRandomValues(words);
+    const all = words.reduce((joined, word) => (joined << 64n) | word, 0n);
+    const drawn = BigInt.asUintN(bits, all);
     if (drawn < n) return drawn;
   }
 }

@@ -11,6 +11,8 @@ import { Speaker, loadWords } from "./words.js";
 const main = document.getElementById("main");
 const status = document.getElementById("status");
 const progress = document.getElementById("progress");
+/** In a preview nothing is stored, and any token will do. */
+const PREVIEW = document.querySelector(".preview") ? "preview" : null;
 
 /** What the steps share. */
 const page = {
@@ -318,10 +320,11 @@ function preferred({ languages }) {
 }
 
 async function start() {
-  page.token = takeToken();
+  const token = takeToken();
   history.replaceState({ at: 0 }, "");
   page.published = await loadSurvey();
   page.survey = page.published.survey;
+  page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
   page.design = readDesign(page.published.design);
   page.items = itemsOf(page.survey, page.design);
   page.memo = memoOf(page.published.fingerprint);
