@@ -83,7 +83,8 @@ function replace(units, distributions) {
 /** A known distribution: shared by all attributes, by attribute name, or one joint table. */
 function known(given, sizes, names, what) {
   if (!Array.isArray(given)) {
-    check(Object.keys(given).length === names.length, `${what}: one distribution an attribute`);
+    const own = names.every((name) => Object.hasOwn(given, name));
+    check(own && Object.keys(given).length === names.length, `${what}: one list an attribute`);
     return replace(eachAlone(sizes), names.map((name) => distribution(given[name], what)));
   }
   if (Array.isArray(given[0])) {

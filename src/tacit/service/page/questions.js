@@ -27,8 +27,7 @@ export function itemsOf(survey, design) {
     for (const { name, category } of attributesOf(question)) {
       const group = design.groups.find(({ names }) => names.includes(name));
       const attribute = design.attributes.find((each) => each.name === name);
-      const personal = survey.groups?.find((each) => each.personal?.[name])?.personal[name];
-      const innocent = survey.groups?.find((each) => each.innocent && asks(each, name, question))?.innocent;
+      const { personal, innocent } = wording(survey, name, question);
       const position = group.names.indexOf(name);
       const { categories, edges } = attribute;
       items.set(name, { name, question, category, group, position, categories, edges, personal, innocent });
@@ -37,8 +36,12 @@ export function itemsOf(survey, design) {
   return items;
 }
 
-const asks = (group, name, question) =>
-  group.questions.includes(name) || group.questions.includes(question.name);
+/** The personal or innocent question that the survey asks beside an attribute's own. */
+function wording({ groups }, name, question) {
+  const own = groups.find(({ questions }) => questions.includes(name) || questions.includes(question.name));
+  const asked = own?.personal && Object.hasOwn(own.personal, name);
+  return { personal: asked ? own.personal[name] : null, innocent: own?.innocent ?? null };
+}
 
 /** Steps in the order of the questions; a group that is given as a whole stands at its first. */
 export function questionSteps(survey, items) {
