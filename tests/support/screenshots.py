@@ -19,22 +19,50 @@ from playwright.sync_api import Browser, Page
 
 from tacit.survey import Published, example, survey_from_text
 from tests.support.browser import DESKTOP, PHONE, Served, chromium, device, serving
-from tests.support.page_surveys import every_kind, own_device, published
+from tests.support.page_surveys import every_kind, published
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
-_COLOURS = 48
-#: A short cycle of bytes instead of chance.
+_COLOURS = 96
+#: The same numbers every time instead of chance.
 _FIXED = """
-let state = 41;
+let state = 4n;
+const next = () => {
+  state = BigInt.asUintN(64, state * 6364136223846793005n + 1442695040888963407n);
+  return state >> 33n;
+};
 crypto.getRandomValues = (words) => {
-  for (let i = 0; i < words.length; i += 1) {
-    state = (state * 1103515245 + 12345) % 2147483648;
-    words[i] = BigInt(state >> 4);
-  }
+  words.forEach((_, i) => (words[i] = (next() << 32n) | next()));
   return words;
 };
 """
 _DATES = ("opens: 2027-03-01\n", "closes: 2027-03-31\n", "access: invited\n")
+MONTH = published(
+    {
+        "title": "Health at work",
+        "device": "birth_month",
+        "questions": [
+            {
+                "name": "painkillers",
+                "kind": "yes_no",
+                "text": "Have you taken painkillers to get through a working day?",
+            }
+        ],
+        "groups": [{"questions": ["painkillers"], "family": "related", "theta": "3/4"}],
+    }
+)
+COIN = published(
+    {
+        "title": "Health at work",
+        "device": "coin",
+        "questions": [
+            {"name": "late", "kind": "yes_no", "text": "Have you left early without saying so?"},
+            {"name": "ill", "kind": "yes_no", "text": "Have you called in sick, but were not?"},
+        ],
+        "groups": [
+            {"questions": ["late", "ill"], "family": "forced", "theta": "1/2", "forced": [0, 1]}
+        ],
+    }
+)
 _JOBS = [
     f"{kind} {what}"
     for what in ("nurse", "driver", "teacher", "clerk", "cook")
@@ -150,20 +178,11 @@ def own_steps(page: Page, served: Served, shoot: Shoot) -> None:
     shoot("die-unrelated")
     answered(page)
     shoot("die-forced")
-    page.goto(served[own_device("birth_month")])
-    page.wait_for_selector("h1")
-    go(page)
-    answered(page)
-    go(page)
-    shoot("birth-month")
-    page.goto(served[own_device("coin")])
-    page.wait_for_selector("h1")
-    go(page)
-    answered(page)
-    go(page)
-    for _ in range(5):
-        answered(page)
-    shoot("coin-one-throw")
+    for survey, name in ((MONTH, "birth-month"), (COIN, "coin-one-throw")):
+        page.goto(served[survey])
+        page.wait_for_selector("h1")
+        go(page)
+        shoot(name)
     page.goto(served[MANY])
     page.wait_for_selector("h1")
     go(page)
@@ -218,7 +237,7 @@ def small(content: bytes) -> bytes:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    surveys = [every_kind(), die(), own_device("birth_month"), own_device("coin"), MANY]
+    surveys = [every_kind(), die(), MONTH, COIN, MANY]
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(surveys, Path(folder)) as served,

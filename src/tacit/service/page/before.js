@@ -177,7 +177,7 @@ function hundred(speaker, control, reports, throwIt) {
     const truth = control.read();
     for (let i = 0; i < 100; i += 1) counts[throwIt(truth)] += 1;
     const bars = counts.map((n, i) =>
-      el("li", {}, el("span", {}, reports[i].cloneNode(true)), el("meter", { min: 0, max: 100, value: n, "aria-hidden": "true" }), el("span", {}, n)),
+      el("li", {}, el("span", {}, reports[i].cloneNode(true)), el("progress", { max: 100, value: n, "aria-hidden": "true" }), el("span", {}, n)),
     );
     counted.replaceChildren(el("p", {}, speaker.say("hundredTold")), el("ul", { class: "bars" }, bars));
   };

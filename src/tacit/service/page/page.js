@@ -4,6 +4,7 @@
 import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
+import { fingerprintOf } from "./fingerprint.js";
 import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords } from "./words.js";
@@ -280,9 +281,10 @@ function again(kept) {
       el("p", {}, speaker.say(`${told}.text`)),
       sentList(kept.record),
       bytes(sending),
+      el("div", { class: "actions" }, send),
       somebodyElse(),
     ],
-    actions: [send],
+    actions: [],
   };
 }
 
@@ -310,6 +312,12 @@ async function loadSurvey() {
   return answer.json();
 }
 
+/** The rules are those of the fingerprint that every record carries. */
+async function checkFingerprint({ design, fingerprint }) {
+  const own = await fingerprintOf(design);
+  if (own !== null && own !== fingerprint) throw new Error("the rules do not fit their fingerprint");
+}
+
 /** The survey's languages, those that the browser asks for first. */
 function preferred({ languages }) {
   const rank = (language) => {
@@ -326,6 +334,7 @@ async function start() {
   page.survey = page.published.survey;
   page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
   page.design = readDesign(page.published.design);
+  await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
   page.memo = memoOf(page.published.fingerprint);
   page.speakers = await Promise.all(
