@@ -14,8 +14,8 @@ export async function fingerprintOf(design) {
 function canonical(value, key = "") {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join(",")}]`;
   if (typeof value === "object" && value !== null) {
-    const members = Object.keys(value).sort(byCodePoint);
-    return `{${members.map((name) => `${quoted(name)}:${canonical(value[name], name)}`).join(",")}}`;
+    const member = (name) => `${quoted(name)}:${canonical(value[name], name)}`;
+    return `{${Object.keys(value).sort(byCodePoint).map(member).join(",")}}`;
   }
   if (typeof value === "string") return quoted(value);
   return key === "edges" ? floating(value) : JSON.stringify(value);
