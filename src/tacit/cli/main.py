@@ -30,6 +30,7 @@ from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
 from tacit.cli.serve import serve
 from tacit.cli.survey import survey_commands
+from tacit.cli.survey_store import backup
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -54,6 +55,7 @@ app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
+app.command("backup")(backup)
 app.command("serve")(serve)
 app.command("reproduce")(reproduce)
 

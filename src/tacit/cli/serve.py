@@ -48,8 +48,8 @@ def serve(
     connections: Annotated[
         int | None, typer.Option("--connections", help="Connections at a time (2000).")
     ] = None,
-    body_seconds: Annotated[
-        float | None, typer.Option("--body-seconds", help="Time for a request's body (10).")
+    request_seconds: Annotated[
+        float | None, typer.Option("--request-seconds", help="Time for a request to arrive (10).")
     ] = None,
     drain_seconds: Annotated[
         int | None, typer.Option("--drain-seconds", help="Time for requests to end at a stop (30).")

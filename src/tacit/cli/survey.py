@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import show
+from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson
 from tacit.cli.preview import preview
 from tacit.design import Design
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tacit.survey import Survey, Width
 
 survey_commands = typer.Typer(rich_markup_mode="rich")
+
+survey_commands.command("invite")(survey_store.invite)
+survey_commands.command("close")(survey_store.close)
+survey_commands.command("export")(survey_store.export)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000

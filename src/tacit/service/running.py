@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from tacit.service.collect.door import Door
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
-from tacit.service.collect.protocol import protocol
+from tacit.service.collect.protocol import Guarded, protocol
 from tacit.service.collect.rate import Rate, rate_of
 from tacit.service.settings import Settings
 from tacit.service.store import Outcome, Response, Store
@@ -38,9 +39,22 @@ Tell = Callable[[Sequence[tuple[str, Published]]], None]
 
 
 class Server(uvicorn.Server):
-    """Uvicorn that ends without passing the signal on, and says when it begins to end."""
+    """Uvicorn that drops what is slow, and ends without passing the signal on."""
 
     draining = False
+
+    def __init__(self, config: uvicorn.Config, request_seconds: float) -> None:
+        super().__init__(config)
+        self._request_seconds = request_seconds
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second, by uvicorn."""
+        if counter % 5 == 0:
+            late = asyncio.get_running_loop().time() - self._request_seconds
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, Guarded):
+                    connection.hurry(late)
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.draining = True
@@ -102,7 +116,9 @@ def serve(settings: Settings, tell: Tell) -> None:
         server = _server(app, settings, collecting.surveys)
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
+        listener.listen(_BACKLOG)  # whoever is told may ask at once
         tell(addresses)
+        _keep_garbage_small()
         logs.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])
         logs.log().info("stopped", submissions=collecting.metrics.totals())
@@ -115,7 +131,9 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     parts = Parts([_always_open(published)], Discarding(), preview=True)
     with listening(host, port) as listener:
         server = _server(application(parts), settings, parts.surveys)
+        listener.listen(_BACKLOG)
         tell([(address(listener, survey), survey) for survey in parts.surveys])
+        _keep_garbage_small()
         server.run(sockets=[listener])
 
 
@@ -158,7 +176,6 @@ def _parts(collecting: _Collecting) -> Parts:
         rate=None if limit is None else Rate(limit, settings.trusted_proxy),
         standing=Believed(collecting.standing),
         ready=collecting.ready,
-        body_seconds=settings.body_seconds,
         show_metrics=settings.metrics,
         lifespan=collecting.lifespan,
     )
@@ -180,7 +197,8 @@ def _server(app: ASGIApp, settings: Settings, surveys: Sequence[Published]) -> S
             backlog=_BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=settings.drain_seconds,
-        )
+        ),
+        settings.request_seconds,
     )
 
 
@@ -222,6 +240,12 @@ def _always_open(published: Published) -> Published:
     """The same survey on any day, so that it can be tried before it opens."""
     terms = {"opens": None, "closes": None, "quota": None}
     return Published(published.survey.model_copy(update=terms))
+
+
+def _keep_garbage_small() -> None:
+    """What was imported stays: the collector need not look at it again with every few requests."""
+    gc.collect()
+    gc.freeze()
 
 
 def _allow_files(wanted: int) -> None:

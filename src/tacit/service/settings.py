@@ -61,8 +61,8 @@ class Settings(BaseModel):
         default=512, ge=1, description="Responses that are made durable together, at most."
     )
     connections: int = Field(default=2000, ge=1, description="Connections at a time; more get 503.")
-    body_seconds: float = Field(
-        default=10.0, gt=0, description="Seconds for the body of a request to arrive; else 408."
+    request_seconds: float = Field(
+        default=10.0, gt=0, description="Seconds for a whole request to arrive; else 408."
     )
     drain_seconds: int = Field(
         default=30, ge=1, description="Seconds for requests to end after SIGTERM or Ctrl-C."

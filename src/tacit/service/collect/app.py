@@ -53,7 +53,6 @@ class Parts:
     rate: Rate | None = None
     standing: Standing = _open
     ready: Ready = _is_ready
-    body_seconds: float = 10.0
     show_metrics: bool = False
     preview: bool = False
     today: Callable[[], date] = date.today
@@ -69,9 +68,7 @@ def application(parts: Parts) -> ASGIApp:
     """The ASGI application; the path that is taken most is looked for first."""
     published = parts.published
     doors = {slug: Door(survey) for slug, survey in published.items()}
-    submissions = Submissions(
-        doors, parts.taker, parts.metrics, parts.rate, parts.body_seconds, parts.today
-    )
+    submissions = Submissions(doors, parts.taker, parts.metrics, parts.rate, parts.today)
     survey_pages = SurveyPages(doors, parts.standing, parts.preview, parts.today)
     read: dict[str, ASGIApp] = {
         "/s/{slug}/": survey_pages,

@@ -1,12 +1,10 @@
-"""The body of a request, read within a limit of bytes and of time."""
+"""The body of a request, read within a limit of bytes."""
 
 from __future__ import annotations
 
-import asyncio
-
 from starlette.types import Receive, Scope
 
-from tacit.service.collect.problems import SLOW, TOO_LARGE, WRONG_TYPE, Refused
+from tacit.service.collect.problems import TOO_LARGE, WRONG_TYPE, Refused
 
 #: Bytes that are read and dropped so that a sender of too much reads why; beyond, it is cut off.
 _PATIENCE = 1 << 20
@@ -40,29 +38,22 @@ def _is_json(kind: bytes | None) -> bool:
     return name.strip() == _JSON and parameter.strip() in (b"", *_UTF8)
 
 
-async def read_body(receive: Receive, announced: int | None, limit: int, seconds: float) -> bytes:
-    """All of the body; Refused if it is larger than the limit or does not arrive in time."""
+async def read_body(receive: Receive, announced: int | None, limit: int) -> bytes:
+    """All of the body; Refused if it has more than `limit` bytes. How long it may take is bounded
+    by the protocol.
+    """
     most = max(limit, _PATIENCE)
     if announced is not None and announced > most:
         raise Refused(TOO_LARGE)
-    try:
-        async with asyncio.timeout(seconds):
-            return await _whole(receive, limit, most)
-    except TimeoutError:
-        raise Refused(SLOW) from None
-
-
-async def _whole(receive: Receive, limit: int, most: int) -> bytes:
-    """The body if it has up to `limit` bytes; of more, up to `most` are taken and dropped."""
     kept, size, more = bytearray(), 0, True
     while more and size <= most:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Gone
-        part = message.get("body", b"")
+        part: bytes = message.get("body", b"")
         more = message.get("more_body", False)
         if not more and not size and len(part) <= limit:
-            return part  # type: ignore[no-any-return]  # nearly always all of it comes at once
+            return part  # nearly always all of it comes at once
         size += len(part)
         if size <= limit:
             kept += part

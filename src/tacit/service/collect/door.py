@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -42,7 +43,8 @@ class Door:
         survey, reported = published.survey, published.design.reported
         self.survey = survey.fingerprint
         self.slug = self.survey[:SLUG_LETTERS]
-        self.opens, self.closes = survey.opens, survey.closes
+        self._opens, self._closes = survey.opens, survey.closes
+        self.dated = survey.opens is not None or survey.closes is not None
         self.invited = survey.access == "invited"
         self.limit = _limit(published)
         self._fingerprint = published.fingerprint
@@ -54,13 +56,14 @@ class Door:
         letter = "B" if max(reported.sizes) <= 256 else "H"
         self._pack = struct.Struct(f"<{len(reported)}{letter}").pack
 
-    def days(self, today: date) -> Problem | None:
+    def days(self, today: Callable[[], date]) -> Problem | None:
         """Why nothing is taken today; None if it is."""
-        if self.opens is not None and today < self.opens:
+        if not self.dated:
+            return None
+        now = today()
+        if self._opens is not None and now < self._opens:
             return NOT_YET_OPEN
-        if self.closes is not None and today > self.closes:
-            return CLOSED
-        return None
+        return CLOSED if self._closes is not None and now > self._closes else None
 
     def response(self, body: bytes) -> Response:
         """What a body holds, checked; Refused if it is anything else."""
@@ -101,7 +104,7 @@ class Door:
 def _object(body: bytes) -> dict[str, Any]:
     """A JSON object in UTF-8 that says nothing twice."""
     try:
-        found = json.loads(body.decode(), object_pairs_hook=_distinct, parse_constant=_refuse)
+        found = _DECODER.decode(body.decode())
     except (ValueError, RecursionError):
         raise Refused(MALFORMED, _JSON_WRONG) from None
     if type(found) is not dict:
@@ -119,6 +122,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refuse(name: str) -> None:
     """NaN and Infinity are not JSON."""
     raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse)
 
 
 def _token(token: Any) -> str:

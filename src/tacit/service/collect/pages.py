@@ -20,7 +20,7 @@ from tacit.survey import Published
 Standing = Callable[[str], Awaitable[Problem | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
-_BANNER = b'\n    <p class="preview" role="note">preview: nothing is stored</p>'
+_BANNER = b'\n    <p class="note" role="note">preview: nothing is stored</p>'
 _READ = (b"allow", b"GET, HEAD")
 #: Seconds for which what the database said of a survey is believed.
 _BELIEVED = 2.0
@@ -59,7 +59,7 @@ class SurveyPages:
         await app(scope, receive, send)
 
     async def _problem(self, door: Door) -> Problem | None:
-        return door.days(self._today()) or await self._standing(door.survey)
+        return door.days(self._today) or await self._standing(door.survey)
 
 
 class SurveyFiles:

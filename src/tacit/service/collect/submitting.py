@@ -33,6 +33,7 @@ _ACCEPTED = {Outcome.STORED: (ACCEPTED[0], _STORED), Outcome.REPEATED: (ACCEPTED
 _REFUSED: Mapping[Outcome, Problem] = {
     Outcome.CHANGED: problems.CHANGED,
     Outcome.UNKNOWN_TOKEN: problems.LINK_USED,
+    Outcome.NOT_YET_OPEN: problems.NOT_YET_OPEN,
     Outcome.CLOSED: problems.CLOSED,
     Outcome.FULL: problems.FULL,
     Outcome.UNKNOWN_SURVEY: problems.NOT_FOUND,
@@ -49,11 +50,10 @@ class Submissions:
         taker: Taker,
         metrics: Metrics,
         rate: Rate | None = None,
-        seconds: float = 10.0,
         today: Callable[[], date] = date.today,
     ) -> None:
         self._doors, self._taker, self._metrics, self._rate = doors, taker, metrics, rate
-        self._seconds, self._today = seconds, today
+        self._today = today
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -70,7 +70,7 @@ class Submissions:
 
     async def _taken(self, scope: Scope, receive: Receive) -> tuple[str, Answer]:
         door, announced = self._admitted(scope)
-        body = await read_body(receive, announced, door.limit, self._seconds)
+        body = await read_body(receive, announced, door.limit)
         response = door.response(body)
         try:
             outcome = await self._taker.submit(response)
@@ -92,7 +92,7 @@ class Submissions:
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
             raise Refused(problems.TOO_MANY, problems.TOO_MANY.saying(None, wait), early=True)
-        problem = door.days(self._today())
+        problem = door.days(self._today)
         if problem is not None:
             raise Refused(problem, early=True)
         return door, check_head(scope)

@@ -75,16 +75,16 @@ class Database(ABC):
             raise Unavailable(f"{self.shown}: the database does not answer: {said}") from None
 
 
-def database(url: str | Path) -> Database:
-    """The database that a path or a URL names."""
+def database(url: str | Path, there: bool = False) -> Database:
+    """The database that a path or a URL names; a file must be there already if it says so."""
     from tacit.service.store.postgres import Postgres
     from tacit.service.store.sqlite import Sqlite
 
     if isinstance(url, Path) or "://" not in url:
-        return Sqlite(Path(url))
+        return Sqlite(Path(url), there)
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.host:
-        return Sqlite(Path(parsed.database))
+        return Sqlite(Path(parsed.database), there)
     if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return Postgres(parsed.set(drivername="postgresql+psycopg"))
     raise StoreError(
@@ -96,7 +96,7 @@ def database(url: str | Path) -> Database:
 def _parsed(url: str) -> URL:
     try:
         return make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError(
             "the database's URL is malformed; give a path, sqlite:///PATH or "
             "postgresql://USER@HOST/NAME"

@@ -18,7 +18,10 @@ from sqlalchemy.engine import URL
 from tacit.errors import StoreError
 from tacit.service.store.database import PATIENCE, Database
 
-_LOCK = 0x7461636974  # "tacit"
+#: One lock for writing, one for making tables, in each schema of each database.
+_WRITES, _MAKES = 0x74616369, 0x74616374
+_TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
+_WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 _REWRITE = """
 WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
 INSERT INTO responses (survey, id, day, codes)
@@ -57,7 +60,7 @@ class Postgres(Database):
             yield
 
     def queue_for_layout(self, connection: Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK + 1})
+        connection.execute(text(_WAIT), {"kind": _MAKES})
 
     def hold(self) -> Connection:
         connection = self.engine.connect()
@@ -71,7 +74,7 @@ class Postgres(Database):
     def _claim(self, connection: Connection) -> None:
         """Take the lock; that of a server just killed is gone as soon as its session is."""
         until = time.monotonic() + PATIENCE
-        while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": _LOCK}):
+        while not connection.scalar(text(_TRY), {"kind": _WRITES}):
             if time.monotonic() > until:
                 raise StoreError(
                     f"{self.shown}: another server writes to this database; stop it first"

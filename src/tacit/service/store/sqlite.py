@@ -7,6 +7,7 @@ the order of the ids.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +34,16 @@ _PRAGMAS = (
 class Sqlite(Database):
     """A file, its log beside it, and a lock file that says that a server writes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, there: bool = False) -> None:
         self.shown = str(path)
         self._path = path
         if path.is_dir() or not path.resolve().parent.is_dir():
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
+        if there and not path.exists():
+            raise StoreError(f"{path}: there is no such database")
         self._claim: sqlite3.Connection | None = None
+        _make_private(path)
         self.engine = create_engine(
             URL.create("sqlite", database=str(path)),
             connect_args={"timeout": PATIENCE},
@@ -99,6 +103,14 @@ class Sqlite(Database):
                 f"{self.shown}: another server writes to this database; stop it first"
             ) from None
         return lock
+
+
+def _make_private(path: Path) -> None:
+    """A file that only its owner may read, if it is new; its log takes after it."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be opened: {error.strerror or error}") from None
 
 
 def _driver(connection: Connection) -> Any:

@@ -45,17 +45,21 @@ class Store:
 
     `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are made; a
     database of a newer tacit is refused. Only one store may `write` to a database at a time; others
-    may read, invite and close meanwhile.
+    may read, invite and close meanwhile. `there` refuses a file that would be new.
     """
 
-    def __init__(self, url: str | Path) -> None:
-        self.database: Database = database(url)
+    def __init__(self, url: str | Path, there: bool = False) -> None:
+        self.database: Database = database(url, there)
         self._held: Connection | None = None
         self._known: dict[str, tuple[int, Terms]] = {}
         self._rested_on: date | None = None
-        with self.database.writing() as connection:
-            self.database.queue_for_layout(connection)
-            migrate(connection, self.database.shown)
+        try:
+            with self.database.writing() as connection:
+                self.database.queue_for_layout(connection)
+                migrate(connection, self.database.shown)
+        except BaseException:
+            self.close()
+            raise
 
     # Surveys -----------------------------------------------------------------------------------
 
@@ -65,8 +69,10 @@ class Store:
         with self.database.writing() as connection:
             self.database.queue_for_layout(connection)
             if _find(connection, fingerprint) is None:
-                new = dict(published=published.to_json(), closed=False, records=0, settled=0)
-                connection.execute(insert(surveys).values(fingerprint=fingerprint, issued=0, **new))
+                last = connection.scalar(select(func.max(surveys.c.number))) or 0
+                own = dict(number=last + 1, fingerprint=fingerprint, published=published.to_json())
+                fresh = dict(closed=False, records=0, settled=0, issued=0)
+                connection.execute(insert(surveys).values(**own, **fresh))
 
     def published(self) -> tuple[Published, ...]:
         """The surveys that were registered, in that order."""

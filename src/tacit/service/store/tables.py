@@ -28,7 +28,7 @@ metadata = MetaData()
 surveys = Table(
     "surveys",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
     Column("fingerprint", String(64), nullable=False, unique=True),
     Column("published", Text, nullable=False),
     Column("closed", Boolean, nullable=False),

@@ -13,7 +13,7 @@ def upgrade() -> None:
     """Make the three tables."""
     op.create_table(
         "surveys",
-        sa.Column("number", sa.Integer, primary_key=True),
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("fingerprint", sa.String(64), nullable=False, unique=True),
         sa.Column("published", sa.Text, nullable=False),
         sa.Column("closed", sa.Boolean, nullable=False),
