@@ -131,6 +131,26 @@ def test_a_full_survey_takes_nothing_more(tmp_path: Path) -> None:
         assert post(served, survey).json()["type"] == "full"
 
 
+def test_more_than_the_queue_holds_is_told_to_come_again(tmp_path: Path) -> None:
+    answers: list[httpx.Response] = []
+
+    def submit(served: Served) -> None:
+        answers.extend(post(served) for _ in range(10))
+
+    with serving(tmp_path, [SURVEY], "--queue", "1", "--batch", "1", "--rate", "off") as served:
+        threads = [threading.Thread(target=submit, args=(served,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert served.stop() == 0
+    codes = [answer.status_code for answer in answers]
+    busy = [answer for answer in answers if answer.status_code == 503]
+    assert set(codes) == {201, 503}
+    assert {(a.json()["type"], a.headers["retry-after"]) for a in busy} == {("busy", "2")}
+    assert records(served.database) == codes.count(201)
+
+
 def test_a_survey_in_the_database_is_served_without_its_file(tmp_path: Path) -> None:
     with serving(tmp_path, [SURVEY]) as first:
         assert post(first).status_code == 201

@@ -43,13 +43,16 @@ class Server(uvicorn.Server):
 
     draining = False
 
-    def __init__(self, config: uvicorn.Config, request_seconds: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, request_seconds: float, look: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._request_seconds = request_seconds
+        self._request_seconds, self._look = request_seconds, look
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second, by uvicorn."""
         if counter % 5 == 0:
+            self._look()
             late = asyncio.get_running_loop().time() - self._request_seconds
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Guarded):
@@ -80,6 +83,16 @@ class _Collecting:
     metrics: Metrics
     writer: Writer
     server: Server | None = None
+    stored: bool = True
+
+    def look(self) -> None:
+        """Log when the database goes and when it comes back."""
+        if self.writer.ready != self.stored:
+            self.stored = self.writer.ready
+            if self.stored:
+                logs.log().info("database-back")
+            else:
+                logs.log().error("database-gone")
 
     def ready(self) -> str | None:
         """Why nothing can be stored at present."""
@@ -113,7 +126,7 @@ def serve(settings: Settings, tell: Tell) -> None:
     given = [read_published(path) for path in settings.surveys]
     with listening(settings.host, settings.port) as listener, _collecting(settings, given) as parts:
         collecting, app = parts
-        server = _server(app, settings, collecting.surveys)
+        server = _server(app, settings, collecting.surveys, collecting.look)
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
         listener.listen(_BACKLOG)  # whoever is told may ask at once
@@ -181,7 +194,12 @@ def _parts(collecting: _Collecting) -> Parts:
     )
 
 
-def _server(app: ASGIApp, settings: Settings, surveys: Sequence[Published]) -> Server:
+def _server(
+    app: ASGIApp,
+    settings: Settings,
+    surveys: Sequence[Published],
+    look: Callable[[], None] = lambda: None,
+) -> Server:
     _allow_files(settings.connections + _OTHER_FILES)
     largest = max(Door(survey).limit for survey in surveys)
     return Server(
@@ -199,6 +217,7 @@ def _server(app: ASGIApp, settings: Settings, surveys: Sequence[Published]) -> S
             timeout_graceful_shutdown=settings.drain_seconds,
         ),
         settings.request_seconds,
+        look,
     )
 
 

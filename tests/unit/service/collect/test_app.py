@@ -176,6 +176,16 @@ def test_the_page_is_the_same_for_every_survey_and_the_survey_is_as_published() 
         assert "immutable" in sent.headers["cache-control"]
 
 
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "שלום", "🙂", "</title><img src=x>"])
+def test_a_survey_of_any_letters_is_sent_as_json_and_in_no_page(text: str) -> None:
+    survey = published(title=text, introduction=text)
+    shown = app(surveys=[survey])
+    sent = ask(shown, "GET", place(survey, "survey.json"))
+    assert (sent.text, sent.headers["content-type"]) == (survey.to_json(), "application/json")
+    assert sent.headers["x-content-type-options"] == "nosniff"
+    assert text not in ask(shown, "GET", place(survey)).text
+
+
 def test_what_did_not_change_is_not_sent_again() -> None:
     for path in (place(SURVEY), place(SURVEY, "survey.json"), "/page/page.js"):
         first = ask(app(), "GET", path)
@@ -183,6 +193,7 @@ def test_what_did_not_change_is_not_sent_again() -> None:
             app(), "GET", path, headers={"if-none-match": f'"x", W/{first.headers["etag"]}'}
         )
         assert (again.status_code, again.content) == (304, b"")
+        assert "content-length" not in again.headers
 
 
 def test_every_file_of_the_page_is_served_and_nothing_else() -> None:
