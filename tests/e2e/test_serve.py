@@ -9,17 +9,17 @@ import secrets
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tacit.cli.main import run
 from tacit.service.store import Store
 from tests.support.asking import place, submission
 from tests.support.published import published
@@ -41,18 +41,6 @@ def served() -> Iterator[Served]:
 def post(served: Served, survey: Any = SURVEY, **changed: Any) -> httpx.Response:
     body = submission(survey, **changed)
     return httpx.post(served.origin + place(survey, "responses"), json=body, timeout=SECONDS)
-
-
-def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit", *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        env={**os.environ, **environment},
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def records(database: Path, survey: Any = SURVEY) -> int:
@@ -186,43 +174,53 @@ def test_a_stop_stores_all_that_was_taken_and_exits_with_0(
     assert last["submissions"]["stored"] >= len(acknowledged)
 
 
-def test_a_second_server_on_the_same_database_says_so(served: Served, tmp_path: Path) -> None:
-    status, _, err = run("serve", "--database", str(served.database), "--port", "0")
-    assert status == 2
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line that a server which does not start says, with exit status 2."""
+    capsys.readouterr()
+    assert run(["serve", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    return said
 
 
-def test_what_prevents_a_start_is_one_clear_line(served: Served, tmp_path: Path) -> None:
-    survey = tmp_path / "published.json"
+def test_a_second_server_on_the_same_database_says_so(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "--database", str(served.database), "--port", "0")
+    assert str(served.database) in said
+
+
+def test_what_prevents_a_start_is_one_clear_line(
+    served: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    survey, changed = tmp_path / "published.json", tmp_path / "changed.json"
     survey.write_text(SURVEY.to_json())
-    database = str(tmp_path / "other.db")
-    newer = tmp_path / "newer.db"
-    with serving(tmp_path, [SURVEY], "--database", str(newer)):
-        pass
-    with sqlite3.connect(newer) as connection:
-        connection.execute("update alembic_version set version_num = 'of-the-future'")
-    connection.close()
-    changed = tmp_path / "changed.json"
     changed.write_text(SURVEY.to_json().replace("Smoking", "Drinking"))
+    missing = tmp_path / "missing.json"
     for arguments, said in (
-        ([str(survey), "--port", str(served.port)], "choose another by --port"),
-        ([str(survey), "--host", "no such host"], "--host no such host"),
-        ([str(survey), "--database", "mysql://x/y"], "not a database that tacit knows"),
-        ([str(survey), "--database", str(tmp_path / "none" / "x.db")], "none"),
-        ([str(survey), "--database", str(newer)], "newer"),
-        ([str(tmp_path / "missing.json")], "missing.json: no such file"),
-        ([str(changed)], "changed.json: "),
+        ([survey, "--port", served.port], "choose another by --port"),
+        ([survey, "--host", "no such host"], "--host no such host"),
+        ([survey, "--database", "mysql://x/y"], "not a database that tacit knows"),
+        ([survey, "--database", tmp_path / "none" / "x.db"], "none"),
+        ([survey, "--database", _newer(tmp_path / "newer.db")], "newer"),
+        ([missing], "missing.json: no such file"),
+        ([changed], "changed.json: "),
         ([], "there is nothing to serve"),
-        ([str(survey), "--rate", "often"], "--rate: must be such as 600/minute"),
-        ([str(survey), "--config", str(survey)], "not TOML"),
+        ([survey, "--rate", "often"], "--rate: must be such as 600/minute"),
+        ([survey, "--config", survey], "not TOML"),
     ):
-        own = [] if "--database" in arguments else ["--database", database]
-        port = [] if "--port" in arguments else ["--port", "0"]
-        status, _, err = run("serve", *arguments, *own, *port)
-        assert (status, err.count("\n")) == (2, 1), err
-        assert err.startswith("error: ")
-        assert said in err
+        own = [] if "--database" in arguments else ["--database", tmp_path / "other.db"]
+        port = [] if "--port" in arguments else ["--port", 0]
+        assert said in refused(capsys, *map(str, [*arguments, *own, *port]))
+
+
+def _newer(path: Path) -> Path:
+    """A database that a later tacit has changed."""
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update tacit_version set version_num = 'of-the-future'")
+    return path
 
 
 def test_settings_come_from_file_and_environment(tmp_path: Path) -> None:
@@ -291,9 +289,10 @@ def test_a_preview_shows_the_page_and_stores_nothing(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_a_preview_of_a_wrong_file_tells_its_lines(tmp_path: Path) -> None:
+def test_a_preview_of_a_wrong_file_tells_its_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "survey.yaml"
     file.write_text("title: Smoking\nquestions:\n  - name: smokes\n    kind: maybe\n    text: x\n")
-    status, _, err = run("survey", "preview", str(file))
-    assert status == 2
-    assert "survey.yaml:4: " in err
+    assert run(["survey", "preview", str(file)]) == 2
+    assert "survey.yaml:4: " in capsys.readouterr().err

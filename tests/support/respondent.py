@@ -76,9 +76,7 @@ class Respondent:
         self._seen(self.heading)
 
     def reaches(self, heading: str) -> None:
-        self.page.wait_for_function(
-            "wanted => document.querySelector('h1')?.innerText === wanted", arg=heading
-        )
+        self.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
         self._seen(heading)
 
 

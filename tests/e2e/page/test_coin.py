@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tacit import Attribute, Design, Group, Schema, matrix, related
+from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
 from tacit.service.page import FILES, content
 from tests.support.browser import Served, device, serving
 from tests.support.chance import looks_like
@@ -204,6 +204,29 @@ def test_a_design_that_does_not_add_up_is_refused(page: Page, name: str) -> None
     page.evaluate(read, text)
     with pytest.raises(Exception, match="Error"):
         page.evaluate(read, text.replace(right, wrong, 1))
+
+
+EDGES = [-1.5e22, -12.0, -1e-5, -0.0, 1e-7, 0.0001, 0.1, 7, 1e15 + 0.5, 1e16, 123456789012345680.0]
+ODD_NAMES = ["\ue000", "\U0001f3b2", 'a"\\\x7f', "é\n", "__proto__", "10", "9"]
+
+
+def designs() -> list[Design]:
+    """Designs whose canonical JSON is not what a browser would write."""
+    several = [Attribute(name, ["no", "yes"]) for name in ODD_NAMES]
+    binned = Attribute("x", [f"c{i}" for i in range(len(EDGES) + 1)], edges=EDGES)
+    personal = {name: ["1/4", "3/4"] for name in ODD_NAMES}
+    return [
+        *(case.design for case in CASES),
+        Design(Schema([binned]), [Group(["x"], related("2/3"))]),
+        Design(Schema(several), [Group(ODD_NAMES, unrelated("2/3", personal))]),
+        every_kind().design,
+    ]
+
+
+def test_the_page_and_python_give_a_design_the_same_fingerprint(page: Page) -> None:
+    read = "async (text) => (await import('/page/fingerprint.js')).fingerprintOf(JSON.parse(text))"
+    for design in designs():
+        assert page.evaluate(read, design.to_json()) == design.fingerprint
 
 
 def test_chance_is_never_taken_from_the_weak_source() -> None:

@@ -18,6 +18,7 @@ FILES = {
     "icon.svg": "image/svg+xml",
     "fractions.js": _SCRIPT,
     "disguise.js": _SCRIPT,
+    "fingerprint.js": _SCRIPT,
     "device.js": _SCRIPT,
     "odds.js": _SCRIPT,
     "elements.js": _SCRIPT,

@@ -24,7 +24,12 @@ export function languageStep(page) {
         page.speakers.map((speaker) =>
           el(
             "button",
-            { type: "button", lang: speaker.language, class: "choice", onclick: () => page.speak(speaker) },
+            {
+              type: "button",
+              lang: speaker.language,
+              class: "choice",
+              onclick: () => page.speak(speaker),
+            },
             named(speaker.language),
           ),
         ),
@@ -39,7 +44,11 @@ export function introductionStep(page) {
   const { speaker, survey, questions } = page;
   const say = speaker.say.bind(speaker);
   const list = (keys, tag = "ul", kind = null) =>
-    el(tag, { class: kind }, keys.filter(Boolean).map((key) => el("li", {}, say(key))));
+    el(
+      tag,
+      { class: kind },
+      keys.filter(Boolean).map((key) => el("li", {}, say(key))),
+    );
   const own = survey.device !== "browser";
   const disguised = page.design.groups.some(({ family }) => family !== "truthful");
   const open = page.design.groups.some(({ family }) => family === "truthful");
@@ -50,19 +59,33 @@ export function introductionStep(page) {
       el("p", { class: "small" }, say("facts", { n: questions.length }), dates(speaker, survey)),
       disguised ? el("h2", {}, say("happens")) : null,
       disguised
-        ? list(own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "chance", "see"], "ol", "path")
+        ? list(
+            own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "chance", "see"],
+            "ol",
+            "path",
+          )
         : null,
       disguised && open ? el("p", {}, say("someOpen")) : null,
       el(
         "div",
         { class: "kept" },
-        el("section", {}, el("h2", {}, say("stored")), list(["storedAnswers", "storedDay"], "ul", "yes")),
+        el(
+          "section",
+          {},
+          el("h2", {}, say("stored")),
+          list(["storedAnswers", "storedDay"], "ul", "yes"),
+        ),
         el(
           "section",
           {},
           el("h2", {}, say("notStored")),
           list(
-            [disguised && "notTruth", "notPerson", "notTime", survey.access === "invited" && "notLink"],
+            [
+              disguised && "notTruth",
+              "notPerson",
+              "notTime",
+              survey.access === "invited" && "notLink",
+            ],
             "ul",
             "no",
           ),
@@ -92,7 +115,13 @@ function forCheckers({ speaker, published }) {
     {},
     el("summary", {}, speaker.say("checkers")),
     el("p", {}, speaker.say("checkRules", { file: link("survey.json", "survey.json") })),
-    el("p", {}, speaker.say("checkProgram", { file: link(new URL("disguise.js", import.meta.url), "disguise.js") })),
+    el(
+      "p",
+      {},
+      speaker.say("checkProgram", {
+        file: link(new URL("disguise.js", import.meta.url), "disguise.js"),
+      }),
+    ),
     el("p", {}, speaker.say("checkFingerprint"), " ", el("code", {}, published.fingerprint)),
   );
 }
@@ -121,11 +150,16 @@ export function practiceStep(page) {
   const { practice } = survey;
   const group = practiceGroup(page);
   const answers = practice.answers.map((answer) => speaker.own(answer));
-  const reports = group && !inOwnCategories(group)
-    ? group.reported[0].categories.map((category) => speaker.label(category))
-    : answers;
+  const reports =
+    group && !inOwnCategories(group)
+      ? group.reported[0].categories.map((category) => speaker.label(category))
+      : answers;
   const own = group !== null && isGiven(group, survey.device);
-  const control = oneOf(speaker, (own ? reports : answers).map((answer) => answer.cloneNode(true)), null);
+  const control = oneOf(
+    speaker,
+    (own ? reports : answers).map((answer) => answer.cloneNode(true)),
+    null,
+  );
   const outcome = el("div", { class: "outcome-box", role: "status" });
   const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
   const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
@@ -137,7 +171,11 @@ export function practiceStep(page) {
       el(
         "fieldset",
         {},
-        el("legend", {}, own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text))),
+        el(
+          "legend",
+          {},
+          own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text)),
+        ),
         control.node,
       ),
       outcome,
@@ -160,7 +198,13 @@ const practiceRules = (speaker, { device, practice }, group, answers, reports) =
   heading(speaker.own(practice.text)),
   el("h2", {}, speaker.say(`throw_${device}`)),
   el("p", {}, speaker.say(`how_${device}`)),
-  ruleList(speaker, group, device, [{ question: answers[0], personal: null, labels: answers }], [reports]),
+  ruleList(
+    speaker,
+    group,
+    device,
+    [{ question: answers[0], personal: null, labels: answers }],
+    [reports],
+  ),
 ];
 
 const practiceTold = (speaker, practice, reports, code, own) => [
@@ -177,9 +221,18 @@ function hundred(speaker, control, reports, throwIt) {
     const truth = control.read();
     for (let i = 0; i < 100; i += 1) counts[throwIt(truth)] += 1;
     const bars = counts.map((n, i) =>
-      el("li", {}, el("span", {}, reports[i].cloneNode(true)), el("meter", { min: 0, max: 100, value: n, "aria-hidden": "true" }), el("span", {}, n)),
+      el(
+        "li",
+        {},
+        el("span", {}, reports[i].cloneNode(true)),
+        el("progress", { max: 100, value: n, "aria-hidden": "true" }),
+        el("span", {}, n),
+      ),
     );
-    counted.replaceChildren(el("p", {}, speaker.say("hundredTold")), el("ul", { class: "bars" }, bars));
+    counted.replaceChildren(
+      el("p", {}, speaker.say("hundredTold")),
+      el("ul", { class: "bars" }, bars),
+    );
   };
   return el("div", {}, button("secondary", speaker.say("hundred"), show), counted);
 }
@@ -189,17 +242,18 @@ function hundred(speaker, control, reports, throwIt) {
 /** One question on the rules: a wrong answer is explained and tried again. */
 export function comprehensionStep(page, { text, answers, correct, explanation }) {
   const { speaker } = page;
-  const control = oneOf(speaker, answers.map((answer) => speaker.own(answer)), null);
+  const control = oneOf(
+    speaker,
+    answers.map((answer) => speaker.own(answer)),
+    null,
+  );
   const told = el("div", { role: "status" });
   const primary = button("primary", speaker.say("check"));
   const why = () => (explanation ? speaker.own(explanation, "p") : null);
   let right = false;
   return {
     badge: el("span", { class: "badge open" }, speaker.say("aboutRules")),
-    body: [
-      el("fieldset", {}, el("legend", {}, heading(speaker.own(text))), control.node),
-      told,
-    ],
+    body: [el("fieldset", {}, el("legend", {}, heading(speaker.own(text))), control.node), told],
     primary,
     read: () => {
       if (right) return null;
@@ -207,7 +261,9 @@ export function comprehensionStep(page, { text, answers, correct, explanation })
       if (code === null) return { error: "chooseOne", control };
       right = code === correct - 1;
       told.replaceChildren(
-        el("div", { class: right ? "outcome-box right" : "outcome-box wrong" },
+        el(
+          "div",
+          { class: right ? "outcome-box right" : "outcome-box wrong" },
           el("p", { class: "big" }, speaker.say(right ? "right" : "notRight")),
           ...[why()].filter(Boolean),
           ...(right ? [] : [el("p", {}, speaker.say("tryAgain"))]),

@@ -1,4 +1,4 @@
-// What answers are given with. A control has a `node`, `read()` (null: no answer yet), and `focus()`.
+// What answers are given with. A control has a `node`, `read()` (null: no answer yet), `focus()`.
 
 import { el, fresh } from "./elements.js";
 
@@ -21,7 +21,11 @@ function listed(labels, chosen) {
   const name = fresh();
   const options = labels.map((label, i) => option("radio", name, i, label, i === chosen));
   return {
-    node: el("div", { class: "options" }, options.map(({ node }) => node)),
+    node: el(
+      "div",
+      { class: "options" },
+      options.map(({ node }) => node),
+    ),
     read: () => {
       const found = options.findIndex(({ input }) => input.checked);
       return found < 0 ? null : found;
@@ -57,14 +61,22 @@ function searched(speaker, labels, chosen, described) {
     told,
   ];
   const node = el("div", { class: "searched", "aria-describedby": described }, inner);
-  return { node, read: () => (select.selectedIndex < 0 ? null : kept), focus: () => search.focus() };
+  return {
+    node,
+    read: () => (select.selectedIndex < 0 ? null : kept),
+    focus: () => search.focus(),
+  };
 }
 
 /** Any number of answers; where there are many, a search hides the others. */
 export function anyOf(speaker, labels, chosen) {
   const name = fresh();
   const options = labels.map((label, i) => option("checkbox", name, i, label, chosen.has(i)));
-  const list = el("div", { class: "options" }, options.map(({ node }) => node));
+  const list = el(
+    "div",
+    { class: "options" },
+    options.map(({ node }) => node),
+  );
   return {
     node: labels.length > MANY ? el("div", {}, narrowing(speaker, options), list) : list,
     read: () => new Set(options.flatMap(({ input }, i) => (input.checked ? [i] : []))),
@@ -115,10 +127,16 @@ export function number(speaker, edges, labels, typed, id) {
   };
   const show = () => {
     const range = read();
-    const said = range === null ? [] : speaker.say("rangeIs", { range: labels[range].cloneNode(true) });
+    const said =
+      range === null ? [] : speaker.say("rangeIs", { range: labels[range].cloneNode(true) });
     told.replaceChildren(...said);
   };
   input.addEventListener("input", show);
   show();
-  return { node: el("div", { class: "number" }, hint, input, told), read, typed: () => input.value, focus: () => input.focus() };
+  return {
+    node: el("div", { class: "number" }, hint, input, told),
+    read,
+    typed: () => input.value,
+    focus: () => input.focus(),
+  };
 }

@@ -56,13 +56,17 @@ function ruleOf({ kind, units }, group, choices) {
 function shifts({ sizes, cells }) {
   if (cells > MOST) throw new DesignError("too many answers for a throw");
   const share = over(1n, cells - 1n);
-  return every(sizes).filter((by) => by.some((s) => s > 0)).map((by) => [share, by]);
+  return every(sizes)
+    .filter((by) => by.some((s) => s > 0))
+    .map((by) => [share, by]);
 }
 
 /** Every answer that may be drawn in a unit, with its chance. */
 function draws({ sizes, cells }, distribution) {
   if (cells > MOST) throw new DesignError("too many answers for a throw");
-  return every(sizes).map((codes, i) => [distribution[i], codes]).filter(([share]) => share.n > 0n);
+  return every(sizes)
+    .map((codes, i) => [distribution[i], codes])
+    .filter(([share]) => share.n > 0n);
 }
 
 /** All joint codes; the last one runs fastest. */
@@ -76,7 +80,8 @@ export const every = (sizes) =>
 function combined(parts) {
   return parts.reduce(
     (found, part) => {
-      if (BigInt(found.length) * BigInt(part.length) > MOST) throw new DesignError("too many rules");
+      if (BigInt(found.length) * BigInt(part.length) > MOST)
+        throw new DesignError("too many rules");
       return found.flatMap(([share, chosen]) =>
         part.map(([other, choice]) => [times(share, other), [...chosen, choice]]),
       );
@@ -88,7 +93,10 @@ function combined(parts) {
 function tableRules(group, outcomes) {
   const reports = every(group.reported.map(({ categories }) => categories.length));
   const columns = group.strategies[0].columns.map((column) =>
-    dealt(column.map((share, row) => [share, reports[row]]), outcomes),
+    dealt(
+      column.map((share, row) => [share, reports[row]]),
+      outcomes,
+    ),
   );
   return Array.from({ length: outcomes }, (_, o) => ({
     kind: "table",

@@ -10,7 +10,19 @@
 // All chances are exact fractions and all draws exact: whole random numbers from the browser's
 // cryptographic source, compared with whole thresholds. There is no floating point in between.
 
-import { ONE, divided, equal, fraction, ladder, less, minus, over, plus, total, ZERO } from "./fractions.js";
+import {
+  ONE,
+  divided,
+  equal,
+  fraction,
+  ladder,
+  less,
+  minus,
+  over,
+  plus,
+  total,
+  ZERO,
+} from "./fractions.js";
 
 export class DesignError extends Error {}
 
@@ -20,7 +32,7 @@ function check(holds, message) {
 
 // Drawing ------------------------------------------------------------------------------------
 
-/** A whole random number from 0 to n - 1, all alike: as many bits as needed, thrown again if n or more. */
+/** A whole random number from 0 to n - 1, all alike: just enough bits, thrown again if too large. */
 export function below(n) {
   const bits = (n - 1n).toString(2).length;
   const words = new BigUint64Array((bits + 63) >> 6);
@@ -32,7 +44,7 @@ export function below(n) {
   }
 }
 
-/** A position, drawn as often as the distribution says: the first threshold above a random number. */
+/** A position, drawn as often as its chance says: the first threshold above a random number. */
 export function draw({ length, steps }) {
   const drawn = below(length);
   return steps.findIndex((step) => drawn < step);
@@ -64,7 +76,12 @@ const unit = (positions, sizes) => {
   return { positions, sizes: own, cells: product(own) };
 };
 const eachAlone = (sizes) => sizes.map((_, i) => unit([i], sizes));
-const allTogether = (sizes) => [unit(sizes.map((_, i) => i), sizes)];
+const allTogether = (sizes) => [
+  unit(
+    sizes.map((_, i) => i),
+    sizes,
+  ),
+];
 
 function distribution(values, what) {
   check(Array.isArray(values), `${what} must be a list`);
@@ -83,14 +100,21 @@ function replace(units, distributions) {
 /** A known distribution: shared by all attributes, by attribute name, or one joint table. */
 function known(given, sizes, names, what) {
   if (!Array.isArray(given)) {
-    check(Object.keys(given).length === names.length, `${what}: one distribution an attribute`);
-    return replace(eachAlone(sizes), names.map((name) => distribution(given[name], what)));
+    const own = names.every((name) => Object.hasOwn(given, name));
+    check(own && Object.keys(given).length === names.length, `${what}: one list an attribute`);
+    return replace(
+      eachAlone(sizes),
+      names.map((name) => distribution(given[name], what)),
+    );
   }
   if (Array.isArray(given[0])) {
     return replace(allTogether(sizes), [distribution(flattened(given, sizes, what), what)]);
   }
   const shared = distribution(given, what);
-  return replace(eachAlone(sizes), sizes.map(() => shared));
+  return replace(
+    eachAlone(sizes),
+    sizes.map(() => shared),
+  );
 }
 
 function flattened(table, sizes, what) {
@@ -100,7 +124,10 @@ function flattened(table, sizes, what) {
 }
 
 const uniform = (sizes) =>
-  replace(eachAlone(sizes), sizes.map((size) => Array(size).fill(over(1n, BigInt(size)))));
+  replace(
+    eachAlone(sizes),
+    sizes.map((size) => Array(size).fill(over(1n, BigInt(size)))),
+  );
 
 function probability(text, what) {
   const chance = fraction(text);
@@ -140,8 +167,16 @@ const FAMILIES = {
   matrix: ({ matrix }, sizes) => {
     const cells = Number(product(sizes));
     check(Array.isArray(matrix) && matrix.length >= cells, "matrix: too few rows");
-    check(matrix.every((row) => row.length === cells), "matrix: one column for each true answer");
-    const columns = matrix[0].map((_, j) => distribution(matrix.map((row) => row[j]), "a column"));
+    check(
+      matrix.every((row) => row.length === cells),
+      "matrix: one column for each true answer",
+    );
+    const columns = matrix[0].map((_, j) =>
+      distribution(
+        matrix.map((row) => row[j]),
+        "a column",
+      ),
+    );
     return [[ONE, { kind: "substitute", columns, ladders: columns.map(ladder) }]];
   },
 };
@@ -171,7 +206,10 @@ export function readGroup(attributes, coin) {
   const weighted = FAMILIES[coin.family](coin, sizes, names);
   const weights = weighted.map(([weight]) => weight);
   check(equal(total(weights), ONE), "the chances of a coin must sum to 1");
-  check(weights.every((weight) => !less(weight, ZERO)), "a chance must not be negative");
+  check(
+    weights.every((weight) => !less(weight, ZERO)),
+    "a chance must not be negative",
+  );
   return {
     family: coin.family,
     names,
@@ -202,8 +240,14 @@ export function readDesign(data) {
     check(categories.length >= 2, `${name}: fewer than two categories`);
   }
   const groups = data.groups.map(({ attributes, coin }) => {
-    check(attributes.every((name) => byName.has(name)), "a group names an unknown attribute");
-    return readGroup(attributes.map((name) => byName.get(name)), coin);
+    check(
+      attributes.every((name) => byName.has(name)),
+      "a group names an unknown attribute",
+    );
+    return readGroup(
+      attributes.map((name) => byName.get(name)),
+      coin,
+    );
   });
   const grouped = groups.flatMap(({ names }) => names);
   const once = new Set(grouped).size === grouped.length && grouped.length === byName.size;
@@ -235,7 +279,10 @@ export function follow(strategy, codes, group) {
   switch (strategy.kind) {
     case "differ":
       for (const each of strategy.units) {
-        const truth = joined(each.positions.map((i) => codes[i]), each.sizes);
+        const truth = joined(
+          each.positions.map((i) => codes[i]),
+          each.sizes,
+        );
         set(each, (truth + 1n + below(each.cells - 1n)) % each.cells);
       }
       break;
@@ -244,7 +291,10 @@ export function follow(strategy, codes, group) {
       break;
     case "substitute": {
       const row = draw(strategy.ladders[Number(joined(codes, group.sizes))]);
-      return parted(BigInt(row), group.reported.map(({ categories }) => categories.length));
+      return parted(
+        BigInt(row),
+        group.reported.map(({ categories }) => categories.length),
+      );
     }
   }
   return reported;

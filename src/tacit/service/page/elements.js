@@ -1,6 +1,6 @@
 // Elements are made one by one and texts are always texts: nothing is ever parsed as markup.
 
-/** An element with attributes, listeners (onclick) and children; what is null or false is left out. */
+/** An element with attributes, listeners (onclick) and children; null and false are left out. */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,4 +1,4 @@
-// Odds and rules in words: what chance does to an answer, and what a throw tells a respondent to do.
+// Odds and rules in words: what chance does to an answer, what a throw tells a respondent to do.
 
 import { every, rulesOf } from "./device.js";
 import { el } from "./elements.js";
@@ -28,7 +28,9 @@ export function odds(speaker, group, position, labels) {
     : guesses(speaker, group, position, truths, reports, listable);
   const more = [
     group.family === "unrelated" ? el("p", {}, asked(speaker, group)) : null,
-    listable && !isJoint(group) ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)] : null,
+    listable && !isJoint(group)
+      ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)]
+      : null,
     group.names.length > 1 ? el("p", {}, speaker.say("together")) : null,
   ];
   return el(
@@ -105,12 +107,26 @@ function table(speaker, group, position, labels) {
       "table",
       {},
       el("caption", {}, speaker.say("oddsTable")),
-      el("thead", {}, el("tr", {}, el("td"), range(reports).map((r) => el("th", { scope: "col" }, labels.report(r))))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("td"),
+          range(reports).map((r) => el("th", { scope: "col" }, labels.report(r))),
+        ),
+      ),
       el(
         "tbody",
         {},
         range(truths).map((t) =>
-          el("tr", {}, el("th", { scope: "row" }, labels.truth(t)), range(reports).map((r) => el("td", {}, cell(r, t)))),
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, labels.truth(t)),
+            range(reports).map((r) => el("td", {}, cell(r, t))),
+          ),
         ),
       ),
     ),
@@ -153,7 +169,11 @@ export function ruleList(speaker, group, device, items, reports) {
       el(
         "div",
         {},
-        el("dt", {}, outcomes.map((o) => el("span", { class: "outcome" }, names[o]))),
+        el(
+          "dt",
+          {},
+          outcomes.map((o) => el("span", { class: "outcome" }, names[o])),
+        ),
         el("dd", {}, doing),
       ),
     ),
@@ -170,12 +190,18 @@ function doing(speaker, group, rule, items) {
   const each = items.map((item, i) => one(speaker, rule, item, i, group.sizes[i]));
   const texts = each.map((said) => said.map((part) => part.textContent ?? part).join(""));
   if (new Set(texts).size === 1) return each[0];
-  return el("ul", {}, items.map((item, i) => el("li", {}, [item.question.cloneNode(true), ": ", each[i]])));
+  return el(
+    "ul",
+    {},
+    items.map((item, i) => el("li", {}, [item.question.cloneNode(true), ": ", each[i]])),
+  );
 }
 
 function one(speaker, rule, item, i, size) {
-  if (rule.kind === "say") return speaker.say("ruleSay", { answer: item.labels[rule.codes[i]].cloneNode(true) });
-  if (rule.kind === "other") return speaker.say("ruleOther", { question: item.personal.cloneNode(true) });
+  if (rule.kind === "say")
+    return speaker.say("ruleSay", { answer: item.labels[rule.codes[i]].cloneNode(true) });
+  if (rule.kind === "other")
+    return speaker.say("ruleOther", { question: item.personal.cloneNode(true) });
   const places = rule.by[i];
   if (places === 0) return speaker.say("ruleTruth");
   return size === 2 ? speaker.say("ruleOpposite") : speaker.say("ruleAfter", { n: places });
@@ -184,7 +210,11 @@ function one(speaker, rule, item, i, size) {
 /** A matrix: for each true answer, what each outcome asks for. */
 function tableLines(speaker, group, rules, items, reports) {
   const truths = every(group.sizes);
-  const answer = (codes) => speaker.list(codes.map((code, i) => reports[i][code].cloneNode(true)), "conjunction");
+  const answer = (codes) =>
+    speaker.list(
+      codes.map((code, i) => reports[i][code].cloneNode(true)),
+      "conjunction",
+    );
   const merged = alike(rules);
   return merged.map(({ rule, outcomes }) => [
     outcomes,
@@ -192,8 +222,18 @@ function tableLines(speaker, group, rules, items, reports) {
       "ul",
       {},
       truths.map((codes, cell) => {
-        const truth = speaker.list(codes.map((code, i) => items[i].labels[code].cloneNode(true)), "conjunction");
-        return el("li", {}, speaker.say("ruleTable", { truth: el("span", {}, truth), answer: el("span", {}, answer(rule.codes[cell])) }));
+        const truth = speaker.list(
+          codes.map((code, i) => items[i].labels[code].cloneNode(true)),
+          "conjunction",
+        );
+        return el(
+          "li",
+          {},
+          speaker.say("ruleTable", {
+            truth: el("span", {}, truth),
+            answer: el("span", {}, answer(rule.codes[cell])),
+          }),
+        );
       }),
     ),
   ]);

@@ -54,7 +54,9 @@ export const inOwnCategories = (group) =>
 /** The smallest chance, over all true answers, that another answer than the truth is sent. */
 export function leastDisguised(group, position) {
   const { truths } = sizesOf(group, position);
-  const changed = Array.from({ length: truths }, (_, t) => minus(ONE, chance(group, position, t, t)));
+  const changed = Array.from({ length: truths }, (_, t) =>
+    minus(ONE, chance(group, position, t, t)),
+  );
   return changed.reduce((a, b) => (a.n * b.d <= b.n * a.d ? a : b));
 }
 

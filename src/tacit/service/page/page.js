@@ -4,6 +4,7 @@
 import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
+import { fingerprintOf } from "./fingerprint.js";
 import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords } from "./words.js";
@@ -48,7 +49,9 @@ function render(made, step = {}) {
   const form = el(
     "form",
     { class: "step", novalidate: true, autocomplete: "off" },
-    made.badge || step.place ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null) : null,
+    made.badge || step.place
+      ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
+      : null,
     made.body,
     error,
     el("div", { class: "actions" }, made.actions ?? usual),
@@ -175,7 +178,10 @@ function disguiseAll() {
     record: recordOf(design, (group) =>
       isGiven(group, survey.device)
         ? given.get(group)
-        : disguiseGroup(group, group.names.map((name) => answers.get(name))),
+        : disguiseGroup(
+            group,
+            group.names.map((name) => answers.get(name)),
+          ),
     ),
   };
   if (survey.device === "browser") {
@@ -212,7 +218,12 @@ function sentList(record) {
     const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
     const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
     const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
-    return el("div", {}, el("dt", {}, questions), el("dd", {}, reportLabel(speaker, group, record[name], asked[0])));
+    return el(
+      "div",
+      {},
+      el("dt", {}, questions),
+      el("dd", {}, reportLabel(speaker, group, record[name], asked[0])),
+    );
   });
   return el("dl", { class: "sent" }, rows);
 }
@@ -260,7 +271,15 @@ function later(type, sending) {
 }
 
 function refused(type) {
-  const known = ["wrong-fingerprint", "changed", "link-used", "not-yet-open", "closed", "full", "not-found"];
+  const known = [
+    "wrong-fingerprint",
+    "changed",
+    "link-used",
+    "not-yet-open",
+    "closed",
+    "full",
+    "not-found",
+  ];
   const told = known.includes(type) ? type : "program";
   // The memo stays: a server that refuses has seen the answers, and must not see them drawn anew.
   stop(`${told}.title`, `${told}.text`);
@@ -272,7 +291,9 @@ function refused(type) {
 function again(kept) {
   const { speaker, token } = page;
   const sending = { key: kept.key, token: token ?? kept.token, record: kept.record };
-  const send = button(kept.stored ? "secondary" : "primary", speaker.say("sendSame"), () => sendIt(sending));
+  const send = button(kept.stored ? "secondary" : "primary", speaker.say("sendSame"), () =>
+    sendIt(sending),
+  );
   const told = kept.stored ? "again" : "pending";
   return {
     body: [
@@ -280,9 +301,10 @@ function again(kept) {
       el("p", {}, speaker.say(`${told}.text`)),
       sentList(kept.record),
       bytes(sending),
+      el("div", { class: "actions" }, send),
       somebodyElse(),
     ],
-    actions: [send],
+    actions: [],
   };
 }
 
@@ -310,10 +332,19 @@ async function loadSurvey() {
   return answer.json();
 }
 
+/** The rules are those of the fingerprint that every record carries. */
+async function checkFingerprint({ design, fingerprint }) {
+  const own = await fingerprintOf(design);
+  if (own !== null && own !== fingerprint)
+    throw new Error("the rules do not fit their fingerprint");
+}
+
 /** The survey's languages, those that the browser asks for first. */
 function preferred({ languages }) {
   const rank = (language) => {
-    const found = navigator.languages.findIndex((wanted) => wanted.split("-")[0] === language.split("-")[0]);
+    const found = navigator.languages.findIndex(
+      (wanted) => wanted.split("-")[0] === language.split("-")[0],
+    );
     return found < 0 ? Infinity : found;
   };
   return [...languages].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
@@ -326,10 +357,13 @@ async function start() {
   page.survey = page.published.survey;
   page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
   page.design = readDesign(page.published.design);
+  await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
   page.memo = memoOf(page.published.fingerprint);
   page.speakers = await Promise.all(
-    preferred(page.survey).map(async (language) => new Speaker(page.survey, language, await loadWords(language))),
+    preferred(page.survey).map(
+      async (language) => new Speaker(page.survey, language, await loadWords(language)),
+    ),
   );
   page.speaker = page.speakers[0];
   if (page.speakers.length === 1) page.speak(page.speaker);
@@ -340,11 +374,20 @@ async function start() {
 /** Nothing can be asked: the survey could not be fetched, or its design is not understood. */
 async function fail(error) {
   console.error(error);
-  page.speaker = new Speaker({ questions: [] }, navigator.language, await loadWords(navigator.language));
+  page.speaker = new Speaker(
+    { questions: [] },
+    navigator.language,
+    await loadWords(navigator.language),
+  );
   document.documentElement.lang = page.speaker.page;
   page.published = page.published ?? {};
   const reload = button("primary", page.speaker.say("reload"), () => location.reload());
-  stop("broken.title", "broken.text", [el("p", { class: "small" }, String(error.message))], [reload]);
+  stop(
+    "broken.title",
+    "broken.text",
+    [el("p", { class: "small" }, String(error.message))],
+    [reload],
+  );
 }
 
 start().catch(fail);

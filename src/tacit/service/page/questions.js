@@ -12,7 +12,9 @@ import { inOwnCategories } from "./odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
-  device === "browser" ? ["unrelated", "crosswise"].includes(group.family) : group.family !== "truthful";
+  device === "browser"
+    ? ["unrelated", "crosswise"].includes(group.family)
+    : group.family !== "truthful";
 
 /** The attributes of a question with the category of a multiple choice that each stands for. */
 const attributesOf = (question) =>
@@ -27,18 +29,33 @@ export function itemsOf(survey, design) {
     for (const { name, category } of attributesOf(question)) {
       const group = design.groups.find(({ names }) => names.includes(name));
       const attribute = design.attributes.find((each) => each.name === name);
-      const personal = survey.groups?.find((each) => each.personal?.[name])?.personal[name];
-      const innocent = survey.groups?.find((each) => each.innocent && asks(each, name, question))?.innocent;
+      const { personal, innocent } = wording(survey, name, question);
       const position = group.names.indexOf(name);
       const { categories, edges } = attribute;
-      items.set(name, { name, question, category, group, position, categories, edges, personal, innocent });
+      items.set(name, {
+        name,
+        question,
+        category,
+        group,
+        position,
+        categories,
+        edges,
+        personal,
+        innocent,
+      });
     }
   }
   return items;
 }
 
-const asks = (group, name, question) =>
-  group.questions.includes(name) || group.questions.includes(question.name);
+/** The personal or innocent question that the survey asks beside an attribute's own. */
+function wording({ groups }, name, question) {
+  const own = groups.find(
+    ({ questions }) => questions.includes(name) || questions.includes(question.name),
+  );
+  const asked = own?.personal && Object.hasOwn(own.personal, name);
+  return { personal: asked ? own.personal[name] : null, innocent: own?.innocent ?? null };
+}
 
 /** Steps in the order of the questions; a group that is given as a whole stands at its first. */
 export function questionSteps(survey, items) {
@@ -109,9 +126,7 @@ function directStep(page, question, own) {
   const control = directControl(page, question, own);
   const title = speaker.own(question.text);
   const asked = own[0].group.names.map((name) => page.items.get(name));
-  const told = control.typed
-    ? heading(el("label", { for: control.id }, title))
-    : heading(title);
+  const told = control.typed ? heading(el("label", { for: control.id }, title)) : heading(title);
   return {
     badge: badge(speaker, own[0].group),
     body: [
@@ -120,7 +135,9 @@ function directStep(page, question, own) {
         {},
         control.typed ? told : el("legend", {}, told),
         help(speaker, question),
-        question.kind === "multiple" ? el("p", { class: "small" }, speaker.say("multipleHint")) : null,
+        question.kind === "multiple"
+          ? el("p", { class: "small" }, speaker.say("multipleHint"))
+          : null,
         control.node,
       ),
       oddsOf(speaker, own[0].group, asked, own[0].position),
@@ -129,7 +146,9 @@ function directStep(page, question, own) {
       const read = control.read();
       if (read === null) return { error: control.typed ? "numberWrong" : "chooseOne", control };
       if (control.typed) page.typed.set(question.name, control.typed());
-      own.forEach(({ name }, i) => answers.set(name, read instanceof Set ? Number(read.has(i)) : read));
+      own.forEach(({ name }, i) =>
+        answers.set(name, read instanceof Set ? Number(read.has(i)) : read),
+      );
       return null;
     },
   };
@@ -139,7 +158,11 @@ function directControl({ speaker, answers, typed }, question, own) {
   const given = answers.get(own[0].name);
   if (question.kind === "multiple") {
     const chosen = new Set(own.flatMap(({ name }, i) => (answers.get(name) ? [i] : [])));
-    return anyOf(speaker, own.map(({ category }) => speaker.label(category, question)), chosen);
+    return anyOf(
+      speaker,
+      own.map(({ category }) => speaker.label(category, question)),
+      chosen,
+    );
   }
   const labels = labelsOf(speaker, own[0]);
   if (question.kind !== "number") return oneOf(speaker, labels, given);
@@ -181,15 +204,25 @@ function framed(speaker, title, inner, alone, extra = null) {
 function crosswise(page, item) {
   const { speaker, given } = page;
   const [no, yes] = labelsOf(speaker, item);
-  const labels = [speaker.say("same"), speaker.say("different")].map((said) => el("span", {}, said));
+  const labels = [speaker.say("same"), speaker.say("different")].map((said) =>
+    el("span", {}, said),
+  );
   const before = given.get(item.group)?.[0];
   const control = oneOf(speaker, labels, before === undefined ? null : 1 - before);
-  const count = item.question.kind === "yes_no" ? null : el("p", { class: "small" }, speaker.say("countAs", { yes, no }));
+  const count =
+    item.question.kind === "yes_no"
+      ? null
+      : el("p", { class: "small" }, speaker.say("countAs", { yes, no }));
   const pair = el(
     "dl",
     { class: "pair" },
     el("div", {}, el("dt", {}, speaker.say("questionA")), el("dd", {}, speaker.own(item.innocent))),
-    el("div", {}, el("dt", {}, speaker.say("questionB")), el("dd", {}, speaker.own(item.question.text), help(speaker, item.question), count)),
+    el(
+      "div",
+      {},
+      el("dt", {}, speaker.say("questionB")),
+      el("dd", {}, speaker.own(item.question.text), help(speaker, item.question), count),
+    ),
   );
   const extra = [el("p", {}, speaker.say("crosswiseHow")), pair];
   const read = () => {
@@ -219,12 +252,22 @@ function unrelated(page, group, asked) {
   const alone = asked.length === 1;
   const controls = asked.map((item, i) => {
     const { question, personal } = item;
-    const labels = sensitive || !personal.answers
-      ? labelsOf(speaker, item)
-      : personal.answers.map((answer) => speaker.own(answer));
+    const labels =
+      sensitive || !personal.answers
+        ? labelsOf(speaker, item)
+        : personal.answers.map((answer) => speaker.own(answer));
     const control = oneOf(speaker, labels, given.get(group)?.[i]);
     const title = sensitive ? questionText(speaker, item) : speaker.own(personal.text);
-    return { frame: framed(speaker, title, control.node, alone, sensitive ? help(speaker, question) : null), control };
+    return {
+      frame: framed(
+        speaker,
+        title,
+        control.node,
+        alone,
+        sensitive ? help(speaker, question) : null,
+      ),
+      control,
+    };
   });
   const how = el("p", { class: "note" }, speaker.say(sensitive ? "askedThis" : "askedOther"));
   const top = alone ? how : [heading(speaker.say("askedThese")), how];
@@ -244,15 +287,28 @@ function thrown(page, group, asked) {
   const joint = reports.length < asked.length;
   const alone = reports.length === 1;
   const controls = reports.map((labels, i) => {
-    const shown = labels.map((label, code) => withPersonal(speaker, label, asked[i].personal, code));
+    const shown = labels.map((label, code) =>
+      withPersonal(speaker, label, asked[i].personal, code),
+    );
     const control = oneOf(speaker, shown, before?.[i]);
     const title = alone ? speaker.say("yourAnswer") : items[i].question;
-    return { frame: el("fieldset", {}, el("legend", {}, el("h2", {}, title)), control.node), control };
+    return {
+      frame: el("fieldset", {}, el("legend", {}, el("h2", {}, title)), control.node),
+      control,
+    };
   });
-  const title = asked.length === 1 ? items[0].question.cloneNode(true) : speaker.say("oneThrow", { n: asked.length });
-  const questions = joint || asked.length > 1
-    ? el("ol", { class: "asked" }, items.map(({ question }) => el("li", {}, question.cloneNode(true))))
-    : help(speaker, asked[0].question);
+  const title =
+    asked.length === 1
+      ? items[0].question.cloneNode(true)
+      : speaker.say("oneThrow", { n: asked.length });
+  const questions =
+    joint || asked.length > 1
+      ? el(
+          "ol",
+          { class: "asked" },
+          items.map(({ question }) => el("li", {}, question.cloneNode(true))),
+        )
+      : help(speaker, asked[0].question);
   const top = [
     heading(title),
     questions,

@@ -1,4 +1,4 @@
-// Sending: the same bytes until the server says that they are stored, and the memo of what was sent.
+// Sending: the same bytes until the server says that they are stored; the memo of what was sent.
 
 import { below } from "./disguise.js";
 
@@ -7,7 +7,10 @@ const LONGEST_WAIT = 60;
 const PATIENCE = 20_000; // milliseconds for one attempt
 
 /** 16 random bytes as 32 hexadecimal digits: a retry with the same key is stored once. */
-export const newKey = () => below(1n << 128n).toString(16).padStart(32, "0");
+export const newKey = () =>
+  below(1n << 128n)
+    .toString(16)
+    .padStart(32, "0");
 
 /** What is sent, byte for byte the same for the same record, key and token. */
 export const bodyOf = (fingerprint, { key, token, record }) =>
@@ -30,7 +33,7 @@ function stored(storage, name) {
   };
 }
 
-/** What was sent from this device for a design: {key, token, record, stored}; never a true answer. */
+/** What was sent from this device for a design: {key, token, record, stored}; never the truth. */
 export const memoOf = (fingerprint) => stored("localStorage", `tacit:${fingerprint}`);
 
 /** The one-time token of the link: taken out of the address, kept for a reload of this tab. */
@@ -63,7 +66,9 @@ async function attempt(body) {
   }
   if (answer.ok) return { stored: true };
   const problem = await answer.json().catch(() => ({}));
-  const type = String(problem.type ?? "").split("/").pop();
+  const type = String(problem.type ?? "")
+    .split("/")
+    .pop();
   if ([408, 429].includes(answer.status) || answer.status >= 500) {
     return { wait: Number(answer.headers.get("Retry-After")) || 0, type: type || "unavailable" };
   }

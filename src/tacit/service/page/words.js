@@ -61,9 +61,8 @@ export class Speaker {
       (labels) => labels && Object.hasOwn(labels, category),
     );
     if (given) return this.text(given[category]);
-    const yesNo = { no: "no", yes: "yes" }[category];
-    const asked = question && ["yes_no", "multiple"].includes(question.kind);
-    return yesNo && asked ? this.plain(yesNo) : category;
+    const yesNo = question && ["yes_no", "multiple"].includes(question.kind);
+    return yesNo && ["no", "yes"].includes(category) ? this.plain(category) : category;
   }
 
   label(category, question) {
