@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tacit.service.store import Store
 from tacit.survey import Published
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -89,10 +90,11 @@ def device(browser: Browser, **options: Any) -> BrowserContext:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server: where each survey is, and the database."""
+    """A running server: where each survey is, the database, tokens of an invited survey."""
 
     addresses: dict[str, str]
     database: Path
+    links: tuple[str, ...]
 
     def __getitem__(self, published: Published) -> str:
         return self.addresses[published.survey.fingerprint]
@@ -114,11 +116,12 @@ class Served:
 
 @contextlib.contextmanager
 def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
-    """`tacit serve` as a process of its own, on a free port."""
+    """`tacit serve` as a process of its own, on a free port; the first survey may be invited."""
     files = [folder / f"survey{i}.json" for i in range(len(surveys))]
     for file, survey in zip(files, surveys, strict=True):
         file.write_text(survey.to_json(), encoding="utf-8")
     database = folder / "survey.db"
+    links = _links(surveys[0], str(database))
     command = [sys.executable, "-m", "tacit", "serve", *map(str, files)]
     options = ["--port", "0", "--database", str(database), "--rate", "off"]
     with (
@@ -128,10 +131,18 @@ def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
         ) as server,
     ):
         try:
-            yield Served(_addresses(server, surveys), database)
+            yield Served(_addresses(server, surveys), database, links)
         finally:
             server.terminate()
             server.communicate(timeout=60)
+
+
+def _links(survey: Published, database: str) -> tuple[str, ...]:
+    if survey.survey.access != "invited":
+        return ()
+    with contextlib.closing(Store(database)) as store:
+        store.register(survey)
+        return tuple(store.invite(survey.survey.fingerprint, 3))
 
 
 def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> dict[str, str]:
