@@ -122,16 +122,31 @@ def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
         file.write_text(survey.to_json(), encoding="utf-8")
     database = folder / "survey.db"
     links = _links(surveys[0], str(database))
-    command = [sys.executable, "-m", "tacit", "serve", *map(str, files)]
     options = ["--port", "0", "--database", str(database), "--rate", "off"]
+    with _running(["serve", *map(str, files), *options], folder) as server:
+        yield Served(_addresses(server, surveys), database, links)
+
+
+@contextlib.contextmanager
+def previewing(survey: Published, folder: Path) -> Iterator[str]:
+    """`tacit survey preview` as a process of its own: the address to open."""
+    file = folder / "preview.json"
+    file.write_text(survey.survey.to_json(), encoding="utf-8")
+    with _running(["survey", "preview", str(file)], folder) as server:
+        assert server.stdout is not None
+        yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
+
+
+@contextlib.contextmanager
+def _running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command of tacit that runs until it is ended."""
+    command = [sys.executable, "-m", "tacit", *arguments]
     with (
         (folder / "log").open("w") as log,
-        subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True
-        ) as server,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server,
     ):
         try:
-            yield Served(_addresses(server, surveys), database, links)
+            yield server
         finally:
             server.terminate()
             server.communicate(timeout=60)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from tacit.service.collect.problems import PROBLEMS
 from tacit.service.page import FILES, content
-from tests.support.browser import Served, device, watched
+from tests.support.browser import Served, device, previewing, watched
 from tests.support.page_surveys import FULL, INVITED, OPEN
 from tests.support.respondent import Respondent
 
@@ -270,3 +270,19 @@ def test_the_files_of_the_page_are_in_the_package() -> None:
     }
     assert there == set(FILES)
     assert all(content(name) for name in FILES)
+
+
+def test_a_preview_says_so_needs_no_link_and_keeps_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with previewing(INVITED, tmp_path) as address:
+        context = device(browser)
+        page = context.new_page()
+        person = answered(page, address)
+        assert "preview: nothing is stored" in page.locator("body").inner_text()
+        person.presses("Send")
+        person.reaches(DONE)
+        assert page.evaluate("localStorage.length") == 0
+        page.reload()
+        person.reaches("Invited")
+        context.close()
