@@ -25,8 +25,8 @@ from tacit.schema import Schema
 if TYPE_CHECKING:
     from tacit.survey import Published
 
-#: The questions that are asked over HTTP.
-ASKED = ("income", "marital")
+#: The question that is asked over HTTP.
+ASKED = "marital"
 #: How many people are asked, and how many of them at a time.
 RESPONDENTS, AT_ONCE = 400, 4
 _SECONDS = 60.0
@@ -82,7 +82,7 @@ class Service:
 
 @contextmanager
 def serving(schema: Schema) -> Iterator[Service]:
-    """Publish a survey of some attributes and start a server for it, with a database of its own."""
+    """Publish a survey of one attribute and start a server for it, with a database of its own."""
     from tacit.survey import publish, survey_from_dict
 
     with tempfile.TemporaryDirectory() as folder:
@@ -96,29 +96,20 @@ def serving(schema: Schema) -> Iterator[Service]:
 
 def answers(true: Codes, schema: Schema, service: Service, seed: int) -> tuple[Codes, Codes]:
     """True records of those who are asked, and what each one's own device reports."""
-    columns = [schema.index(name) for name in ASKED]
-    asked = np.ascontiguousarray(true[:RESPONDENTS, columns])
+    asked = true[:RESPONDENTS, [schema.index(ASKED)]]
     return asked, disguise(asked, service.published.design, np.random.default_rng(seed))
 
 
 def _survey(schema: Schema) -> dict[str, Any]:
     """The file that `tacit survey publish` would read."""
-    return {
-        "title": "Income and marriage",
-        "questions": [
-            {
-                "name": name,
-                "kind": "choice",
-                "text": f"What is your {name}?",
-                "categories": list(schema[name].categories),
-            }
-            for name in ASKED
-        ],
-        "groups": [
-            {"questions": [ASKED[0]], "family": "related", "theta": "5/6"},
-            {"questions": [ASKED[1]], "family": "uniform_perturbation", "q": "2/3"},
-        ],
+    question = {
+        "name": ASKED,
+        "kind": "choice",
+        "text": "Are you married?",
+        "categories": list(schema[ASKED].categories),
     }
+    group = {"questions": [ASKED], "family": "uniform_perturbation", "q": "2/3"}
+    return {"title": "Marriage", "questions": [question], "groups": [group]}
 
 
 def _bodies(reported: Codes, published: Published) -> list[bytes]:

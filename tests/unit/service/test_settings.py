@@ -12,6 +12,7 @@ import typer
 
 from tacit.cli import app
 from tacit.errors import FileError, ServiceError
+from tacit.service.collect.problems import PROBLEMS
 from tacit.service.settings import Settings, option, settings, variable
 
 PAGE = Path(__file__).parents[3] / "docs" / "service.md"
@@ -87,13 +88,26 @@ def shown(value: Any) -> str:
 
 def test_the_page_documents_every_setting() -> None:
     rows = re.findall(
-        r"^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.M
+        r"^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| (.+?) \| (.+?) \|$",
+        PAGE.read_text(),
+        re.MULTILINE,
     )
     expected = [
         (name, option(name), variable(name), shown(field.default), field.description)
         for name, field in Settings.model_fields.items()
     ]
     assert [(n, o, v, d.strip("`"), s) for n, o, v, d, s in rows] == expected
+
+
+def test_the_example_file_is_right() -> None:
+    found = settings({}, {}, PAGE.parent / "examples" / "tacit.toml")
+    assert found.trusted_proxy == (ip_network("127.0.0.1/32"), ip_network("::1/128"))
+
+
+def test_the_page_documents_every_problem() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (.+) \|$", PAGE.read_text(), re.MULTILINE)
+    expected = [(problem.name, str(problem.status), problem.title) for problem in PROBLEMS]
+    assert rows == expected
 
 
 def test_the_help_has_every_setting_with_its_default() -> None:

@@ -65,15 +65,16 @@ class Parts:
 
 
 def application(parts: Parts) -> ASGIApp:
-    """The ASGI application; the path that is taken most is looked for first."""
+    """The ASGI application: exact addresses are looked up, patterns are left to a router."""
     published = parts.published
     doors = {slug: Door(survey) for slug, survey in published.items()}
-    submissions = Submissions(doors, parts.taker, parts.metrics, parts.rate, parts.today)
-    survey_pages = SurveyPages(doors, parts.standing, parts.preview, parts.today)
+    exact: dict[str, ASGIApp] = {
+        f"/s/{slug}/responses": Submissions(
+            door, parts.taker, parts.metrics, parts.rate, parts.today
+        )
+        for slug, door in doors.items()
+    }
     read: dict[str, ASGIApp] = {
-        "/s/{slug}/": survey_pages,
-        "/s/{slug}/survey.json": SurveyFiles(published),
-        "/s/{slug}": Slashed(),
         **{f"/page/{name}": file for name, file in page_files().items()},
         "/openapi.json": File(JSON, openapi.text()),
         "/health/live": _said(200, {"live": True}),
@@ -81,24 +82,28 @@ def application(parts: Parts) -> ASGIApp:
     }
     if parts.show_metrics:
         read["/metrics"] = _Measured(parts.metrics)
-    routes = [Route("/s/{slug}/responses", submissions)]
-    routes += [Route(path, Reading(app)) for path, app in read.items()]
+    patterns: dict[str, ASGIApp] = {
+        "/s/{slug}/": SurveyPages(doors, parts.standing, parts.preview, parts.today),
+        "/s/{slug}/survey.json": SurveyFiles(published),
+        "/s/{slug}": Slashed(),
+    }
+    routes = [Route(path, Reading(app)) for path, app in patterns.items()]
     router = Router(routes, redirect_slashes=False, default=NOTHING, lifespan=parts.lifespan)
-    return Guard(router)
+    return Front(exact | {path: Reading(app) for path, app in read.items()}, router)
 
 
-class Guard:
-    """The last resort: a fault of the program is logged and answered, without a trace of data."""
+class Front:
+    """What every request meets first; a fault is logged and answered, without a trace of data."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
+        self._exact, self._others = exact, others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._others(scope, receive, send)
             return
         try:
-            await self._app(scope, receive, send)
+            await self._exact.get(scope["path"], self._others)(scope, receive, send)
         except Exception as fault:
             log().error("fault", kind=type(fault).__name__, where=_where(fault))
             await FAULT.answer(scope, receive, _unless_started(send))

@@ -30,6 +30,8 @@ from tacit.survey import Published
 
 #: Letters of the survey's fingerprint that name it in addresses.
 SLUG_LETTERS = 16
+#: What JSON allows around a value.
+_SPACES = " \t\r\n"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: Bytes of a request beside its record, and room for another way to write the same JSON.
@@ -104,10 +106,11 @@ class Door:
 def _object(body: bytes) -> dict[str, Any]:
     """A JSON object in UTF-8 that says nothing twice."""
     try:
-        found = _DECODER.decode(body.decode())
+        sent = body.decode().strip(_SPACES)
+        found, end = _DECODER.raw_decode(sent)
     except (ValueError, RecursionError):
         raise Refused(MALFORMED, _JSON_WRONG) from None
-    if type(found) is not dict:
+    if type(found) is not dict or end != len(sent):
         raise Refused(MALFORMED, _JSON_WRONG)
     return found
 

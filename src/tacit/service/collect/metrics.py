@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
     Gauge,
     Histogram,
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from tacit.service.collect.answers import NOT_KEPT, Answer
 from tacit.service.collect.problems import PROBLEMS
@@ -22,19 +23,14 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 _KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Metrics:
+class Metrics(Collector):
     """What the service counts, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        outcomes = Counter(
-            "tacit_submissions",
-            "Submissions by how they ended.",
-            ["outcome"],
-            registry=self.registry,
-        )
         names = (*ACCEPTED, *(problem.name for problem in PROBLEMS))
-        self._outcomes = {name: outcomes.labels(name) for name in names}
+        self._outcomes = dict.fromkeys(names, 0)
+        self.registry.register(self)
         self._queue = Gauge(
             "tacit_queue_length", "Responses that wait to be stored.", registry=self.registry
         )
@@ -47,8 +43,17 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def count(self, outcome: str) -> None:
-        """One more submission ended like this."""
-        self._outcomes[outcome].inc()
+        """One more submission ended like this; called from the event loop only."""
+        self._outcomes[outcome] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """The submissions, for the registry: a plain number costs a tenth of a locked one."""
+        family = CounterMetricFamily(
+            "tacit_submissions", "Submissions by how they ended.", labels=["outcome"]
+        )
+        for outcome, count in self._outcomes.items():
+            family.add_metric([outcome], count)
+        yield family
 
     def watch_queue(self, length: Callable[[], float]) -> None:
         """Where the length of the queue is read when it is asked for."""
@@ -56,13 +61,7 @@ class Metrics:
 
     def totals(self) -> dict[str, int]:
         """Submissions since the start, by how they ended; only what happened."""
-        found = {
-            sample.labels["outcome"]: int(sample.value)
-            for family in self.registry.collect()
-            for sample in family.samples
-            if sample.name == "tacit_submissions_total"
-        }
-        return {name: count for name, count in found.items() if count}
+        return {outcome: count for outcome, count in self._outcomes.items() if count}
 
     def answer(self) -> Answer:
         """All of it in Prometheus' text format."""

@@ -42,17 +42,17 @@ _METHOD = problems.METHOD.answer.with_headers((b"allow", b"POST"), HANG_UP)
 
 
 class Submissions:
-    """POST /s/{slug}/responses, an ASGI application."""
+    """POST /s/{slug}/responses of one survey, an ASGI application."""
 
     def __init__(
         self,
-        doors: Mapping[str, Door],
+        door: Door,
         taker: Taker,
         metrics: Metrics,
         rate: Rate | None = None,
         today: Callable[[], date] = date.today,
     ) -> None:
-        self._doors, self._taker, self._metrics, self._rate = doors, taker, metrics, rate
+        self._door, self._taker, self._metrics, self._rate = door, taker, metrics, rate
         self._today = today
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,9 +69,9 @@ class Submissions:
         await send(answer.rest)
 
     async def _taken(self, scope: Scope, receive: Receive) -> tuple[str, Answer]:
-        door, announced = self._admitted(scope)
-        body = await read_body(receive, announced, door.limit)
-        response = door.response(body)
+        announced = self._admitted(scope)
+        body = await read_body(receive, announced, self._door.limit)
+        response = self._door.response(body)
         try:
             outcome = await self._taker.submit(response)
         except Busy:
@@ -82,17 +82,14 @@ class Submissions:
             return _ACCEPTED[outcome]
         raise Refused(_REFUSED[outcome])
 
-    def _admitted(self, scope: Scope) -> tuple[Door, int | None]:
-        """What can be refused before the body is read."""
-        door = self._doors.get(scope["path_params"]["slug"])
-        if door is None:
-            raise Refused(problems.NOT_FOUND, early=True)
+    def _admitted(self, scope: Scope) -> int | None:
+        """Refuse what can be refused before the body is read; the length that is announced."""
         if scope["method"] != "POST":
             raise Refused(problems.METHOD, _METHOD)
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
             raise Refused(problems.TOO_MANY, problems.TOO_MANY.saying(None, wait), early=True)
-        problem = door.days(self._today)
+        problem = self._door.days(self._today)
         if problem is not None:
             raise Refused(problem, early=True)
-        return door, check_head(scope)
+        return check_head(scope)

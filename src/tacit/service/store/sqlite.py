@@ -24,7 +24,6 @@ _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
-    "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",  # a copy made by VACUUM never lies in a folder for all
     "PRAGMA wal_autocheckpoint = 4000",
     "PRAGMA cache_size = -65536",

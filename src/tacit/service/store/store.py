@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from tacit.coding import Codes
 from tacit.errors import DataError, StoreError, Unavailable
@@ -24,6 +25,11 @@ from tacit.survey import Published
 FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
 _TOKEN_BYTES = 16
 
+_standing = (
+    select(surveys.c.closed, surveys.c.records)
+    .where(surveys.c.number == bindparam("of_number"))
+    .with_for_update()
+)
 _stored_codes = select(responses.c.id, responses.c.codes).where(
     responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
 )
@@ -38,6 +44,10 @@ _count = (
     .where(surveys.c.number == bindparam("of_number"))
     .values(records=bindparam("now_records"))
 )
+
+
+class _InVainError(Exception):
+    """Not all was new: what was hoped for does not hold."""
 
 
 class Store:
@@ -141,7 +151,7 @@ class Store:
         try:
             self.hold()
             assert self._held is not None
-            with self.database.telling(), self.database.written(self._held):
+            with self.database.telling():
                 return self._written(self._held, batch, today)
         except Unavailable:
             self._let_go()
@@ -150,33 +160,47 @@ class Store:
     def _written(
         self, connection: Connection, batch: Sequence[Response], today: date
     ) -> list[Outcome]:
+        """Nearly always all is new and may be stored: hope so first, and look only where not."""
+        try:
+            with self.database.written(connection):
+                return self._entered(connection, batch, today, hoping=True)
+        except (_InVainError, IntegrityError):
+            pass
+        with self.database.written(connection):
+            return self._entered(connection, batch, today, hoping=False)
+
+    def _entered(
+        self, connection: Connection, batch: Sequence[Response], today: date, hoping: bool
+    ) -> list[Outcome]:
         asked: dict[str, list[Response]] = {}
         for response in batch:
             asked.setdefault(response.survey, []).append(response)
-        ledgers = {key: self._ledger(connection, key, asked[key]) for key in sorted(asked)}
+        ledgers = {key: self._ledger(connection, key, asked[key], hoping) for key in sorted(asked)}
         outcomes = [_outcome(ledgers[response.survey], response, today) for response in batch]
+        if hoping and not all(outcome is Outcome.STORED for outcome in outcomes):
+            raise _InVainError
         for fingerprint, ledger in ledgers.items():
             if ledger is not None and ledger.stored:
                 _enter(connection, self._known[fingerprint][0], ledger, today)
         return outcomes
 
     def _ledger(
-        self, connection: Connection, fingerprint: str, asked: list[Response]
+        self, connection: Connection, fingerprint: str, asked: list[Response], hoping: bool
     ) -> Ledger | None:
+        """What is known of a survey; hoping, no id is there yet and every token may be used."""
         known = self._terms(connection, fingerprint)
         if known is None:
             return None
         number, terms = known
-        columns = select(surveys.c.closed, surveys.c.records)
-        row = connection.execute(columns.where(surveys.c.number == number).with_for_update()).one()
+        closed, records = connection.execute(_standing, {"of_number": number}).one()
+        given = (one.token for one in asked if one.token is not None) if terms.invited else ()
+        hashes = _hashes(fingerprint, given)
+        if hoping:
+            return Ledger(terms, closed, records, {}, set(hashes))
         ids = {"survey": number, "ids": [id_of(response) for response in asked]}
         codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
-        usable: set[bytes] = set()
-        if terms.invited:
-            hashes = _hashes(fingerprint, (one.token for one in asked if one.token is not None))
-            found = connection.scalars(_usable, {"survey": number, "hashes": hashes})
-            usable = set(found)
-        return Ledger(terms, row.closed, row.records, codes, usable)
+        usable = connection.scalars(_usable, {"survey": number, "hashes": hashes})
+        return Ledger(terms, closed, records, codes, set(usable))
 
     def _terms(self, connection: Connection, fingerprint: str) -> tuple[int, Terms] | None:
         known = self._known.get(fingerprint)
@@ -294,5 +318,6 @@ def _enter(connection: Connection, number: int, ledger: Ledger, today: date) -> 
     connection.execute(insert(responses), rows)
     if ledger.spent:
         gone = [{"of_survey": number, "of_hash": own} for own in sorted(ledger.spent)]
-        connection.execute(_spend, gone)
+        if connection.execute(_spend, gone).rowcount != len(gone):
+            raise _InVainError
     connection.execute(_count, {"of_number": number, "now_records": ledger.records})

@@ -40,7 +40,7 @@ def test_a_right_body_becomes_the_response_that_the_store_takes() -> None:
 
 def test_the_order_of_keys_and_spaces_between_them_do_not_matter() -> None:
     turned = dict(reversed(RIGHT.items())) | {"record": dict(reversed(RECORD.items()))}
-    spaced = json.dumps(turned, indent=8).encode()
+    spaced = b"\n\t " + json.dumps(turned, indent=8).encode() + b" \r\n"
     assert Door(SURVEY).response(spaced) == Door(SURVEY).response(json.dumps(RIGHT).encode())
     assert len(spaced) < Door(SURVEY).limit
 

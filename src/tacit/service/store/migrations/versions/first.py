@@ -23,7 +23,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "responses",
-        sa.Column("survey", sa.Integer, sa.ForeignKey("surveys.number"), primary_key=True),
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("id", sa.LargeBinary(16), primary_key=True),
         sa.Column("day", sa.Date, nullable=False),
         sa.Column("codes", sa.LargeBinary, nullable=False),
@@ -31,7 +31,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "tokens",
-        sa.Column("survey", sa.Integer, sa.ForeignKey("surveys.number"), primary_key=True),
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("hash", sa.LargeBinary(16), primary_key=True),
         sqlite_with_rowid=False,
     )
