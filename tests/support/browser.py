@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tacit.service.store import Store
 from tacit.survey import Published
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -89,10 +90,11 @@ def device(browser: Browser, **options: Any) -> BrowserContext:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server: where each survey is, and the database."""
+    """A running server: where each survey is, the database, tokens of an invited survey."""
 
     addresses: dict[str, str]
     database: Path
+    links: tuple[str, ...]
 
     def __getitem__(self, published: Published) -> str:
         return self.addresses[published.survey.fingerprint]
@@ -114,24 +116,48 @@ class Served:
 
 @contextlib.contextmanager
 def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
-    """`tacit serve` as a process of its own, on a free port."""
+    """`tacit serve` as a process of its own, on a free port; the first survey may be invited."""
     files = [folder / f"survey{i}.json" for i in range(len(surveys))]
     for file, survey in zip(files, surveys, strict=True):
         file.write_text(survey.to_json(), encoding="utf-8")
     database = folder / "survey.db"
-    command = [sys.executable, "-m", "tacit", "serve", *map(str, files)]
+    links = _links(surveys[0], str(database))
     options = ["--port", "0", "--database", str(database), "--rate", "off"]
+    with _running(["serve", *map(str, files), *options], folder) as server:
+        yield Served(_addresses(server, surveys), database, links)
+
+
+@contextlib.contextmanager
+def previewing(survey: Published, folder: Path) -> Iterator[str]:
+    """`tacit survey preview` as a process of its own: the address to open."""
+    file = folder / "preview.json"
+    file.write_text(survey.survey.to_json(), encoding="utf-8")
+    with _running(["survey", "preview", str(file)], folder) as server:
+        assert server.stdout is not None
+        yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
+
+
+@contextlib.contextmanager
+def _running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command of tacit that runs until it is ended."""
+    command = [sys.executable, "-m", "tacit", *arguments]
     with (
         (folder / "log").open("w") as log,
-        subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True
-        ) as server,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server,
     ):
         try:
-            yield Served(_addresses(server, surveys), database)
+            yield server
         finally:
             server.terminate()
             server.communicate(timeout=60)
+
+
+def _links(survey: Published, database: str) -> tuple[str, ...]:
+    if survey.survey.access != "invited":
+        return ()
+    with contextlib.closing(Store(database)) as store:
+        store.register(survey)
+        return tuple(store.invite(survey.survey.fingerprint, 3))
 
 
 def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> dict[str, str]:

@@ -155,3 +155,96 @@ def published(survey: dict[str, Any]) -> Published:
 def yes_no(name: str, **more: Any) -> dict[str, Any]:
     """A yes/no question."""
     return {"name": name, "kind": "yes_no", "text": f"Question {name}?"} | more
+
+
+_ONE = {
+    "questions": [yes_no("a")],
+    "groups": [{"questions": ["a"], "family": "related", "theta": "3/4"}],
+}
+OPEN = published(_ONE | {"title": "Open"})
+INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
+FULL = published(_ONE | {"title": "Full", "quota": 1})
+#: theta = 0: what is sent is never what was answered.
+OPPOSITE = published(
+    {
+        "title": "Opposite",
+        "questions": [
+            yes_no("a", sensitive=False),
+            {"name": "b", "kind": "multiple", "text": "B?", "categories": ["u", "v"],
+             "sensitive": False},
+            {"name": "c", "kind": "number", "text": "C?", "edges": [10], "sensitive": False},
+        ],
+        "groups": [{"questions": ["a", "b", "c"], "family": "related", "theta": 0}],
+    }
+)  # fmt: skip
+_LABELS = {"no": {"en": "No", "fr": "Non"}, "yes": {"en": "Yes", "fr": "Oui"}}
+FRENCH = published(
+    {
+        "title": {"en": "Two languages", "fr": "Deux langues"},
+        "languages": ["en", "fr"],
+        "access": "invited",
+        "labels": _LABELS,
+        "questions": [yes_no("a", text={"en": "Do you smoke?", "fr": "Fumez-vous ?"})],
+        "groups": [{"questions": ["a"], "family": "related", "theta": "3/4"}],
+    }
+)
+SCRIPT = "<script>window.harmed = 1</script>"
+IMAGE = '<img src=x onerror="window.harmed = 1">'
+EMOJI = "🎲🙂 e\u0301 👩‍👩‍👧"
+RIGHT_TO_LEFT = "هل تدخن؟"
+HOSTILE = published(
+    {
+        "title": f"{SCRIPT} {IMAGE}",
+        "introduction": "{n} ${1} %s \\u202e javascript:window.harmed=1 " + SCRIPT,
+        "languages": ["ar"],
+        "questions": [
+            {"name": "a", "kind": "yes_no", "text": RIGHT_TO_LEFT, "help": IMAGE},
+            {"name": "__proto__", "kind": "choice", "text": EMOJI, "categories": [IMAGE, "😀"]},
+            {"name": "constructor", "kind": "choice", "text": "?", "categories": ["valueOf", "x"]},
+            {"name": '"><b>', "kind": "multiple", "text": "x" * 3000,
+             "categories": ["<i>", "&amp;", "valueOf"]},
+        ],
+        "groups": [
+            {"questions": ["a", "__proto__", "constructor"], "family": "related", "theta": "3/4",
+             "throw": "each"},
+            {"questions": ['"><b>'], "family": "frapp", "lambda": 3},
+        ],
+        "practice": {"text": SCRIPT, "answers": [IMAGE, RIGHT_TO_LEFT], "explanation": SCRIPT},
+        "comprehension": [
+            {"text": SCRIPT, "answers": [IMAGE, "ok"], "correct": 2, "explanation": IMAGE}
+        ],
+    }
+)  # fmt: skip
+LONG = published(
+    {
+        "title": "Long",
+        "questions": [yes_no(f"q{i}") for i in range(200)],
+        "groups": [
+            {"questions": [f"q{i}" for i in range(200)], "family": "related", "theta": "3/4",
+             "throw": "each"}
+        ],
+    }
+)  # fmt: skip
+MANY = [f"Place {i}" for i in range(998)] + ["Zürich", "東京"]
+WIDE = published(
+    {
+        "title": "Wide",
+        "questions": [
+            {"name": "place", "kind": "choice", "text": "Which place?", "categories": MANY},
+            {"name": "been", "kind": "multiple", "text": "Where have you been?",
+             "categories": MANY[:60]},
+        ],
+        "groups": [
+            {"questions": ["place"], "family": "uniform_perturbation", "q": "1/2"},
+            {"questions": ["been"], "family": "related", "theta": "3/4", "throw": "each"},
+        ],
+    }
+)  # fmt: skip
+
+
+def every_survey() -> list[Published]:
+    """All that the server of the tests serves; the invited one first."""
+    return [
+        *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, every_kind()),
+        *map(own_device, DEVICES),
+    ]

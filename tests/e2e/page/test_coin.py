@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
 from tacit.service.page import FILES, content
-from tests.support.browser import Served, device, serving
+from tests.support.browser import Served, device
 from tests.support.chance import looks_like
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
 from tests.support.page_surveys import every_kind
@@ -42,12 +42,6 @@ async ({ design, each }) => {
   });
 }
 """
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving([every_kind()], tmp_path_factory.mktemp("served")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -20,19 +20,11 @@ from tacit.channel import Coin
 from tacit.channel.coin import Replace
 from tacit.schema import Attribute
 from tacit.survey.devices import OUTCOMES
-from tests.support.browser import Served, device, serving
+from tests.support.browser import Served, device
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
 from tests.support.page_surveys import DEVICES, every_kind, own_device
 from tests.support.respondent import Respondent
 from tests.support.tables import brute_force
-
-SURVEYS = [every_kind(), *map(own_device, DEVICES)]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(SURVEYS, tmp_path_factory.mktemp("served")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

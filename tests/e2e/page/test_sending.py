@@ -12,37 +12,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from tacit.service.collect.problems import PROBLEMS
 from tacit.service.page import FILES, content
-from tacit.service.store import Store
-from tests.support.browser import Served, device, serving, watched
-from tests.support.page_surveys import published, yes_no
+from tests.support.browser import Served, device, previewing, watched
+from tests.support.page_surveys import FULL, INVITED, OPEN
 from tests.support.respondent import Respondent
 
 LANGUAGES = ("en", "de", "fr", "es")
-_ONE = {
-    "questions": [yes_no("a")],
-    "groups": [{"questions": ["a"], "family": "related", "theta": "3/4"}],
-}
-OPEN = published(_ONE | {"title": "Open"})
-INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
-FULL = published(_ONE | {"title": "Full", "quota": 1})
 DONE, AGAIN = "Stored. Thank you!", "This device has already answered"
-
-
-@pytest.fixture(scope="module")
-def links() -> list[str]:
-    """Tokens of the invited survey, filled in when it is served."""
-    return []
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, links: list[str]) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("served")
-    store = Store(str(folder / "survey.db"))
-    store.register(INVITED)
-    links += store.invite(INVITED.survey.fingerprint, 3)
-    store.close()
-    with serving([INVITED, OPEN, FULL], folder) as found:
-        yield found
 
 
 @pytest.fixture
@@ -122,32 +97,31 @@ def test_the_page_works_where_nothing_can_be_kept(context: BrowserContext, serve
 
 
 def test_a_link_works_once_and_leaves_the_address(
-    page: Page, context: BrowserContext, served: Served, links: list[str], browser: Browser
+    page: Page, served: Served, browser: Browser
 ) -> None:
+    link = served.links[0]
     seen = watched(page)
     assert Respondent(page).opens(served[INVITED]) == "You need your personal link"
     page.goto("about:blank")
-    person = answered(page, f"{served[INVITED]}#{links[0]}")
+    person = answered(page, f"{served[INVITED]}#{link}")
     assert page.url == served[INVITED]
     person.presses("Send")
     person.reaches(DONE)
-    assert json.loads(seen.bodies[0])["token"] == links[0]
-    assert not [address for address in seen.addresses if links[0] in address]
-    assert not [r for r in seen.requests if links[0] in json.dumps(r.headers)]
+    assert json.loads(seen.bodies[0])["token"] == link
+    assert not [address for address in seen.addresses if link in address]
+    assert not [r for r in seen.requests if link in json.dumps(r.headers)]
     # Another device with the same link.
     other = device(browser)
-    stranger = answered(other.new_page(), f"{served[INVITED]}#{links[0]}")
+    stranger = answered(other.new_page(), f"{served[INVITED]}#{link}")
     stranger.presses("Send")
     stranger.reaches("This link cannot be used")
     other.close()
     assert served.stored(INVITED) == 1
 
 
-def test_a_link_survives_a_reload_before_it_is_used(
-    page: Page, served: Served, links: list[str]
-) -> None:
+def test_a_link_survives_a_reload_before_it_is_used(page: Page, served: Served) -> None:
     person = Respondent(page)
-    person.opens(f"{served[INVITED]}#{links[1]}")
+    person.opens(f"{served[INVITED]}#{served.links[1]}")
     page.reload()
     person.reaches("Invited")
 
@@ -296,3 +270,19 @@ def test_the_files_of_the_page_are_in_the_package() -> None:
     }
     assert there == set(FILES)
     assert all(content(name) for name in FILES)
+
+
+def test_a_preview_says_so_needs_no_link_and_keeps_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with previewing(INVITED, tmp_path) as address:
+        context = device(browser)
+        page = context.new_page()
+        person = answered(page, address)
+        assert "preview: nothing is stored" in page.locator("body").inner_text()
+        person.presses("Send")
+        person.reaches(DONE)
+        assert page.evaluate("localStorage.length") == 0
+        page.reload()
+        person.reaches("Invited")
+        context.close()

@@ -51,6 +51,11 @@ function searched(speaker, labels, chosen, described) {
     told.replaceChildren(...speaker.say("found", { n: found.length, total: texts.length }));
   };
   search.addEventListener("input", show);
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // to the answers that were found, not to the next question
+    select.focus();
+  });
   select.addEventListener("change", () => (kept = Number(select.value)));
   show();
   const inner = [

@@ -10,10 +10,10 @@ import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords } from "./words.js";
 
 const main = document.getElementById("main");
-const status = document.getElementById("status");
+const title = document.getElementById("title");
 const progress = document.getElementById("progress");
 /** In a preview nothing is stored, and any token will do. */
-const PREVIEW = document.querySelector(".preview") ? "preview" : null;
+const PREVIEW = document.querySelector("body > [role=note]") ? "preview" : null;
 
 /** What the steps share. */
 const page = {
@@ -61,7 +61,7 @@ function render(made, step = {}) {
     submit(made, error);
   });
   main.replaceChildren(form);
-  status.replaceChildren();
+  title.hidden = Boolean(step.titled);
   showProgress(step);
   window.scrollTo(0, 0);
   main.querySelector("h1")?.focus({ preventScroll: true });
@@ -114,7 +114,6 @@ function stop(title, text, extra = [], actions = []) {
 page.speak = (speaker) => {
   page.speaker = speaker;
   document.documentElement.lang = speaker.page;
-  const title = document.getElementById("title");
   title.lang = speaker.language;
   title.textContent = document.title = speaker.text(page.survey.title);
   steps = allSteps();
@@ -135,7 +134,7 @@ function allSteps() {
   }));
   return [
     ...language,
-    { show: introductionStep },
+    { show: introductionStep, titled: true },
     ...(survey.practice ? [{ show: practiceStep }] : []),
     ...survey.comprehension.map((check) => ({ show: () => comprehensionStep(page, check) })),
     ...page.questions,
@@ -359,7 +358,7 @@ async function start() {
   page.design = readDesign(page.published.design);
   await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
-  page.memo = memoOf(page.published.fingerprint);
+  page.memo = memoOf(page.published.fingerprint, PREVIEW !== null);
   page.speakers = await Promise.all(
     preferred(page.survey).map(
       async (language) => new Speaker(page.survey, language, await loadWords(language)),

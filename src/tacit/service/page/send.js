@@ -33,8 +33,12 @@ function stored(storage, name) {
   };
 }
 
+/** A memory that keeps nothing. */
+const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
+
 /** What was sent from this device for a design: {key, token, record, stored}; never the truth. */
-export const memoOf = (fingerprint) => stored("localStorage", `tacit:${fingerprint}`);
+export const memoOf = (fingerprint, preview) =>
+  preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
 
 /** The one-time token of the link: taken out of the address, kept for a reload of this tab. */
 export function takeToken() {
