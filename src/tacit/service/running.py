@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -131,7 +133,7 @@ def serve(settings: Settings, tell: Tell) -> None:
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
         listener.listen(_BACKLOG)  # whoever is told may ask at once
         tell(addresses)
-        _keep_garbage_small()
+        _settle_down()
         logs.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])
         logs.log().info("stopped", submissions=collecting.metrics.totals())
@@ -146,7 +148,7 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
         server = _server(application(parts), settings, parts.surveys)
         listener.listen(_BACKLOG)
         tell([(address(listener, survey), survey) for survey in parts.surveys])
-        _keep_garbage_small()
+        _settle_down()
         server.run(sockets=[listener])
 
 
@@ -261,8 +263,13 @@ def _always_open(published: Published) -> Published:
     return Published(published.survey.model_copy(update=terms))
 
 
-def _keep_garbage_small() -> None:
-    """What was imported stays: the collector need not look at it again with every few requests."""
+def _settle_down() -> None:
+    """Be a server: a client that left is no signal, and what was imported is no garbage.
+
+    The collector need not look at it again with every few requests.
+    """
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
 
