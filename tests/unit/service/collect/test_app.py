@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -310,3 +312,14 @@ def test_the_openapi_document_names_every_problem_of_the_submit_path() -> None:
     for found in PROBLEMS:
         if found.status not in (431, 500):
             assert f"`{found.name}`" in answers[str(found.status)]["description"]
+
+
+def test_every_route_is_documented() -> None:
+    made = app(show_metrics=True)
+    paths = [*made._exact, *(route.path for route in made._others.routes)]
+    known = dict.fromkeys(page.FILES, "FILE") | {place(SURVEY)[3:-1]: "SLUG", "{slug}": "SLUG"}
+    for name, word in known.items():
+        paths = [path.replace(f"/{name}", f"/{word}") for path in paths]
+    text = (Path(__file__).parents[4] / "docs" / "service.md").read_text()
+    written = set(re.findall(r"^\| `(?:GET|POST) (\S+)` \|", text, re.MULTILINE))
+    assert set(paths) - {"/s/SLUG"} == written
