@@ -118,6 +118,7 @@ class _Collecting:
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """When the last request has ended, what waits is stored."""
+        asyncio.get_running_loop().set_exception_handler(logs.loop_fault)
         yield
         await asyncio.to_thread(self.writer.close)
 
