@@ -116,9 +116,11 @@ class Risk:
 
     def _span(self, values: Array, stderr: float, level: float) -> tuple[float, float]:
         """Both ends, wide enough for the draws of the prior, Monte Carlo and all roundings."""
-        tail = (1 - level) / 2
-        low = min(values[0], np.quantile(values, tail, method="lower"))
-        high = max(values[0], np.quantile(values, 1 - tail, method="higher"))
+        low = high = values[0]
+        if values.size > 1:
+            tail = (1 - level) / 2
+            low = min(low, np.quantile(values, tail, method="lower"))
+            high = max(high, np.quantile(values, 1 - tail, method="higher"))
         rounding = self.slack * (1 + abs(high))
         return float(low - CAUTION * stderr - rounding), float(high + CAUTION * stderr + rounding)
 
