@@ -22,7 +22,7 @@ from tacit.channel.linear import Array
 from tacit.design import Design
 from tacit.privacy.kernels import entries
 from tacit.privacy.prior import Prior
-from tacit.privacy.risk import quotient, slack_of
+from tacit.privacy.risk import quotient, slack_of, upper
 
 Codes = npt.NDArray[np.intp]
 
@@ -52,7 +52,7 @@ class Answer:
 def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answer, ...]:
     """Every category in which an attribute is reported; those that are never sent are left out."""
     attribute = design.schema[name]
-    reports, joints = _joints(design, prior, name)
+    reports, joints = joints_of(design, prior, name)
     own = (reports.name, reports.categories) == (name, attribute.categories)
     cells = math.prod(design.schema[n].size for n in design.closure([name]))
     slack = slack_of(cells)
@@ -60,7 +60,7 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answ
     sent, guess = first.sum(axis=1), first.argmax(axis=1)
     place = np.arange(len(guess)) if own else guess
     shares = [_shares(joint, place) for joint in chain([first], joints)]
-    told, best = (_high(np.stack(values), level) for values in zip(*shares, strict=True))
+    told, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
     return tuple(
         Answer(
             name,
@@ -82,15 +82,7 @@ def _shares(joint: Array, place: Codes) -> tuple[Array, Array]:
     return quotient(own, sent), quotient(joint.max(axis=1), sent)
 
 
-def _high(values: Array, level: float) -> Array:
-    """The upper end over the stack of priors, not below the first."""
-    if len(values) == 1:
-        return np.asarray(values[0])
-    upper = np.quantile(values, (1 + level) / 2, axis=0, method="higher")
-    return np.asarray(np.maximum(values[0], upper))
-
-
-def _joints(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
+def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
     """The reported attribute that tells of `name`, and J[reported, true] for each prior."""
     channel = design.channel(design.closure([name]))
     (factor,) = channel.factors

@@ -46,7 +46,7 @@ Step = Callable[[AnyKernel, Array], Array]
 Rows = npt.NDArray[np.intp]
 
 #: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
-_PRIORS, _FEWEST = 41, 500
+PRIORS, _FEWEST = 41, 500
 #: Drawn reports times categories that are worked on at once.
 _AT_ONCE = 2**21
 #: Groups of several attributes that a prior may tie together: there are 2^groups terms.
@@ -75,15 +75,14 @@ class Sampled:
         own = prior.marginal(names)
         seed = int(rng.integers(2**63))
         self._samples = []
-        for i in range(min(own.stacked, _PRIORS)):
+        for i in range(min(own.stacked, PRIORS)):
             # The same coins for every prior, so that their figures differ by the prior alone.
             chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
             blocks = [
                 Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in own.blocks
             ]
             self._samples.append(_Sample.drawn(mixtures, blocks, chance, epsilon))
-        kept = len(self._samples) - 1
-        self._turns = [0, *(1 + i % kept for i in range(own.stacked - 1))]
+        self._turns = turns(len(self._samples), own.stacked)
 
     def whole(self) -> Risk:
         """Of the whole part."""
@@ -102,6 +101,11 @@ class Sampled:
     def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
         found = [find(sample) for sample in self._samples]
         return stacked([found[i] for i in self._turns])
+
+
+def turns(sampled: int, stacked: int) -> list[int]:
+    """Which sampled prior stands for each of a stack: the first for itself, others in turn."""
+    return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
 
 
 @dataclass(frozen=True)

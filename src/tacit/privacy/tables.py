@@ -52,7 +52,7 @@ def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
                 rounding.down(mined.pse_before),
                 rounding.down(mined.pse_known),
                 rounding.down(mined.pse_unknown),
-                rounding.up(mined.accuracy_with_model),
+                "" if mined.accuracy_with_model is None else rounding.up(mined.accuracy_with_model),
             ]
             for name, mined in found.items()
         ),
@@ -61,16 +61,15 @@ def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
 
 def repeated_rows(found: Repeated) -> Rows:
     """After several reports of one person."""
-    named = [*found.attributes.items(), ("record", found.record)]
-    epsilons = [*found.epsilon.values(), found.record_epsilon]
-    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst"]
-    return [
-        head,
-        *(
-            [name, rounding.epsilon(epsilon), *_three(figures)]
-            for (name, figures), epsilon in zip(named, epsilons, strict=True)
-        ),
+    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
+    rows = [
+        [name, rounding.epsilon(epsilon), *_three(own), *_three(found.from_record[name])]
+        for (name, own), epsilon in zip(
+            found.attributes.items(), found.epsilon.values(), strict=True
+        )
     ]
+    record = _three(found.record)
+    return [head, *rows, ["record", rounding.epsilon(found.record_epsilon), *record, *record]]
 
 
 def aligned(rows: Rows) -> list[str]:
