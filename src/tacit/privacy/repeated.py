@@ -26,6 +26,7 @@ from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.design import Design, check_design
 from tacit.errors import DataError
+from tacit.privacy import rounding
 from tacit.privacy.kernels import MAX_DENSE, entries
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
@@ -63,8 +64,10 @@ class Repeated:
             "together. A first report that is kept and sent again reveals what one report does."
         )
         known = (*self.attributes.values(), *self.from_record.values(), self.record)
-        left = " Empty: too many joint categories to be computed." if None in known else ""
-        return said + left
+        drawn = [max(f.stderr[:2]) for f in known if f is not None and f.stderr is not None]
+        if drawn:
+            said += f" By Monte Carlo, {rounding.monte_carlo(max(drawn))}."
+        return said + (" Empty: too many joint categories." if None in known else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
