@@ -103,5 +103,5 @@ def of_100(share: float) -> int:
 
 
 def of_100_up(share: float) -> int:
-    """People of 100, rounded up; what lies within 1e-9 of a whole number is that number."""
-    return math.ceil(100 * share - 1e-9)
+    """People of 100, rounded up, 0 if none; within 1e-9 of a whole number it is that number."""
+    return max(math.ceil(100 * share - 1e-9), int(share > 0))

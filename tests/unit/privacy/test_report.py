@@ -81,6 +81,7 @@ def test_an_attribute_of_many_categories_has_its_least_protected_ones_told() -> 
 def test_people_are_rounded_so_that_nothing_sounds_safer() -> None:
     assert (of_100(0.3899), of_100(0.39 - 1e-13), of_100(0)) == (38, 39, 0)
     assert (of_100_up(0.3801), of_100_up(0.38 + 1e-13), of_100_up(1)) == (39, 38, 100)
+    assert (of_100_up(1e-30), of_100_up(0)) == (1, 0)
 
 
 def test_warnings_name_what_is_disclosed() -> None:
