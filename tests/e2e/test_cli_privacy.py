@@ -14,6 +14,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
+from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
 from tacit.privacy.figure import svg
@@ -67,6 +68,17 @@ def test_json_is_that_of_the_report(privacy: Any) -> None:
     rules = [Rule({"smokes": "yes"}, "income", "low", 0.8)]
     assert status == 0
     assert json.loads(out) == report(DESIGN, PRIOR, rules=rules, repeats=3).to_dict()
+
+
+def test_the_rules_of_a_tree_are_read_as_it_is_printed(
+    privacy: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["design.json", "reported.csv", "--target", "income", "--out", "tree.json"]
+    assert run(["mine", "tree", *arguments, "--json"]) == 0
+    Path("tree_rules.json").write_text(capsys.readouterr().out)
+    _, out, _ = privacy("design.json", "--rules", "tree_rules.json", "--json")
+    rules = read_model(Path("tree.json")).rules()  # type: ignore[union-attr]
+    assert json.loads(out) == report(DESIGN, rules=rules).to_dict()
 
 
 def test_without_a_prior_categories_are_equally_likely(privacy: Any) -> None:
