@@ -139,9 +139,11 @@ class _Part:
         slack = slack_of(64 * self._k + len(labels))
         ways = math.comb(len(self._matrix) + self._k - 1, self._k)
         if ways * len(labels) <= _MOST_ENTRIES:
-            joints = (self._several * prior for prior in self._table.T)
-            return stacked([joint_risk(_merged(joint, labels), slack) for joint in joints])
-        found = [self._drawn(share, own, labels, slack) for share, own in self._shares]
+            few = PRIORS if ways * self._table.size > _MOST_ENTRIES else None
+            joints = (self._several * prior for prior in self._table.T[:few])
+            found = [joint_risk(_merged(joint, labels), slack) for joint in joints]
+        else:
+            found = [self._drawn(share, own, labels, slack) for share, own in self._shares]
         return stacked([found[i] for i in turns(len(found), self._table.shape[1])])
 
     def _labels(self, target: tuple[str, ...]) -> Any:
