@@ -21,8 +21,9 @@ from tacit import (
     unrelated,
 )
 from tacit.errors import DataError
-from tacit.privacy import Limits, report
+from tacit.privacy import Limits, prior_of, report
 from tacit.privacy.risk import FIGURES, Figures
+from tacit.privacy.sampling import Sampled
 from tacit.reconstruction.simplex import project
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
@@ -133,6 +134,17 @@ def test_groups_that_the_prior_ties_together_are_sampled_near_the_exact_figures(
         for got, true in zip(sampled.groups, exact.groups, strict=True):
             assert flattering(got.from_record, true.from_record, 3 * len(groups)) == []
             assert got.from_record.worst_posterior >= true.from_record.worst_posterior - 1e-12
+
+
+def test_products_too_small_for_a_number_are_no_obstacle() -> None:
+    schema = Schema(attributes_of((2,) * 1100))
+    design = Design(schema, [Group(schema.names, unrelated(0.5, [0.5, 0.5]))])
+    factors = design.channel(schema.names).factors
+    risk = Sampled(factors, prior_of(None, design), 50, np.random.default_rng(1)).whole()
+    # The coin keeps the truth in half of all cases; no report tells which, nor anything else.
+    assert risk.best[0] == pytest.approx(0.5, abs=1e-9)
+    assert risk.drawn[0] == pytest.approx(0.25, abs=1e-9)
+    assert 0 < risk.information[0] < 1100
 
 
 def test_a_part_that_cannot_be_sampled_is_an_error_that_says_what_to_do() -> None:

@@ -262,26 +262,24 @@ class _Sample:
             if not kept or step is _total or g not in targets:
                 total += plain
                 continue
-            both = mixture.rest * self._same(mixture, self.reported, rows)
+            both = np.exp(self._replaced(mixture, self.reported, rows))
             theta = mixture.theta
             total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
         return total
 
-    def _same(self, mixture: Mixture, true: Mapping[str, Codes], rows: Rows) -> Array:
-        """prod_a B_a[y_a, x_a] for each draw."""
+    def _replaced(self, mixture: Mixture, true: Mapping[str, Codes], rows: Rows) -> Array:
+        """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
-        return np.asarray(
-            np.prod([b[self.reported[n][rows], true[n][rows]] for n, b in parts], axis=0)
-        )
+        each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
+        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(each, axis=0))
 
     def _likely(self, place: int, rows: Rows) -> Array:
         """log M[y, x] of one group, x the truth behind each report."""
         mixture = self.mixtures[place]
-        likely = mixture.rest * self._same(mixture, self.true, rows)
-        if mixture.theta:
-            same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
-            likely = likely + mixture.theta * np.logical_and.reduce(same)
-        return _logs(likely)
+        likely = self._replaced(mixture, self.true, rows)
+        same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
+        kept = _logs(mixture.theta * np.logical_and.reduce(same))
+        return np.asarray(np.logaddexp(likely, kept))
 
     def _table(self, block: Block, flags: Flags, step: Step, left: Collection[str]) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
@@ -333,7 +331,7 @@ def _logs(values: Array) -> Array:
 
 def bound_on_posterior(largest: float, epsilon: float) -> float:
     """The posterior of a cell whose odds a report raised by exp(epsilon), rounded up."""
-    if math.isinf(epsilon):
+    if math.isinf(epsilon) or largest <= 0:  # a prior too small for a number
         return 1.0
     odds = math.exp(-epsilon) * (1 - largest) / largest
     return min(1.0, (1 + 1e-15) / (1 + odds))
