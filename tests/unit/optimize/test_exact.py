@@ -140,7 +140,18 @@ def test_merging_reports_keeps_columns_and_lowers_accuracy() -> None:
     assert objectives.privacy(small, normal(6)) >= made.privacy[0] - 1e-9
 
 
+@pytest.mark.parametrize("bounds", [{"delta": 0.3}, {"epsilon": 1.0}])
+def test_categories_that_are_alike_do_not_stall_the_search(bounds: dict[str, float]) -> None:
+    """At the end of this front reports that exclude one category each and one that tells nothing
+    are best; no few of them help alone.
+    """
+    made = front(np.full(12, 1 / 12), 1000, **bounds, method=Exact(privacy=[0.912]))
+    assert made.mse[0] <= 1.001 * made.lower_bound[0]
+    assert len(made.channels[0]) <= 20
+
+
 def test_beyond_twenty_categories_the_bound_is_honest() -> None:
     made = front(np.full(22, 1 / 22), 1000, delta=0.9, method=Exact(privacy=[0.2]))
     assert 0 < made.lower_bound[0] < made.mse[0]
     assert made.lower_bound[0] >= (1 - 1 / 22) / 22_000 * (1 - 1e-6)
+    assert made.mse[0] < 1.3 * made.lower_bound[0]
