@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tacit.optimize import Exact, Square, front, objectives
-from tacit.optimize.exact import family_of
+from tacit.optimize.exact import family_of, solve
 from tacit.optimize.posteriors import Capped, Prices, subset_forms, subset_sums
 from tacit.optimize.problem import problem_of
+from tacit.optimize.reducing import _without_loss
 from tacit.optimize.square import merged
 from tests.support.priors import normal
 
@@ -122,6 +123,23 @@ def test_fewer_reports_cost_what_may_be_spared() -> None:
     )
     assert len(few.channels[0]) < len(many.channels[0]) <= 8 * 9 // 2 + 2
     assert 1 < few.mse[0] / many.mse[0] <= 1.01 + 1e-6
+
+
+def test_the_order_of_posteriors_does_not_decide_which_are_left() -> None:
+    """Nor does a posterior that is there twice: the same channel on every machine."""
+    problem = problem_of([0.6, 0.3, 0.1], 1000, delta=0.8)
+    found = solve(problem, 0.7, 1e-4, None).weighing
+    twice = np.append(np.arange(len(found.weights)), 0)
+    shares = np.where(np.isin(twice, 0), 0.5, 1.0)
+    left = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(twice))
+        at = twice[order]
+        left.append(_without_loss(found.posteriors[at], found.weights[at] * shares[order]))
+    for posteriors, weights in left:
+        assert len(weights) <= 3 * 4 // 2 + 1
+        assert posteriors == pytest.approx(left[0][0])
+        assert weights == pytest.approx(left[0][1], abs=1e-9)
 
 
 def test_category_order_is_irrelevant() -> None:
