@@ -89,10 +89,10 @@ def test_a_figure_does_not_change_the_channel(
 def test_fewer_reports_may_be_had_for_a_little_error(
     prior: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("even.json").write_text(json.dumps([0.125] * 8))
+    Path("eight.json").write_text("[0.01, 0.06, 0.16, 0.27, 0.27, 0.16, 0.06, 0.01]")
     found = []
     for spare in ("0", "0.01"):
-        assert run(["optimize", "even.json", "--privacy", "0.5", "--spare", spare, "--json"]) == 0
+        assert run(["optimize", "eight.json", "--privacy", "0.5", "--spare", spare, "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
     many, few = found
     assert len(few["reports"]) < len(many["reports"])
