@@ -29,7 +29,7 @@ from tacit.optimize.reducing import reduced, weighed
 from tacit.optimize.searching import Searched, Tell, check_size, grid, targets
 from tacit.optimize.weighing import Certificate, Weighing, weigh
 
-_MOST_ROUNDS = 100
+_MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7
 #: A wanted privacy is reached, not missed by a rounding.
 _GUARD = 1e-9

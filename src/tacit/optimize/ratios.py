@@ -75,7 +75,7 @@ class Ratios:
         if self.n > MOST_ENUMERATED:
             bound = Capped(self.n, self.cap).price(prices, 1).largest
             return Found(self._searched(prices, count), bound)
-        each = max(2, count // self.n)
+        each = max(2, count // (len(self._ties) + 1))
         rows = np.concatenate([*self._at_ties(prices, each), *self._at_cap(prices, each)])
         best = float(prices.of(rows).max())
         scale = abs(float(prices.linear @ self.p)) + prices.multiplier * self.cap

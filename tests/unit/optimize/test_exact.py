@@ -72,6 +72,14 @@ def test_priced_posteriors_keep_the_bounds(bounds: dict[str, Any]) -> None:
         assert (ratios.max(axis=1) / ratios.min(axis=1)).max() <= problem.ratio * (1 + 1e-9)
 
 
+def test_alike_categories_are_offered_as_many_posteriors_as_others() -> None:
+    """They share their ties: a fixed number a tie would starve the search."""
+    for prior in (normal(12), np.full(12, 1 / 12)):
+        family = family_of(problem_of(prior, 1, epsilon=1.0))
+        prices = _random_prices(12, np.random.default_rng(2))
+        assert len(family.price(prices, 36).posteriors) >= 24
+
+
 def test_forms_of_all_subsets_are_those_one_by_one() -> None:
     rng = np.random.default_rng(4)
     half = rng.normal(size=(4, 4))
