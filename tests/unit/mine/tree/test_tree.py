@@ -122,7 +122,14 @@ def test_a_node_of_the_same_class_speaks_for_itself() -> None:
 
 def test_an_empty_node_takes_the_class_of_its_parent() -> None:
     assert grown([0.0, 0.0], 0.0).voice[1] == 0
-    assert grown([-0.1, 0.05], 0.0, lead=0.0).voice[1] == 0
+    assert grown([-0.1, 0.05], 0.0).voice[1] == 0
+    assert grown([-0.1, -0.05], 0.0, lead=0.0).voice[1] == 0
+
+
+def test_with_negative_shares_cut_at_zero_a_node_with_one_class_left_is_pure() -> None:
+    """The papers' procedure: P(node) is negative here, but a class is left."""
+    found = grown([-0.1, 0.05], 0.0, lead=0.0)
+    assert (found.voice[1], found.label[1]) == (1, 1)
 
 
 @pytest.mark.parametrize(
