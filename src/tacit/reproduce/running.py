@@ -7,7 +7,9 @@ goes on from there; a setting that was under way starts again.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -129,10 +131,19 @@ _own: dict[str, Any] = {}
 
 
 def _begin(told: Any, job: Job) -> None:
-    """Ctrl-C is for the process that writes; this one is ended by it."""
+    """Ctrl-C is for the process that writes; this one is ended by it, or ends when it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _own.update(told=told, job=job)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed ended nobody: nobody would want the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(one: Setting) -> tuple[Setting, Rows]:

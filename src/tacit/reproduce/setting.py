@@ -20,6 +20,8 @@ Value = float | int | str | None
 Rows = list[dict[str, Value]]
 #: Told how many repeats of a setting are done.
 Tell = Callable[[int], None]
+#: The literal procedure repeated so often that chance no longer decides how near it is.
+MORE = "literal, more repeats"
 #: The rows of every setting of a study, by its name.
 Results = Mapping[str, Rows]
 
@@ -31,6 +33,11 @@ class Plan:
     repeats: int | None = None
     quick: bool = False
     seed: int = 0
+
+    @property
+    def small(self) -> bool:
+        """Whether it is not all that the papers ran."""
+        return self.quick or self.repeats is not None
 
     def count(self, published: int, quick: int) -> int:
         """The repeats of a setting: as asked, else quick, else as published."""
@@ -52,9 +59,13 @@ class Setting:
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]
 
-    def rng(self, repeat: int) -> np.random.Generator:
-        """The generator of one repeat."""
-        own = zlib.crc32(f"{self.study}/{self.name}".encode())
+    def has(self, name: str) -> bool:
+        """Whether a parameter is given."""
+        return name in dict(self.values)
+
+    def rng(self, repeat: int, of: str | None = None) -> np.random.Generator:
+        """The generator of one repeat; `of` something that settings of a study have in common."""
+        own = zlib.crc32(f"{self.study}/{self.name if of is None else of}".encode())
         return np.random.default_rng(np.random.SeedSequence([self.seed, own, repeat]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,14 +78,19 @@ def setting(study: str, name: str, repeats: int, plan: Plan, **values: Value) ->
     return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())))
 
 
-def moments(scores: Sequence[float] | np.ndarray[Any, Any]) -> dict[str, Value]:
+def moments(scores: Sequence[float] | np.ndarray[Any, Any], alike: int = 1) -> dict[str, Value]:
     """Mean and variance as the papers draw them, and the standard error of the mean.
 
-    With one score the variance is not known: None.
+    Every `alike` scores in a row share a division of the records into those learnt from and those
+    tested on: if more than one, the variance is that among them alone, and the standard error
+    counts divisions. What too few scores do not tell is None.
     """
     several = np.asarray(scores, dtype=np.float64)
-    if len(several) < 2:
-        return {"mean": float(several.mean()), "variance": None, "stderr": None}
-    variance = float(several.var(ddof=1))
-    error = float(np.sqrt(variance / len(several)))
-    return {"mean": float(several.mean()), "variance": variance, "stderr": error}
+    mean = float(several.mean())
+    divisions = several[: len(several) // alike * alike].reshape(-1, alike)
+    among = divisions if alike > 1 else divisions.T
+    variance = float(among.var(axis=1, ddof=1).mean()) if among[:, 1:].size else None
+    if len(divisions) < 2:
+        return {"mean": mean, "variance": variance, "stderr": None}
+    error = float(divisions.mean(axis=1).std(ddof=1) / np.sqrt(len(divisions)))
+    return {"mean": mean, "variance": variance, "stderr": error}

@@ -12,8 +12,8 @@ of m attributes, which go together, a lead must be as rare as `caution` errors, 
 Where hardly any report fits an event, its variance is that of one report more. With `caution` 0 it
 is the papers' procedure: every negative share is cut at zero, a node where one class is left is
 pure, one where none is left is empty and takes its parent's class, and the tree grows until its
-leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and what chance
-did to the true records is not doubted: that is what pruning is for.
+leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and
+what chance did to the true records is not doubted: that is what pruning is for.
 """
 
 from __future__ import annotations
