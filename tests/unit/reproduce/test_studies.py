@@ -18,7 +18,6 @@ from tacit.reproduce.adult import divided, first_records
 from tacit.reproduce.setting import MORE, Rows, Setting
 from tacit.reproduce.studies import STUDIES, run_setting
 
-
 NB = "zhan-matwin"
 
 
