@@ -52,7 +52,7 @@ summary { cursor: pointer; }
   h2, h3, figcaption, summary { break-after: avoid; } tr { break-inside: avoid; }
   p, ol.small { max-width: none; } .wide { overflow: visible; } td { white-space: normal; }
   table { font-size: 8pt; } th, td { padding: .1rem .3rem; }
-  .charts { grid-template-columns: 1fr 1fr; } .cards th { min-width: 14rem; } }
+  .charts { grid-template-columns: 1fr 1fr; } .cards tbody th { min-width: 14rem; } }
 """
 
 
