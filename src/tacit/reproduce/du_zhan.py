@@ -25,6 +25,8 @@ from tacit.reproduce.trees import (
 NAME = "du-zhan"
 THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
 REPEATS, QUICK = USUAL, 2
+#: About what a repeat takes.
+SECONDS = 0.2
 #: Where one tree is so far from the next that 50 do not tell their mean.
 UNSURE = (0.51, 0.55)
 #: Measured for the literal procedure with negative shares cut at zero, over 50 repeats.
@@ -38,10 +40,12 @@ WHY = (
 def settings(plan: Plan) -> list[Setting]:
     """One setting a theta; and where chance matters, one with more repeats."""
     repeats = plan.count(REPEATS, QUICK)
-    own = [setting(NAME, f"theta-{theta}", repeats, plan, theta=theta) for theta in THETAS]
+    own = [setting(NAME, f"theta-{theta}", repeats, plan, SECONDS, theta=theta) for theta in THETAS]
     if plan.small:
         return own
-    more = [setting(NAME, f"theta-{t}-more", MANY, plan, theta=t, more=1) for t in UNSURE]
+    more = [
+        setting(NAME, f"theta-{t}-more", MANY, plan, SECONDS / 4, theta=t, more=1) for t in UNSURE
+    ]
     return own + more
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Setting:
-    """One experiment: the study, its name in it, parameters, repeats and the seed."""
+    """One experiment: the study, its name in it, parameters, repeats and the seed.
+
+    `seconds` is about what a repeat takes: progress is told by it, nothing else depends on it.
+    """
 
     study: str
     name: str
     repeats: int
     seed: int
     values: tuple[tuple[str, Value], ...] = ()
+    seconds: float = field(default=1.0, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]
@@ -69,13 +73,16 @@ class Setting:
         return np.random.default_rng(np.random.SeedSequence([self.seed, own, repeat]))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready content."""
-        return {**asdict(self), "values": dict(self.values)}
+        """JSON-ready content: what makes it this setting."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return {**own, "values": dict(self.values)}
 
 
-def setting(study: str, name: str, repeats: int, plan: Plan, **values: Value) -> Setting:
+def setting(
+    study: str, name: str, repeats: int, plan: Plan, seconds: float = 1.0, **values: Value
+) -> Setting:
     """A setting of a plan."""
-    return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())))
+    return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())), seconds)
 
 
 def moments(scores: Sequence[float] | np.ndarray[Any, Any], alike: int = 1) -> dict[str, Value]:

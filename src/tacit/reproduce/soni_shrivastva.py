@@ -33,6 +33,8 @@ THETAS, FEW = (0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0), (0.51, 0.6, 0.8, 1.0)
 GROUPS = (1, 2, 3, 4)
 CRITERIA = {"entropy": "ID3", "gini": "CART"}
 REPEATS, QUICK = 50, 1
+#: About what a repeat takes.
+SECONDS = 0.4
 #: ID3 at this theta with negative shares cut at zero, by groups.
 HELD, REFERENCE = 0.6, {1: 0.782, 2: 0.727, 3: 0.658, 4: 0.657}
 PRIVACY = ("groups", "theta", "pse", "pse_record", "map_record", "worst_record")
@@ -43,13 +45,30 @@ def settings(plan: Plan) -> list[Setting]:
     repeats = plan.count(REPEATS, QUICK)
     thetas = FEW if plan.quick else THETAS
     mined = [
-        setting(NAME, f"groups-{groups}-theta-{theta}", repeats, plan, groups=groups, theta=theta)
+        setting(
+            NAME,
+            f"groups-{groups}-theta-{theta}",
+            repeats,
+            plan,
+            SECONDS,
+            groups=groups,
+            theta=theta,
+        )
         for groups in GROUPS
         for theta in thetas
     ]
     if not plan.small:
         mined += [
-            setting(NAME, f"groups-{g}-theta-{HELD}-more", MANY, plan, groups=g, theta=HELD, more=1)
+            setting(
+                NAME,
+                f"groups-{g}-theta-{HELD}-more",
+                MANY,
+                plan,
+                SECONDS / 8,
+                groups=g,
+                theta=HELD,
+                more=1,
+            )
             for g in GROUPS
         ]
     text = " ".join(str(theta) for theta in thetas)

@@ -37,6 +37,8 @@ SCHEMES = {
 }
 COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 REPEATS, QUICK = 1000, 26
+#: About what a repeat takes.
+SECONDS = {"literal": 0.001, "noise-aware": 0.1}
 #: Repeats in a row that have one division of the records; the divisions are those of every theta.
 ALIKE = 2
 #: Repeats of the literal procedure for one of the noise-aware one, which takes a hundred times as
@@ -56,7 +58,7 @@ def settings(plan: Plan) -> list[Setting]:
     fewer = min(repeats, ALIKE * -(-repeats // (ALIKE * FEWER)))
     mined = [
         setting(
-            NAME, f"{data}-{scheme}-{theta}-{procedure}", times, plan,
+            NAME, f"{data}-{scheme}-{theta}-{procedure}", times, plan, SECONDS[procedure],
             data=data, scheme=scheme, theta=theta, procedure=procedure,
         )
         for procedure, times in (("literal", repeats), ("noise-aware", fewer))
@@ -68,7 +70,9 @@ def settings(plan: Plan) -> list[Setting]:
         data, scheme, theta = UNSURE
         own: dict[str, Value] = {"data": data, "scheme": scheme, "theta": theta, "more": 1}
         name = f"{data}-{scheme}-{theta}-more"
-        mined.append(setting(NAME, name, MANY, plan, procedure="literal", **own))
+        mined.append(
+            setting(NAME, name, MANY, plan, SECONDS["literal"], procedure="literal", **own)
+        )
     return [*mined, setting(NAME, "rules", len(RULE_THETAS), plan)]
 
 

@@ -129,6 +129,23 @@ def test_progress_counts_settings_and_repeats_also_those_kept(tmp_path: Path) ->
     assert seen[-1] == (6, 24)
 
 
+def test_progress_counts_work_by_what_a_repeat_takes(tmp_path: Path) -> None:
+    """Four repeats of 1 and of 3 seconds: 16 in all; the first is kept from before."""
+    short, long = (setting("trial", f"of-{s}", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    run([short], draw, tmp_path)
+    seen: list[tuple[float, float]] = []
+    run([short, long], draw, tmp_path, watch=lambda done: seen.append((done.work_done, done.work)))
+    assert seen[0] == (4, 16)
+    assert sorted({done for done, _ in seen}) == [4, 7, 10, 13, 16]
+
+
+def test_what_a_repeat_takes_is_no_part_of_a_setting() -> None:
+    short, long = (setting("trial", "name", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    assert short == long
+    assert short.to_dict() == long.to_dict()
+    assert "seconds" not in short.to_dict()
+
+
 def test_the_number_of_processes_does_not_change_a_byte(tmp_path: Path) -> None:
     chosen = [one for one in zhan_matwin.settings(PLAN) if one.name.startswith("wisconsin-unrel")]
     alone = run(chosen, run_setting, tmp_path / "1", 1)
