@@ -38,12 +38,12 @@ SCHEMES = {
 COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 REPEATS, QUICK = 1000, 26
 #: About what a repeat takes.
-SECONDS = {"literal": 0.001, "noise-aware": 0.1}
+SECONDS = {"literal": 0.001, "noise-aware": 0.05}
 #: Repeats in a row that have one division of the records; the divisions are those of every theta.
 ALIKE = 2
-#: Repeats of the literal procedure for one of the noise-aware one, which takes a hundred times as
+#: Repeats of the literal procedure for one of the noise-aware one, which takes some fifty times as
 #: long; its mean varies far less. Both divide the records alike.
-FEWER = 25
+FEWER = 10
 #: Where a mean over 1,000 repeats has a standard error of .003: repeats that tell it better.
 UNSURE, MANY = ("adult", "related", 0.51), 10_000
 #: The rules whose publication is measured: a tree of this depth on these attributes.

@@ -53,7 +53,7 @@ def section(results: Results) -> Section:
             "The paper does not say what to do with negative shares. Literal multiplies them as "
             "they are; the second reading cuts them at zero; the noise-aware procedure is tacit's "
             f"own naive Bayes, by likelihood, with {_repeats(rows, 'noise-aware')} repeats, since "
-            "each takes a hundred times as long: its standard errors are in the table.",
+            "each takes some fifty times as long: its standard errors are in the table.",
             f"Unrelated questions at theta = 0 and related ones at theta = 1/2: {NO_ESTIMATE}, "
             "although the paper lists them.",
             "PSE is how often a guess drawn from what a report makes likely misses; printed with "
