@@ -96,8 +96,10 @@ def moments(scores: Sequence[float] | np.ndarray[Any, Any], alike: int = 1) -> d
     mean = float(several.mean())
     divisions = several[: len(several) // alike * alike].reshape(-1, alike)
     among = divisions if alike > 1 else divisions.T
+    among = among - among[:, :1]  # equal scores have a variance of 0, not of rounding
     variance = float(among.var(axis=1, ddof=1).mean()) if among[:, 1:].size else None
     if len(divisions) < 2:
         return {"mean": mean, "variance": variance, "stderr": None}
-    error = float(divisions.mean(axis=1).std(ddof=1) / np.sqrt(len(divisions)))
+    means = divisions.mean(axis=1)
+    error = float((means - means[0]).std(ddof=1) / np.sqrt(len(divisions)))
     return {"mean": mean, "variance": variance, "stderr": error}

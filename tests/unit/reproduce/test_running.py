@@ -156,6 +156,11 @@ def test_the_number_of_processes_does_not_change_a_byte(tmp_path: Path) -> None:
 def test_one_score_has_no_variance() -> None:
     assert moments([0.5]) == {"mean": 0.5, "variance": None, "stderr": None}
     assert moments([0.25, 0.75])["variance"] == 0.125
+    assert moments([0.8135] * 50) == {
+        "mean": pytest.approx(0.8135, rel=1e-15),
+        "variance": 0,
+        "stderr": 0,
+    }
 
 
 def test_scores_that_share_a_division_vary_among_themselves() -> None:

@@ -9,7 +9,7 @@ from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
 from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.reports import Reports
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree import NONE, Tree, first_largest
 
 #: What is known of each node.
 _COLUMNS = ["parent", "depth", "voice", "label", "value", "moment", "unseen", "attribute", "child"]
@@ -52,7 +52,7 @@ class Nodes:
         self.unseen[new] = unseen
         self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
         self.attribute[new], self.child[new] = NONE, NONE
-        own = value.argmax(axis=1)
+        own = first_largest(value)
         above = np.where(parent == NONE, own, self.label[parent])
         sure = (parent == NONE) | self._leads(new, own, above)
         self.label[new] = np.where(sure, own, above)

@@ -53,7 +53,7 @@ def written_out(joint: Array, record: tuple[int, ...], criterion: str) -> int:
         shares = cut(joint.sum(axis=tuple(range(joint.ndim - 1))))
         if not shares.any():
             return label
-        label = int(shares.argmax())
+        label = int((shares > shares.max() - TIE).argmax())
         if np.count_nonzero(shares) == 1 or not free:
             return label
         gains = []
