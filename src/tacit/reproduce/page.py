@@ -48,7 +48,8 @@ summary { cursor: pointer; }
   .cards th, .cards td { display: flex; justify-content: space-between; gap: 1rem; border: 0;
     padding: .05rem 0; white-space: normal; }
   .cards td:empty { display: none; } .cards td::before { content: attr(data-name); color: #555; } }
-@media print { body { max-width: none; font-size: 9pt; padding: 0; } h2 { break-before: page; }
+@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
+  h2 { break-before: page; margin-top: 0; border: 0; }
   h2, h3, figcaption, summary { break-after: avoid; } tr { break-inside: avoid; }
   p, ol.small { max-width: none; } .wide { overflow: visible; } td { white-space: normal; }
   table { font-size: 8pt; } th, td { padding: .1rem .3rem; }
