@@ -220,8 +220,8 @@ def _number(value: Value, none: str = "") -> str:
 
 
 def _signed(value: Value) -> str:
-    """A difference to read."""
-    return "" if value is None else _text(f"{value:+.4f}")
+    """A difference to read; one of nothing has no minus."""
+    return "" if value is None else _text(f"{round(float(value), 4) + 0.0:+.4f}")
 
 
 def _text(value: object) -> str:
