@@ -74,6 +74,8 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     person.chooses("Only I")
     person.goes_on()
     assert person.goes_on() == "Do you smoke?"
+    told = page.locator(".odds").first.inner_text()
+    assert "Of 100 people whose true answer is No, 16 send Yes all the same." in told
     person.chooses("Yes")
     assert person.goes_on() == "What do you earn in a month?"
     person.chooses("More than 4000")
@@ -119,6 +121,7 @@ def test_every_kind_of_question_is_answered_on_a_phone_by_keyboard(
     assert seen.complaints == []
     # Told before it was sent, and what needs no disguise is as it was given.
     assert record["taxes"] == "yes"
+    assert record["stolen"] == "yes", "the second answer, whichever question was asked"
     assert "The same" in shown
     assert {"p": "Report P", "q": "Report Q", "r": "Report R"}[record["drug"]] in shown
     assert (record["region"], record["age"]) == ("east", "over 20 to 40")

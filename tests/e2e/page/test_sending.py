@@ -100,6 +100,7 @@ def test_a_link_works_once_and_leaves_the_address(
     page: Page, served: Served, browser: Browser
 ) -> None:
     link = served.links[0]
+    before = served.stored(INVITED)
     seen = watched(page)
     assert Respondent(page).opens(served[INVITED]) == "You need your personal link"
     page.goto("about:blank")
@@ -110,13 +111,15 @@ def test_a_link_works_once_and_leaves_the_address(
     assert json.loads(seen.bodies[0])["token"] == link
     assert not [address for address in seen.addresses if link in address]
     assert not [r for r in seen.requests if link in json.dumps(r.headers)]
+    person.presses("Somebody else answers")
+    person.reaches("You need your personal link")
     # Another device with the same link.
     other = device(browser)
     stranger = answered(other.new_page(), f"{served[INVITED]}#{link}")
     stranger.presses("Send")
     stranger.reaches("This link cannot be used")
     other.close()
-    assert served.stored(INVITED) == 1
+    assert served.stored(INVITED) == before + 1
 
 
 def test_a_link_survives_a_reload_before_it_is_used(page: Page, served: Served) -> None:
@@ -124,6 +127,26 @@ def test_a_link_survives_a_reload_before_it_is_used(page: Page, served: Served) 
     person.opens(f"{served[INVITED]}#{served.links[1]}")
     page.reload()
     person.reaches("Invited")
+
+
+def test_two_people_with_links_of_their_own_can_share_a_device(page: Page, served: Served) -> None:
+    seen = watched(page)
+    before = served.stored(INVITED)
+    for token in served.links[2:4]:
+        page.goto("about:blank")
+        person = Respondent(page)
+        if person.opens(f"{served[INVITED]}#{token}") == AGAIN:
+            person.presses("Somebody else answers")
+            person.reaches("Invited")
+        person.goes_on()
+        person.chooses("Yes")
+        person.goes_on()
+        person.presses("Send")
+        person.reaches(DONE)
+    first, second = map(json.loads, seen.bodies)
+    assert (first["token"], second["token"]) == served.links[2:4]
+    assert first["key"] != second["key"]
+    assert served.stored(INVITED) == before + 2
 
 
 def test_a_survey_that_is_full_says_so(page: Page, browser: Browser, served: Served) -> None:

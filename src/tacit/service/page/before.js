@@ -8,9 +8,17 @@ import { ruleList } from "./explain.js";
 import { inOwnCategories } from "./odds.js";
 import { isGiven } from "./questions.js";
 
+/** A language in its own words; its code where the browser does not know it. */
+function named(language) {
+  try {
+    return new Intl.DisplayNames([language], { type: "language" }).of(language);
+  } catch {
+    return language;
+  }
+}
+
 /** A choice of languages, each named in itself. */
 export function languageStep(page) {
-  const named = (language) => new Intl.DisplayNames([language], { type: "language" }).of(language);
   const title = page.speakers.map((speaker, i) => [
     i ? " · " : "",
     el("span", { lang: speaker.page }, speaker.say("language")),

@@ -40,15 +40,17 @@ const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 export const memoOf = (fingerprint, preview) =>
   preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
 
-/** The one-time token of the link: taken out of the address, kept for a reload of this tab. */
+/** The one-time token of the link, kept for a reload of this tab. */
+export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
+
+/** The token, taken out of the address if it is there. */
 export function takeToken() {
-  const kept = stored("sessionStorage", `tacit:token:${location.pathname}`);
   const given = location.hash.slice(1);
   if (given) {
     history.replaceState(null, "", location.pathname);
-    kept.write(given);
+    tokenKept.write(given);
   }
-  return given || kept.read();
+  return given || tokenKept.read();
 }
 
 /** One attempt: stored, worth another attempt after some seconds, or refused for a reason. */
