@@ -199,6 +199,32 @@ def test_a_failed_submission_is_sent_again_byte_for_byte(page: Page, served: Ser
     assert served.stored(OPEN) == before + 1
 
 
+def test_only_the_servers_own_word_counts_as_stored(page: Page, served: Served) -> None:
+    """A network that wants a login first answers anything with 200 and a page."""
+    bodies: list[str | None] = []
+
+    def portal(route: Route) -> None:
+        bodies.append(route.request.post_data)
+        route.fulfill(status=200, content_type="text/html", body="<h1>Please log in</h1>")
+
+    page.route("**/responses", portal)
+    person = answered(page, served[OPEN])
+    page.clock.install()
+    person.presses("Send")
+    page.get_by_text("Is this device online?").wait_for()
+    page.unroute("**/responses")
+    page.clock.fast_forward(2_000)
+    person.reaches(DONE)
+    assert len(bodies) == 1
+
+
+def test_nobody_is_kept_waiting_for_hours(page: Page, served: Served) -> None:
+    failing(page, [(503, "unavailable", "7200")])
+    person = answered(page, served[OPEN])
+    person.presses("Send")
+    person.reaches("Not stored yet")
+
+
 def test_the_time_that_the_server_asks_for_is_kept(page: Page, served: Served) -> None:
     bodies = failing(page, [(503, "unavailable", "30")])
     person = answered(page, served[OPEN])
@@ -218,7 +244,7 @@ def test_patience_ends_and_what_waits_is_sent_later(page: Page, served: Served) 
     person.presses("Send")
     for number in range(1, 8):
         wait_until(page, bodies, number)
-        page.clock.fast_forward(61_000)
+        page.clock.fast_forward(121_000)
     person.reaches("Not stored yet")
     page.reload()
     person.reaches("Your answers have not arrived yet")
