@@ -171,6 +171,7 @@ export function practiceStep(page) {
   const outcome = el("div", { class: "outcome-box", role: "status" });
   const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
   const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
+  const told = !group ? "onlyTried" : own ? "onlyYouKnow" : "nobodyKnows";
   let tried = false;
   return {
     badge: el("span", { class: "badge open" }, speaker.say("practice")),
@@ -195,7 +196,7 @@ export function practiceStep(page) {
       if (code === null) return { error: "chooseOne", control };
       tried = true;
       primary.replaceChildren(...speaker.say("next"));
-      outcome.append(...practiceTold(speaker, practice, reports, throwIt(code), own));
+      outcome.append(...practiceTold(speaker, practice, reports[throwIt(code)], told));
       if (group && !own) outcome.append(hundred(speaker, control, reports, throwIt));
       return { stay: true };
     },
@@ -215,9 +216,9 @@ const practiceRules = (speaker, { device, practice }, group, answers, reports) =
   ),
 ];
 
-const practiceTold = (speaker, practice, reports, code, own) => [
-  el("p", { class: "big" }, speaker.say("wouldSend", { answer: reports[code].cloneNode(true) })),
-  el("p", {}, speaker.say(own ? "onlyYouKnow" : "nobodyKnows")),
+const practiceTold = (speaker, practice, answer, told) => [
+  el("p", { class: "big" }, speaker.say("wouldSend", { answer: answer.cloneNode(true) })),
+  el("p", {}, speaker.say(told)),
   ...(practice.explanation ? [speaker.own(practice.explanation, "p")] : []),
 ];
 
