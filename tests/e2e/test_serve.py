@@ -27,13 +27,14 @@ from tests.support.serving import SECONDS, Served, files_of, serving, started, t
 
 SURVEY = published()
 INVITED = published(access="invited", title="By invitation")
+FUTURE = published(opens="2999-01-01", title="Not yet")
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with (
         temporary() as folder,
-        serving(folder, [SURVEY, INVITED], "--rate", "off", "--metrics") as it,
+        serving(folder, [SURVEY, INVITED, FUTURE], "--rate", "off", "--metrics") as it,
     ):
         yield it
 
@@ -70,6 +71,31 @@ def test_pages_and_published_surveys_are_served(served: Served) -> None:
     assert "server" not in page.headers
     first = served.output[0]
     assert first == f"serving {served.origin}{place(SURVEY)}  Smoking\n"
+
+
+def test_each_refusal_is_a_problem_of_its_own(served: Served) -> None:
+    target = served.origin + place(SURVEY, "responses")
+    json_type = {"content-type": "application/json"}
+    found = [
+        post(served, FUTURE),
+        post(served, record={"smokes": "maybe", "number": "n0"}),
+        post(served, fingerprint="0" * 64),
+        post(served, key="short"),
+        httpx.post(target, content=b"x" * 100_000, headers=json_type),
+        httpx.post(target, content=b"{}"),
+        httpx.put(target),
+        httpx.get(served.origin + "/s/0000000000000000/"),
+    ]
+    assert [(answer.status_code, answer.json()["type"]) for answer in found] == [
+        (403, "not-yet-open"),
+        (422, "not-allowed-value"),
+        (409, "wrong-fingerprint"),
+        (400, "malformed"),
+        (413, "too-large"),
+        (415, "wrong-type"),
+        (405, "method"),
+        (404, "not-found"),
+    ]
 
 
 def test_a_token_is_good_for_one_response(served: Served) -> None:
@@ -129,6 +155,26 @@ def test_a_full_survey_takes_nothing_more(tmp_path: Path) -> None:
     with serving(tmp_path, [survey]) as served:
         assert [post(served, survey).status_code for _ in range(3)] == [201, 201, 403]
         assert post(served, survey).json()["type"] == "full"
+
+
+def test_more_than_the_queue_holds_is_told_to_come_again(tmp_path: Path) -> None:
+    answers: list[httpx.Response] = []
+
+    def submit(served: Served) -> None:
+        answers.extend(post(served) for _ in range(10))
+
+    with serving(tmp_path, [SURVEY], "--queue", "1", "--batch", "1", "--rate", "off") as served:
+        threads = [threading.Thread(target=submit, args=(served,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert served.stop() == 0
+    codes = [answer.status_code for answer in answers]
+    busy = [answer for answer in answers if answer.status_code == 503]
+    assert set(codes) == {201, 503}
+    assert {(a.json()["type"], a.headers["retry-after"]) for a in busy} == {("busy", "2")}
+    assert records(served.database) == codes.count(201)
 
 
 def test_a_survey_in_the_database_is_served_without_its_file(tmp_path: Path) -> None:

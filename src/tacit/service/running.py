@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -43,13 +45,16 @@ class Server(uvicorn.Server):
 
     draining = False
 
-    def __init__(self, config: uvicorn.Config, request_seconds: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, request_seconds: float, look: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._request_seconds = request_seconds
+        self._request_seconds, self._look = request_seconds, look
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second, by uvicorn."""
         if counter % 5 == 0:
+            self._look()
             late = asyncio.get_running_loop().time() - self._request_seconds
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Guarded):
@@ -80,6 +85,16 @@ class _Collecting:
     metrics: Metrics
     writer: Writer
     server: Server | None = None
+    stored: bool = True
+
+    def look(self) -> None:
+        """Log when the database goes and when it comes back."""
+        if self.writer.ready != self.stored:
+            self.stored = self.writer.ready
+            if self.stored:
+                logs.log().info("database-back")
+            else:
+                logs.log().error("database-gone")
 
     def ready(self) -> str | None:
         """Why nothing can be stored at present."""
@@ -113,12 +128,12 @@ def serve(settings: Settings, tell: Tell) -> None:
     given = [read_published(path) for path in settings.surveys]
     with listening(settings.host, settings.port) as listener, _collecting(settings, given) as parts:
         collecting, app = parts
-        server = _server(app, settings, collecting.surveys)
+        server = _server(app, settings, collecting.surveys, collecting.look)
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
         listener.listen(_BACKLOG)  # whoever is told may ask at once
         tell(addresses)
-        _keep_garbage_small()
+        _settle_down()
         logs.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])
         logs.log().info("stopped", submissions=collecting.metrics.totals())
@@ -133,7 +148,7 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
         server = _server(application(parts), settings, parts.surveys)
         listener.listen(_BACKLOG)
         tell([(address(listener, survey), survey) for survey in parts.surveys])
-        _keep_garbage_small()
+        _settle_down()
         server.run(sockets=[listener])
 
 
@@ -181,7 +196,12 @@ def _parts(collecting: _Collecting) -> Parts:
     )
 
 
-def _server(app: ASGIApp, settings: Settings, surveys: Sequence[Published]) -> Server:
+def _server(
+    app: ASGIApp,
+    settings: Settings,
+    surveys: Sequence[Published],
+    look: Callable[[], None] = lambda: None,
+) -> Server:
     _allow_files(settings.connections + _OTHER_FILES)
     largest = max(Door(survey).limit for survey in surveys)
     return Server(
@@ -199,6 +219,7 @@ def _server(app: ASGIApp, settings: Settings, surveys: Sequence[Published]) -> S
             timeout_graceful_shutdown=settings.drain_seconds,
         ),
         settings.request_seconds,
+        look,
     )
 
 
@@ -242,8 +263,13 @@ def _always_open(published: Published) -> Published:
     return Published(published.survey.model_copy(update=terms))
 
 
-def _keep_garbage_small() -> None:
-    """What was imported stays: the collector need not look at it again with every few requests."""
+def _settle_down() -> None:
+    """Be a server: a client that left is no signal, and what was imported is no garbage.
+
+    The collector need not look at it again with every few requests.
+    """
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
 

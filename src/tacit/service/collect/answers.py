@@ -16,6 +16,8 @@ JSON = "application/json"
 PROBLEM = "application/problem+json"
 TEXT = "text/plain; charset=utf-8"
 
+UNCHANGED = 304
+
 #: Nothing is loaded but the page's own files, nothing may frame it, and no text becomes markup.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -51,9 +53,11 @@ class Answer:
     @cached_property
     def start(self) -> Message:
         """What is sent first."""
-        own = [(b"content-type", self.kind.encode())] if self.kind else []
-        length = (b"content-length", str(len(self.body)).encode())
-        headers = [*own, length, *self.headers, *PROTECTION]
+        own: list[Header] = []
+        if self.status != UNCHANGED:  # its length and type are those of what is not sent
+            own += [(b"content-type", self.kind.encode())]
+            own += [(b"content-length", str(len(self.body)).encode())]
+        headers = [*own, *self.headers, *PROTECTION]
         return {"type": "http.response.start", "status": self.status, "headers": headers}
 
     @cached_property
@@ -78,7 +82,7 @@ class File:
         kept = (cache, (b"etag", tag))
         self._tag = tag
         self._whole = Answer(200, kind, body, kept)
-        self._unchanged = Answer(304, "", b"", kept)
+        self._unchanged = Answer(UNCHANGED, "", b"", kept)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = header(scope, b"if-none-match")

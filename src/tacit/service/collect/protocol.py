@@ -28,7 +28,7 @@ class Guarded(HttpToolsProtocol):
     most_body = MOST_BESIDE
     _taken = 0
     _since = 0.0
-    _head_done = False
+    _begun = _head_done = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]
@@ -46,7 +46,8 @@ class Guarded(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._taken, self._head_done, self._since = 0, False, self.loop.time()
+        self._begun, self._head_done = True, False
+        self._taken, self._since = 0, self.loop.time()
 
     def on_headers_complete(self) -> None:
         self._taken, self._head_done = 0, True
@@ -56,9 +57,12 @@ class Guarded(HttpToolsProtocol):
         self._refuse(_NOT_HTTP)
 
     def hurry(self, begun_before: float) -> None:
-        """Refuse a request that began before this time and is not complete."""
+        """Refuse a request that began before this time and is not complete.
+
+        A connection on which nothing came is closed without a word: browsers open some in advance.
+        """
         if self._since < begun_before and self._incomplete():
-            self._refuse(_SLOW)
+            self._refuse(_SLOW if self._begun else b"")
 
     def _incomplete(self) -> bool:
         cycle = self.cycle

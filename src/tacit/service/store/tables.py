@@ -1,8 +1,8 @@
 """The tables: surveys, responses, tokens. No column is finer than a day.
 
 A response is found by its random id, a token by its hash. A used token has no row any more, so that
-nothing of it (an order, a transaction number) stays beside a response. `survey` is a survey's number
-without a foreign key, whose check would cost each response more than its row: none is ever deleted.
+nothing of it (an order, a transaction number) stays beside a response. `survey` is a number
+without a foreign key, whose check would cost each response more than its row; none is deleted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -176,6 +178,16 @@ def test_the_page_is_the_same_for_every_survey_and_the_survey_is_as_published() 
         assert "immutable" in sent.headers["cache-control"]
 
 
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "שלום", "🙂", "</title><img src=x>"])
+def test_a_survey_of_any_letters_is_sent_as_json_and_in_no_page(text: str) -> None:
+    survey = published(title=text, introduction=text)
+    shown = app(surveys=[survey])
+    sent = ask(shown, "GET", place(survey, "survey.json"))
+    assert (sent.text, sent.headers["content-type"]) == (survey.to_json(), "application/json")
+    assert sent.headers["x-content-type-options"] == "nosniff"
+    assert text not in ask(shown, "GET", place(survey)).text
+
+
 def test_what_did_not_change_is_not_sent_again() -> None:
     for path in (place(SURVEY), place(SURVEY, "survey.json"), "/page/page.js"):
         first = ask(app(), "GET", path)
@@ -183,6 +195,7 @@ def test_what_did_not_change_is_not_sent_again() -> None:
             app(), "GET", path, headers={"if-none-match": f'"x", W/{first.headers["etag"]}'}
         )
         assert (again.status_code, again.content) == (304, b"")
+        assert "content-length" not in again.headers
 
 
 def test_every_file_of_the_page_is_served_and_nothing_else() -> None:
@@ -299,3 +312,14 @@ def test_the_openapi_document_names_every_problem_of_the_submit_path() -> None:
     for found in PROBLEMS:
         if found.status not in (431, 500):
             assert f"`{found.name}`" in answers[str(found.status)]["description"]
+
+
+def test_every_route_is_documented() -> None:
+    made = app(show_metrics=True)
+    paths = [*made._exact, *(route.path for route in made._others.routes)]
+    known = dict.fromkeys(page.FILES, "FILE") | {place(SURVEY)[3:-1]: "SLUG", "{slug}": "SLUG"}
+    for name, word in known.items():
+        paths = [path.replace(f"/{name}", f"/{word}") for path in paths]
+    text = (Path(__file__).parents[4] / "docs" / "service.md").read_text()
+    written = set(re.findall(r"^\| `(?:GET|POST) (\S+)` \|", text, re.MULTILINE))
+    assert set(paths) - {"/s/SLUG"} == written
