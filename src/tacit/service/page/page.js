@@ -6,7 +6,7 @@ import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
-import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
+import { bodyOf, deliver, memoOf, newKey, takeToken, tokenKept } from "./send.js";
 import { Speaker, loadWords } from "./words.js";
 
 const main = document.getElementById("main");
@@ -311,6 +311,7 @@ function again(kept) {
 function somebodyElse() {
   const { speaker, memo } = page;
   const start = () => {
+    if (page.token === memo.read()?.token) tokenKept.forget(); // it was for who answered before
     memo.forget();
     location.reload();
   };
