@@ -14,11 +14,11 @@ PINS = pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench screenshots clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3] [ARGS=...]"
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 8
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
 
 demo: $(VENV)/.runtime ## the main job end to end, on data that come with the package
 	@$(VENV)/bin/tacit demo $(ARGS)
@@ -35,6 +35,9 @@ check: $(VENV)/.dev ## lint, format, types, architecture, house rules
 
 bench: $(VENV_BENCH)/.bench ## speed as ratios against peers, in an environment of its own
 	$(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
+
+screenshots: $(VENV)/.dev ## pictures of the respondent's page for the docs, by Chromium
+	$(VENV)/bin/python -m tests.support.screenshots
 
 clean: ## remove the environments, caches and builds
 	rm -rf .venv .venv-* $(VENV) $(VENV_BENCH) build dist

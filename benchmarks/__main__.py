@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import counting, disguising, mining, optimizing, peers, trees, wide
+from benchmarks import counting, disguising, mining, optimizing, peers, serving, trees, wide
 from benchmarks.measure import Row
 
 HEADER = ["what", "measured", "target", "verdict", "detail"]
@@ -25,6 +25,7 @@ SUITES: dict[str, Callable[[], Iterator[Row]]] = {
     "mining": mining.rows,
     "trees": trees.rows,
     "optimizing": optimizing.rows,
+    "serving": serving.rows,
 }
 
 

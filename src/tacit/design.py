@@ -154,7 +154,7 @@ class Design:
 
     @classmethod
     def from_json(cls, text: str) -> Design:
-        """The design that a design file describes."""
+        """The design that a design file describes, or that a published survey holds."""
         if not isinstance(text, str):
             raise FileError(f"a design file must be text, got {type(text).__name__}")
         try:
@@ -163,6 +163,8 @@ class Design:
             raise FileError(f"not a design file: {error.msg} in line {error.lineno}") from None
         except RecursionError:
             raise FileError("not a design file: it is nested too deeply") from None
+        if isinstance(data, dict) and data.get("tacit") == "published-survey":
+            return _published(cls.from_dict(data.get("design")), data.get("fingerprint"))
         return cls.from_dict(data)
 
     @classmethod
@@ -185,6 +187,13 @@ class Design:
         """
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _published(design: Design, fingerprint: object) -> Design:
+    """The design of a published survey, if it is still the one that was published."""
+    if design.fingerprint != fingerprint:
+        raise FileError("the design is not that of the fingerprint: changed since it was published")
+    return design
 
 
 def check_design(design: object) -> None:

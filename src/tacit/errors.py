@@ -5,8 +5,12 @@
     ├── DesignError               groups or coins do not make a design
     │   └── SingularChannelError  the disguise cannot be undone for the crowd either
     ├── DataError                 records do not fit the schema or the design
-    └── FileError                 a file is unreadable, truncated or of a newer version
-        └── SurveyError           a survey file has problems, each told with its line
+    ├── FileError                 a file is unreadable, truncated or of a newer version
+    │   └── SurveyError           a survey file has problems, each told with its line
+    ├── StoreError                a database of responses cannot be used as asked
+    │   ├── Busy                  more responses wait than the service takes; try again soon
+    │   └── Unavailable           the database does not answer; nothing was acknowledged
+    └── ServiceError              the service cannot run as asked: a setting, a port
 
 Each message says what was wrong, where, and what is allowed.
 """
@@ -56,6 +60,22 @@ class SurveyError(FileError):
     def problems(self) -> tuple[str, ...]:
         """Each problem with its file, line and place."""
         return tuple(str(self).split("\n"))
+
+
+class StoreError(TacitError):
+    """A database of responses cannot be used as asked."""
+
+
+class Busy(StoreError):  # noqa: N818
+    """More responses wait than the service takes; the same one may be sent again soon."""
+
+
+class Unavailable(StoreError):  # noqa: N818
+    """The database does not answer; the same response may be sent again, it is stored once."""
+
+
+class ServiceError(TacitError):
+    """The service cannot run as asked: a setting is wrong, a port is taken."""
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:

@@ -16,7 +16,9 @@ from tacit.schema import Schema
 if TYPE_CHECKING:
     from tacit.mine import DecisionTree, NaiveBayes
 
-DesignFile = Annotated[Path, typer.Argument(metavar="DESIGN", help="A design file (JSON).")]
+DesignFile = Annotated[
+    Path, typer.Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
+]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")

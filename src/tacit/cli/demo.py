@@ -27,7 +27,8 @@ from tacit.cli.demo_models import (
     score_table,
     truly,
 )
-from tacit.coding import encode
+from tacit.cli.demo_service import Service, answers, serving
+from tacit.coding import Codes, encode
 from tacit.counting import PatternTable, count
 from tacit.datasets import adult_survey
 from tacit.design import Design
@@ -66,11 +67,27 @@ def demo(
 
     Example: [bold]tacit demo --seed 1 --records 10000[/bold]
     """
-    from tacit.mine import DecisionTree, NaiveBayes  # scikit-learn is slow to start
-
     start = time.perf_counter()
     people, design = adult_survey()
     true = encode(people.slice(0, records), design.schema)
+    with serving(design.schema) as service:  # it starts while the rest is learnt
+        found = _found(true, design, seed)
+        served = _served(true, design, service, seed)
+    _render(design, found, served, time.perf_counter() - start)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is learnt from reports: tables, models, and how private the reports are."""
+
+    comparisons: list[Comparison]
+    models: Models
+    disguised: list[str]
+
+
+def _found(true: Codes, design: Design, seed: int) -> Found:
+    from tacit.mine import DecisionTree, NaiveBayes  # scikit-learn is slow to start
+
     reported = disguise(true, design, np.random.default_rng(seed))
     found = reconstruct(reported, design)
     known = count(true, design.schema)
@@ -78,8 +95,17 @@ def demo(
     across = compare(ACROSS_GROUPS, known, found)
     miners = {"naive Bayes": NaiveBayes, "tree": DecisionTree}
     models = learnt(miners, [(true, truly(design)), (reported, design)], TARGET, SOUGHT)
-    disguised = [protection(design, found), best_disguise(design, found)]
-    _render(design, [*alone, across], models, disguised, time.perf_counter() - start)
+    return Found(
+        [*alone, across], models, [protection(design, found), best_disguise(design, found)]
+    )
+
+
+def _served(true: Codes, design: Design, service: Service, seed: int) -> list[Comparison]:
+    """The same by a survey that is published, answered over HTTP and stored."""
+    asked, reported = answers(true, design.schema, service, seed)
+    found = reconstruct(service.collect(reported), service.published.design)
+    known = count(asked, service.published.design.schema)
+    return [compare([name], known, found) for name in service.published.design.schema.names]
 
 
 def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Comparison:
@@ -91,18 +117,12 @@ def compare(names: Sequence[str], known: PatternTable, found: Reconstruction) ->
     )
 
 
-def _render(
-    design: Design,
-    comparisons: list[Comparison],
-    models: Models,
-    disguised: list[str],
-    seconds: float,
-) -> None:
+def _render(design: Design, found: Found, served: list[Comparison], seconds: float) -> None:
     out = show.console()
-    *alone, across = comparisons
+    *alone, across = found.comparisons
     n_records = across.estimate.n_records
-    held = [*np.concatenate([comparison.held for comparison in comparisons])]
-    held += [tested.held for tested in models.scores]
+    held = [*np.concatenate([part.held for part in [*found.comparisons, *served]])]
+    held += [tested.held for tested in found.models.scores]
     _say(out, "asked", f"{n_records:,} people of the 1994 US census (UCI Adult)", *_asked(design))
     _say(out, "one record", *_revealed(design))
     _say(out, "the crowd", "from the reported records alone, in percent:")
@@ -114,9 +134,17 @@ def _render(
         f"for {TARGET} from four fifths of the people, tested on the others, in",
         "percent: on true records, and estimated by reports ± std. error",
     )
-    out.print(score_table(models.scores), "")
-    out.print(rule_table(models.rules), "")
-    _say(out, "disguise", *disguised)
+    out.print(score_table(found.models.scores), "")
+    out.print(rule_table(found.models.rules), "")
+    _say(out, "disguise", *found.disguised)
+    _say(
+        out,
+        "service",
+        f"a survey published and served; {served[0].estimate.n_records} of these people answer "
+        "over HTTP,",
+        "and from what the database holds:",
+    )
+    out.print(show.table(_columns("question", "answer"), _named_rows(served)), "")
     _say(
         out,
         "result",

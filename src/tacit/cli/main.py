@@ -28,7 +28,9 @@ from tacit.cli.optimize import optimize
 from tacit.cli.predict import predict
 from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
+from tacit.cli.serve import serve
 from tacit.cli.survey import survey_commands
+from tacit.cli.survey_store import backup
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -53,6 +55,8 @@ app.command("predict")(predict)
 app.command("privacy")(privacy)
 app.command("optimize")(optimize)
 app.add_typer(survey_commands, name="survey")
+app.command("backup")(backup)
+app.command("serve")(serve)
 app.command("reproduce")(reproduce)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli import show
+from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson
+from tacit.cli.preview import preview
 from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import check_apart, write_text
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from tacit.survey import Survey, Width
 
 survey_commands = typer.Typer(rich_markup_mode="rich")
+
+survey_commands.command("invite")(survey_store.invite)
+survey_commands.command("close")(survey_store.close)
+survey_commands.command("export")(survey_store.export)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000
@@ -97,6 +102,9 @@ def publish_file(
     published = publish(survey, out)
     typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
     typer.echo(f"fingerprint {published.fingerprint}")
+
+
+survey_commands.command("preview")(preview)
 
 
 @survey_commands.command("schema")

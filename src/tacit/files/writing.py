@@ -66,9 +66,10 @@ def write_frame(path: str | Path, table: Any) -> None:
         write(table)
 
 
-def write_text(path: str | Path, content: str) -> None:
-    """Write a text file."""
-    write_bytes(path, content.encode())
+def write_text(path: str | Path, content: str, private: bool = False) -> None:
+    """Write a text file; a private one can be read by its owner only."""
+    with _atomic(Path(path), 0o600 if private else 0o666) as stream:
+        stream.write(content.encode())
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
@@ -146,12 +147,12 @@ def _csv(stream: Any, table: Any, quotes: str) -> Any:
 
 
 @contextmanager
-def _atomic(path: Path) -> Iterator[IO[bytes]]:
+def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """A stream to a temporary file that takes its place at the end, or is removed."""
     target = _target(path)
     part = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
     try:
-        with part.open("xb") as stream:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

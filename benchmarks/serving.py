@@ -1,0 +1,87 @@
+"""The survey service under load from a second process: durable responses a second.
+
+Against the same server that commits every response by itself, and against a uvicorn endpoint that
+reads the body and answers, and stores nothing. All are measured in turns, several times.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Row
+from tests.support import load
+from tests.support.postgres import Cluster, binaries
+from tests.support.published import published
+
+SURVEY = published()
+CONNECTIONS, SECONDS, ROUNDS = 128, 4.0, 3
+WHAT = f"{CONNECTIONS} connections from a second process, durable responses a second"
+
+
+def rows() -> Iterator[Row]:
+    """SQLite, then PostgreSQL if it is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _against("SQLite", str(Path(folder) / "survey.db"), Path(folder))
+        if binaries() is not None:
+            cluster = Cluster()
+            try:
+                yield from _against("PostgreSQL", cluster.url(), Path(folder))
+            finally:
+                cluster.remove()
+
+
+def _against(kind: str, database: str, folder: Path) -> Iterator[Row]:
+    rates: dict[str, list[float]] = {"together": [], "one by one": [], "empty": []}
+    for _ in range(ROUNDS):
+        for name, arguments in _servers(database, folder).items():
+            with _serving(arguments) as (host, port):
+                rates[name].append(_rate(host, port))
+    best = {name: max(found) for name, found in rates.items()}
+    detail = ", ".join(f"{name} {rate:,.0f}/s" for name, rate in best.items())
+    alone, empty = best["together"] / best["one by one"], best["together"] / best["empty"]
+    yield Row(f"{kind}, {WHAT}: against one by one", alone, 5, "times", detail)
+    yield Row(f"{kind}, {WHAT}: against an empty endpoint", 100 * empty, 40, "%", detail)
+
+
+def _servers(database: str, folder: Path) -> dict[str, list[str]]:
+    path = folder / "published.json"
+    path.write_text(SURVEY.to_json(), encoding="utf-8")
+    serve = ["-m", "tacit", "serve", str(path), "--database", database, "--port", "0"]
+    serve += ["--rate", "off", "--log", "json"]
+    return {
+        "together": serve,
+        "one by one": [*serve, "--batch", "1"],
+        "empty": ["-m", "benchmarks.empty"],
+    }
+
+
+@contextmanager
+def _serving(arguments: list[str]) -> Iterator[tuple[str, int]]:
+    """A server process, until it has said where it is; it is stopped at the end."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    try:
+        found: Any = re.search(r"http://([\d.]+):(\d+)/", process.stdout.readline())
+        yield found[1], int(found[2])
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def _rate(host: str, port: int) -> float:
+    """Responses acknowledged a second; any other answer is an error of the benchmark."""
+    load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=0.5))
+    report = load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=SECONDS))
+    assert set(report.answers) == {"201"}, f"errors under load: {report.answers}"
+    assert report.lost == 0, f"{report.lost} connections lost"
+    return report.stored / report.seconds

@@ -1,0 +1,141 @@
+"""The service in `tacit demo`: a survey is published, served, answered over HTTP and estimated."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.coding import Codes
+from tacit.disguising import disguise
+from tacit.errors import ServiceError
+from tacit.schema import Schema
+
+if TYPE_CHECKING:
+    from tacit.survey import Published
+
+#: The question that is asked over HTTP.
+ASKED = "marital"
+#: How many people are asked, and how many of them at a time.
+RESPONDENTS, AT_ONCE = 400, 4
+_SECONDS = 60.0
+
+
+class Service:
+    """A server of its own that is starting; `collect` needs it and waits for it."""
+
+    def __init__(self, folder: Path, published: Published) -> None:
+        self.published = published
+        self._database = folder / "tacit.db"
+        self._log = (folder / "log").open("w+")
+        arguments = [str(folder / "published.json"), "--database", str(self._database)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tacit", "serve", *arguments, "--port", "0", "--rate", "off"],
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+
+    def collect(self, reported: Codes) -> Codes:
+        """Send records over HTTP, stop the server, and return what it stored."""
+        from tacit.service.store import Store
+
+        host, port, path = self._address()
+        bodies = _bodies(reported, self.published)
+        shares = [bodies[start::AT_ONCE] for start in range(AT_ONCE)]
+        with ThreadPoolExecutor(AT_ONCE) as respondents:
+            list(respondents.map(lambda share: _send(host, port, path, share), shares))
+        self._process.terminate()
+        self._process.wait(_SECONDS)
+        with closing(Store(self._database)) as store:
+            return store.codes(self.published.survey.fingerprint)
+
+    def end(self) -> None:
+        """Leave nothing running."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(_SECONDS)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._log.close()
+
+    def _address(self) -> tuple[str, int, str]:
+        output: IO[str] | None = self._process.stdout
+        line = output.readline() if output is not None else ""
+        found = re.search(r"http://([\d.]+):(\d+)(\S+)", line)
+        if found is None:
+            self._log.seek(0)
+            raise ServiceError(f"the service did not start: {self._log.read().strip()}")
+        return found[1], int(found[2]), f"{found[3]}responses"
+
+
+@contextmanager
+def serving(schema: Schema) -> Iterator[Service]:
+    """Publish a survey of one attribute and start a server for it, with a database of its own."""
+    from tacit.survey import publish, survey_from_dict
+
+    with tempfile.TemporaryDirectory() as folder:
+        published = publish(survey_from_dict(_survey(schema)), Path(folder) / "published.json")
+        service = Service(Path(folder), published)
+        try:
+            yield service
+        finally:
+            service.end()
+
+
+def answers(true: Codes, schema: Schema, service: Service, seed: int) -> tuple[Codes, Codes]:
+    """True records of those who are asked, and what each one's own device reports."""
+    asked = true[:RESPONDENTS, [schema.index(ASKED)]]
+    return asked, disguise(asked, service.published.design, np.random.default_rng(seed))
+
+
+def _survey(schema: Schema) -> dict[str, Any]:
+    """The file that `tacit survey publish` would read."""
+    question = {
+        "name": ASKED,
+        "kind": "choice",
+        "text": "Are you married?",
+        "categories": list(schema[ASKED].categories),
+    }
+    group = {"questions": [ASKED], "family": "uniform_perturbation", "q": "2/3"}
+    return {"title": "Marriage", "questions": [question], "groups": [group]}
+
+
+def _bodies(reported: Codes, published: Published) -> list[bytes]:
+    """What the devices send."""
+    attributes = published.design.reported.attributes
+    return [
+        json.dumps(
+            {
+                "fingerprint": published.fingerprint,
+                "key": secrets.token_hex(16),
+                "record": {
+                    attribute.name: str(attribute.categories[code])
+                    for attribute, code in zip(attributes, record, strict=True)
+                },
+            }
+        ).encode()
+        for record in reported.tolist()
+    ]
+
+
+def _send(host: str, port: int, path: str, bodies: Sequence[bytes]) -> None:
+    """One respondent after the other, over one connection."""
+    with closing(HTTPConnection(host, port, timeout=_SECONDS)) as connection:
+        for body in bodies:
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            said = answer.read()
+            if answer.status != 201:
+                raise ServiceError(f"the service refused a record: {said.decode()}")

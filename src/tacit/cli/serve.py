@@ -1,0 +1,98 @@
+"""`tacit serve`: the survey service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tacit.survey import Published
+
+
+_Surveys = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="PUBLISHED", help="Published surveys (tacit survey publish)."),
+]
+_Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="A TOML file of settings; also named by TACIT_CONFIG."),
+]
+_Database = Annotated[
+    str | None,
+    typer.Option("--database", help="A file for SQLite (tacit.db), or postgresql://..."),
+]
+_Host = Annotated[str | None, typer.Option("--host", help="Address to listen on (127.0.0.1).")]
+_Port = Annotated[
+    int | None, typer.Option("--port", help="Port to listen on (8000); 0 for any free one.")
+]
+_Rate = Annotated[
+    str | None,
+    typer.Option("--rate", help="Submissions of one address (600/minute), or off."),
+]
+_TrustedProxy = Annotated[
+    str | None,
+    typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is believed (none)."),
+]
+_Queue = Annotated[int | None, typer.Option("--queue", help="Responses that may wait (4096).")]
+_Batch = Annotated[
+    int | None, typer.Option("--batch", help="Responses stored together, at most (512).")
+]
+_Connections = Annotated[
+    int | None, typer.Option("--connections", help="Connections at a time (2000).")
+]
+_RequestSeconds = Annotated[
+    float | None, typer.Option("--request-seconds", help="Time for a request to arrive (10).")
+]
+_DrainSeconds = Annotated[
+    int | None, typer.Option("--drain-seconds", help="Time for requests to end at a stop (30).")
+]
+_Metrics = Annotated[
+    bool | None, typer.Option("--metrics/--no-metrics", help="Answer /metrics (no).")
+]
+_Log = Annotated[
+    str | None, typer.Option("--log", help="json, console, or auto by who reads (auto).")
+]
+
+
+def serve(
+    surveys: _Surveys = None,
+    config: _Config = None,
+    database: _Database = None,
+    host: _Host = None,
+    port: _Port = None,
+    rate: _Rate = None,
+    trusted_proxy: _TrustedProxy = None,
+    queue: _Queue = None,
+    batch: _Batch = None,
+    connections: _Connections = None,
+    request_seconds: _RequestSeconds = None,
+    drain_seconds: _DrainSeconds = None,
+    metrics: _Metrics = None,
+    log: _Log = None,
+) -> None:
+    """Serve surveys: pages that disguise answers, and a store that takes disguised records only.
+
+    Settings come from flags, else from variables such as TACIT_PORT, else from the file; in
+    brackets: what holds otherwise. Surveys that the database knows are served too. Ctrl-C or
+    SIGTERM stops it when all that was taken is stored.
+
+    Example: [bold]tacit serve published.json --database tacit.db --port 8000[/bold]
+    """
+    given = dict(locals())
+    from tacit.service.running import serve as run
+    from tacit.service.settings import Settings, settings
+
+    flags = {name: given[name] for name in Settings.model_fields}
+    run(settings(flags | {"surveys": surveys or None}, config=config), tell)
+
+
+def tell(addresses: Sequence[tuple[str, Published]]) -> None:
+    """One line a survey: where it is, and what it is called."""
+    from tacit.survey.values import text_in
+
+    for address, published in addresses:
+        survey = published.survey
+        typer.echo(f"serving {address}  {text_in(survey.title, survey.languages[0])}")

@@ -1,0 +1,154 @@
+"""`tacit survey invite`, `close` and `export`, `tacit backup`: what is done with a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from tacit.errors import FileError, SurveyError
+from tacit.files import check_out, write_text, writing_records
+
+if TYPE_CHECKING:
+    from tacit.service.store import Store
+    from tacit.survey import Published
+
+PublishedFile = Annotated[
+    Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
+]
+DatabaseOption = Annotated[
+    str, typer.Option("--database", help="A file, or postgresql://USER@HOST/NAME.")
+]
+_SLUG = 16
+_MOST_LINKS = 1_000_000
+
+
+def invite(
+    file: PublishedFile,
+    n: Annotated[int, typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links.")],
+    database: DatabaseOption,
+    base_url: Annotated[
+        str, typer.Option("--base-url", help="Where the survey is served: https://HOST.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The file of links to write: .csv.")],
+) -> None:
+    """Make one-time links to a survey and write them to a file that only you can read.
+
+    A link is told once: only its hash is kept, until it is used.
+
+    Example: [bold]tacit survey invite published.json 200 --database survey.db
+    --base-url https://survey.example.org --out links.csv[/bold]
+    """
+    published = _published(file)
+    if published.survey.access != "invited":
+        raise SurveyError([f"{file}: the survey is open to anyone; links need access: invited"])
+    base = _base(base_url)
+    _check_new(out)
+    fingerprint = published.survey.fingerprint
+    with _store(database) as store:
+        store.register(published)
+        tokens = store.invite(fingerprint, n)
+        try:
+            links = (f"{base}/s/{fingerprint[:_SLUG]}/#{token}\n" for token in tokens)
+            write_text(out, "link\n" + "".join(links), private=True)
+        except BaseException:
+            store.revoke(fingerprint, tokens)
+            raise
+    typer.echo(f"wrote {out}: {n:,} one-time {'link' if n == 1 else 'links'}")
+
+
+def close(file: PublishedFile, database: DatabaseOption) -> None:
+    """Take no more answers to a survey, for good; a server that runs knows at once.
+
+    Example: [bold]tacit survey close published.json --database survey.db[/bold]
+    """
+    fingerprint = _published(file).survey.fingerprint
+    with _store(database, there=True) as store:
+        store.close_survey(fingerprint)
+        records = store.state(fingerprint).records
+    typer.echo(f"closed: {records:,} records")
+
+
+def export(
+    file: PublishedFile,
+    database: DatabaseOption,
+    out: Annotated[Path, typer.Option("--out", help="Where to write: .csv, .csv.gz or .parquet.")],
+) -> None:
+    """Write the reported records of a survey, in an order that says nothing.
+
+    There is no column for who, when or which link. tacit estimate reads the file, and takes the
+    published survey for its design.
+
+    Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
+    """
+    published = _published(file)
+    check_out(out, apart_from=file)
+    fingerprint = published.survey.fingerprint
+    with _store(database, there=True) as store:
+        codes, state = store.codes(fingerprint), store.state(fingerprint)
+    with writing_records(out, published.design.reported) as write:
+        write(codes)
+    typer.echo(f"wrote {out}: {len(codes):,} records")
+    if state.open:
+        typer.echo(
+            "note: the survey is open; two exports compared tell what came between", err=True
+        )
+
+
+def backup(
+    database: DatabaseOption,
+    out: Annotated[
+        str, typer.Option("--out", help="A new file, or an empty postgresql:// database.")
+    ],
+) -> None:
+    """Copy a database as it is at this moment, while it is served.
+
+    The copy is a database itself: serve it, export from it, or copy it back.
+
+    Example: [bold]tacit backup --database survey.db --out backup.db[/bold]
+    """
+    with _store(database, there=True) as store:
+        store.backup(out)
+    typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
+
+
+def _published(file: Path) -> Published:
+    from tacit.survey import read_published
+
+    return read_published(file)
+
+
+@contextmanager
+def _store(url: str, there: bool = False) -> Iterator[Store]:
+    from tacit.service.store import Store
+
+    store = Store(url, there=there)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _base(url: str) -> str:
+    """The address up to where the survey's own begins."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or any(letter.isspace() for letter in url):
+        raise FileError(f"--base-url {url}: must be an address such as https://survey.example.org")
+    return url.rstrip("/")
+
+
+def _check_new(out: Path) -> None:
+    """Links are never written over something: they cannot be told again."""
+    if out.suffix.lower() != ".csv":
+        raise FileError(f"{out}: links are written as CSV; name it .csv")
+    if out.exists():
+        raise FileError(f"{out}: is there already; write to another file")
+    check_out(out)

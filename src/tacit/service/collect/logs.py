@@ -1,0 +1,70 @@
+"""Structured logs: start, stop, faults and counts. Never a submission, an address or a key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+#: Uvicorn tells of every malformed request below this level.
+_UVICORN_LEVEL = logging.ERROR
+
+
+def set_up(kind: str = "auto") -> None:
+    """Log to standard error: `json` lines, `console` for people, `auto` by who reads it."""
+    for_people = kind == "console" or (kind == "auto" and sys.stderr.isatty())
+    last: Any = (
+        structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
+    )
+    faults: list[Any] = [] if for_people else [structlog.processors.format_exc_info]
+    shared: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[*shared, *faults, last],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    _adopt_uvicorn([*shared, structlog.stdlib.ExtraAdder()], [*faults, last])
+
+
+def log() -> Any:
+    """The service's logger."""
+    return structlog.get_logger()
+
+
+def fault(error: BaseException) -> None:
+    """Log a mistake of the program: what kind, and where; no message, since it may hold data."""
+    log().error("fault", kind=type(error).__name__, where=_where(error))
+
+
+def loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The same for what the event loop could not hand to anybody."""
+    fault(context.get("exception") or RuntimeError())
+
+
+def _where(error: BaseException) -> list[str]:
+    """File and line of each call, without values."""
+    calls = traceback.extract_tb(error.__traceback__)
+    return [f"{Path(call.filename).name}:{call.lineno}" for call in calls]
+
+
+def _adopt_uvicorn(before: list[Any], after: list[Any]) -> None:
+    """What uvicorn says goes the same way, from errors up; its access log goes nowhere."""
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=before,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *after],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    errors = logging.getLogger("uvicorn.error")
+    errors.handlers, errors.propagate = [handler], False
+    errors.setLevel(_UVICORN_LEVEL)
+    access = logging.getLogger("uvicorn.access")
+    access.handlers, access.propagate = [], False

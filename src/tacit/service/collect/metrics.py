@@ -1,0 +1,68 @@
+"""Counts for Prometheus: sums over everybody, nothing about anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from tacit.service.collect.answers import NOT_KEPT, Answer
+from tacit.service.collect.problems import PROBLEMS
+
+#: How submissions end that are not refused.
+ACCEPTED = ("stored", "repeated")
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_KIND = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics(Collector):
+    """What the service counts, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        names = (*ACCEPTED, *(problem.name for problem in PROBLEMS))
+        self._outcomes = dict.fromkeys(names, 0)
+        self.registry.register(self)
+        self._queue = Gauge(
+            "tacit_queue_length", "Responses that wait to be stored.", registry=self.registry
+        )
+        self.commit_seconds = Histogram(
+            "tacit_commit_seconds",
+            "Time to make a batch of responses durable.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        ProcessCollector(registry=self.registry)
+
+    def count(self, outcome: str) -> None:
+        """One more submission ended like this; called from the event loop only."""
+        self._outcomes[outcome] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """The submissions, for the registry: a plain number costs a tenth of a locked one."""
+        family = CounterMetricFamily(
+            "tacit_submissions", "Submissions by how they ended.", labels=["outcome"]
+        )
+        for outcome, count in self._outcomes.items():
+            family.add_metric([outcome], count)
+        yield family
+
+    def watch_queue(self, length: Callable[[], float]) -> None:
+        """Where the length of the queue is read when it is asked for."""
+        self._queue.set_function(length)
+
+    def totals(self) -> dict[str, int]:
+        """Submissions since the start, by how they ended; only what happened."""
+        return {outcome: count for outcome, count in self._outcomes.items() if count}
+
+    def answer(self) -> Answer:
+        """All of it in Prometheus' text format."""
+        return Answer(200, _KIND, generate_latest(self.registry), (NOT_KEPT,))

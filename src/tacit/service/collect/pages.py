@@ -1,0 +1,130 @@
+"""What is read: the page of a survey, the published survey, the page's own files."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import date
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tacit.service import page
+from tacit.service.collect.answers import FOR_EVER, HTML, JSON, File, redirect, wants_page
+from tacit.service.collect.door import Door
+from tacit.service.collect.notices import notice
+from tacit.service.collect.problems import METHOD, NOT_FOUND, Problem
+from tacit.survey import Published
+
+#: Why a survey takes no answers though its days would allow it; None if it does.
+Standing = Callable[[str], Awaitable[Problem | None]]
+
+_BODY = re.compile(rb"<body[^>]*>")
+_BANNER = b'\n    <p class="note" role="note">preview: nothing is stored</p>'
+_READ = (b"allow", b"GET, HEAD")
+#: Seconds for which what the database said of a survey is believed.
+_BELIEVED = 2.0
+
+
+class Reading:
+    """Answers GET and HEAD by the application given, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        allowed = scope["method"] in ("GET", "HEAD")
+        app = self._app if allowed else METHOD.answer.with_headers(_READ)
+        await app(scope, receive, send)
+
+
+class SurveyPages:
+    """GET /s/{slug}/: the page, or why there is none."""
+
+    def __init__(
+        self,
+        doors: Mapping[str, Door],
+        standing: Standing,
+        preview: bool = False,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._doors, self._standing, self._today = doors, standing, today
+        self._preview = preview
+        self._page = File(HTML, _html(preview))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        door = self._doors.get(scope["path_params"]["slug"])
+        problem = NOT_FOUND if door is None else await self._problem(door)
+        app = self._page if problem is None else shown(problem, scope)
+        await app(scope, receive, send)
+
+    async def _problem(self, door: Door) -> Problem | None:
+        return door.days(self._today) or await self._standing(door.survey)
+
+
+class SurveyFiles:
+    """GET /s/{slug}/survey.json: the survey exactly as it was published."""
+
+    def __init__(self, published: Mapping[str, Published]) -> None:
+        self._files = {
+            slug: File(JSON, survey.to_json().encode(), FOR_EVER)
+            for slug, survey in published.items()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app: ASGIApp = self._files.get(scope["path_params"]["slug"], NOT_FOUND.answer)
+        await app(scope, receive, send)
+
+
+class Slashed:
+    """GET /s/{slug}: the page is one step further, so that its own addresses are right."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        slug = scope["path_params"]["slug"]
+        app: ASGIApp = redirect(f"{slug}/") if re.fullmatch("[0-9a-f]+", slug) else NOTHING
+        await app(scope, receive, send)
+
+
+class Nothing:
+    """Any other address: a page for people, problem details for programs."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await shown(NOT_FOUND, scope)(scope, receive, send)
+
+
+NOTHING = Nothing()
+
+
+class Believed:
+    """What the database says of a survey, asked at most every two seconds."""
+
+    def __init__(self, ask: Standing) -> None:
+        self._ask = ask
+        self._known: dict[str, tuple[float, Problem | None]] = {}
+
+    async def __call__(self, survey: str) -> Problem | None:
+        until, problem = self._known.get(survey, (0.0, None))
+        if until <= time.monotonic():
+            problem = await self._ask(survey)
+            self._known[survey] = (time.monotonic() + _BELIEVED, problem)
+        return problem
+
+
+def page_files() -> dict[str, File]:
+    """The page's own files by their path below /page/."""
+    return {
+        name: File(kind, page.content(name))
+        for name, kind in page.FILES.items()
+        if name != "index.html"
+    }
+
+
+def shown(problem: Problem, scope: Scope) -> ASGIApp:
+    """A problem as a page for people, as problem details for programs."""
+    return notice(problem, scope) if wants_page(scope) else problem.answer
+
+
+def _html(preview: bool) -> bytes:
+    """The page; a preview says at its top that it is one."""
+    content = page.content("index.html")
+    return _BODY.sub(lambda found: found[0] + _BANNER, content) if preview else content

@@ -1,0 +1,95 @@
+"""The submit path: one disguised record in, acknowledged when it is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Protocol
+
+from starlette.types import Receive, Scope, Send
+
+from tacit.errors import Busy, Unavailable
+from tacit.service.collect import problems
+from tacit.service.collect.answers import HANG_UP, JSON, Answer
+from tacit.service.collect.body import Gone, check_head, read_body
+from tacit.service.collect.door import Door
+from tacit.service.collect.metrics import ACCEPTED, Metrics
+from tacit.service.collect.problems import Problem, Refused
+from tacit.service.collect.rate import Rate
+from tacit.service.store import Outcome, Response
+
+
+class Taker(Protocol):
+    """Takes responses; when it returns, what it says is durable."""
+
+    async def submit(self, response: Response) -> Outcome:
+        """Store a response; Busy or Unavailable if that cannot be done now."""
+        ...
+
+
+_STORED = Answer(201, JSON, b'{"stored": true}')
+_REPEATED = Answer(200, JSON, b'{"stored": true}')
+_ACCEPTED = {Outcome.STORED: (ACCEPTED[0], _STORED), Outcome.REPEATED: (ACCEPTED[1], _REPEATED)}
+_REFUSED: Mapping[Outcome, Problem] = {
+    Outcome.CHANGED: problems.CHANGED,
+    Outcome.UNKNOWN_TOKEN: problems.LINK_USED,
+    Outcome.NOT_YET_OPEN: problems.NOT_YET_OPEN,
+    Outcome.CLOSED: problems.CLOSED,
+    Outcome.FULL: problems.FULL,
+    Outcome.UNKNOWN_SURVEY: problems.NOT_FOUND,
+}
+_METHOD = problems.METHOD.answer.with_headers((b"allow", b"POST"), HANG_UP)
+
+
+class Submissions:
+    """POST /s/{slug}/responses of one survey, an ASGI application."""
+
+    def __init__(
+        self,
+        door: Door,
+        taker: Taker,
+        metrics: Metrics,
+        rate: Rate | None = None,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._door, self._taker, self._metrics, self._rate = door, taker, metrics, rate
+        self._today = today
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            outcome, answer = await self._taken(scope, receive)
+        except Refused as refused:
+            outcome, answer = refused.problem.name, refused.answer
+            if refused.early:
+                answer = answer.with_headers(HANG_UP)
+        except Gone:
+            return
+        self._metrics.count(outcome)
+        await send(answer.start)
+        await send(answer.rest)
+
+    async def _taken(self, scope: Scope, receive: Receive) -> tuple[str, Answer]:
+        announced = self._admitted(scope)
+        body = await read_body(receive, announced, self._door.limit)
+        response = self._door.response(body)
+        try:
+            outcome = await self._taker.submit(response)
+        except Busy:
+            raise Refused(problems.BUSY) from None
+        except Unavailable:
+            raise Refused(problems.UNAVAILABLE) from None
+        if outcome in _ACCEPTED:
+            return _ACCEPTED[outcome]
+        raise Refused(_REFUSED[outcome])
+
+    def _admitted(self, scope: Scope) -> int | None:
+        """Refuse what can be refused before the body is read; the length that is announced."""
+        if scope["method"] != "POST":
+            raise Refused(problems.METHOD, _METHOD)
+        wait = None if self._rate is None else self._rate.wait(scope)
+        if wait is not None:
+            raise Refused(problems.TOO_MANY, problems.TOO_MANY.saying(None, wait), early=True)
+        problem = self._door.days(self._today)
+        if problem is not None:
+            raise Refused(problem, early=True)
+        return check_head(scope)

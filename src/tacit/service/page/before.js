@@ -1,0 +1,285 @@
+// What comes before the questions: language, introduction, practice, questions on the rules.
+
+import { oneOf } from "./controls.js";
+import { rulesOf } from "./device.js";
+import { disguiseGroup, readGroup } from "./disguise.js";
+import { button, el, heading } from "./elements.js";
+import { ruleList } from "./explain.js";
+import { inOwnCategories } from "./odds.js";
+import { isGiven } from "./questions.js";
+
+/** A language in its own words; its code where the browser does not know it. */
+function named(language) {
+  try {
+    return new Intl.DisplayNames([language], { type: "language" }).of(language);
+  } catch {
+    return language;
+  }
+}
+
+/** A choice of languages, each named in itself. */
+export function languageStep(page) {
+  const title = page.speakers.map((speaker, i) => [
+    i ? " · " : "",
+    el("span", { lang: speaker.page }, speaker.say("language")),
+  ]);
+  return {
+    body: [
+      heading(title),
+      el(
+        "div",
+        { class: "choices" },
+        page.speakers.map((speaker) =>
+          el(
+            "button",
+            {
+              type: "button",
+              lang: speaker.language,
+              class: "choice",
+              onclick: () => page.speak(speaker),
+            },
+            named(speaker.language),
+          ),
+        ),
+      ),
+    ],
+    actions: [],
+  };
+}
+
+/** Title, introduction, what happens to answers, what is stored and what is not. */
+export function introductionStep(page) {
+  const { speaker, survey, questions } = page;
+  const say = speaker.say.bind(speaker);
+  const list = (keys, tag = "ul", kind = null) =>
+    el(
+      tag,
+      { class: kind },
+      keys.filter(Boolean).map((key) => el("li", {}, say(key))),
+    );
+  const own = survey.device !== "browser";
+  const disguised = page.design.groups.some(({ family }) => family !== "truthful");
+  const open = page.design.groups.some(({ family }) => family === "truthful");
+  return {
+    body: [
+      heading(speaker.own(survey.title)),
+      survey.introduction ? speaker.own(survey.introduction, "p", { class: "lead" }) : null,
+      el("p", { class: "small" }, say("facts", { n: questions.length }), dates(speaker, survey)),
+      disguised ? el("h2", {}, say("happens")) : null,
+      disguised
+        ? list(
+            own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "chance", "see"],
+            "ol",
+            "path",
+          )
+        : null,
+      disguised && open ? el("p", {}, say("someOpen")) : null,
+      el(
+        "div",
+        { class: "kept" },
+        el(
+          "section",
+          {},
+          el("h2", {}, say("stored")),
+          list(["storedAnswers", "storedDay"], "ul", "yes"),
+        ),
+        el(
+          "section",
+          {},
+          el("h2", {}, say("notStored")),
+          list(
+            [
+              disguised && "notTruth",
+              "notPerson",
+              "notTime",
+              survey.access === "invited" && "notLink",
+            ],
+            "ul",
+            "no",
+          ),
+        ),
+      ),
+      el("p", { class: "small" }, say("remembered")),
+      forCheckers(page),
+    ],
+    next: speaker.say("start"),
+  };
+}
+
+function dates(speaker, { opens, closes }) {
+  const format = new Intl.DateTimeFormat(speaker.page, { dateStyle: "long", timeZone: "UTC" });
+  const day = (text) => format.format(new Date(`${text}T00:00:00Z`));
+  return [
+    opens ? [" ", ...speaker.say("opens", { day: day(opens) })] : [],
+    closes ? [" ", ...speaker.say("closes", { day: day(closes) })] : [],
+  ];
+}
+
+/** Where the rules and the program are, for those who want to see for themselves. */
+function forCheckers({ speaker, published }) {
+  const link = (href, text) => el("a", { href, target: "_blank", rel: "noopener" }, text);
+  return el(
+    "details",
+    {},
+    el("summary", {}, speaker.say("checkers")),
+    el("p", {}, speaker.say("checkRules", { file: link("survey.json", "survey.json") })),
+    el(
+      "p",
+      {},
+      speaker.say("checkProgram", {
+        file: link(new URL("disguise.js", import.meta.url), "disguise.js"),
+      }),
+    ),
+    el("p", {}, speaker.say("checkFingerprint"), " ", el("code", {}, published.fingerprint)),
+  );
+}
+
+// Practice -----------------------------------------------------------------------------------
+
+/** The first coin of the design that can disguise one answer of so many, for practice. */
+function practiceGroup({ survey, published }) {
+  const categories = survey.practice.answers.map((_, i) => String(i));
+  for (const { coin } of published.design.groups) {
+    if (["truthful", "unrelated", "crosswise"].includes(coin.family)) continue;
+    try {
+      const group = readGroup([{ name: "practice", categories }], coin);
+      if (survey.device !== "browser") rulesOf(group, survey.device);
+      return group;
+    } catch {
+      continue;
+    }
+  }
+  return null;
+}
+
+/** A question to try the rules on; its answer stays on the page. */
+export function practiceStep(page) {
+  const { speaker, survey } = page;
+  const { practice } = survey;
+  const group = practiceGroup(page);
+  const answers = practice.answers.map((answer) => speaker.own(answer));
+  const reports =
+    group && !inOwnCategories(group)
+      ? group.reported[0].categories.map((category) => speaker.label(category))
+      : answers;
+  const own = group !== null && isGiven(group, survey.device);
+  const control = oneOf(
+    speaker,
+    (own ? reports : answers).map((answer) => answer.cloneNode(true)),
+    null,
+  );
+  const outcome = el("div", { class: "outcome-box", role: "status" });
+  const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
+  const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
+  const told = !group ? "onlyTried" : own ? "onlyYouKnow" : "nobodyKnows";
+  let tried = false;
+  return {
+    badge: el("span", { class: "badge open" }, speaker.say("practice")),
+    body: [
+      own ? practiceRules(speaker, survey, group, answers, reports) : null,
+      el(
+        "fieldset",
+        {},
+        el(
+          "legend",
+          {},
+          own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text)),
+        ),
+        control.node,
+      ),
+      outcome,
+    ],
+    primary,
+    read: () => {
+      const code = control.read();
+      if (tried) return null;
+      if (code === null) return { error: "chooseOne", control };
+      tried = true;
+      primary.replaceChildren(...speaker.say("next"));
+      outcome.append(...practiceTold(speaker, practice, reports[throwIt(code)], told));
+      if (group && !own) outcome.append(hundred(speaker, control, reports, throwIt));
+      return { stay: true };
+    },
+  };
+}
+
+const practiceRules = (speaker, { device, practice }, group, answers, reports) => [
+  heading(speaker.own(practice.text)),
+  el("h2", {}, speaker.say(`throw_${device}`)),
+  el("p", {}, speaker.say(`how_${device}`)),
+  ruleList(
+    speaker,
+    group,
+    device,
+    [{ question: answers[0], personal: null, labels: answers }],
+    [reports],
+  ),
+];
+
+const practiceTold = (speaker, practice, answer, told) => [
+  el("p", { class: "big" }, speaker.say("wouldSend", { answer: answer.cloneNode(true) })),
+  el("p", {}, speaker.say(told)),
+  ...(practice.explanation ? [speaker.own(practice.explanation, "p")] : []),
+];
+
+/** Throws the coin a hundred times for the answer chosen, and counts. */
+function hundred(speaker, control, reports, throwIt) {
+  const counted = el("div");
+  const show = () => {
+    const counts = reports.map(() => 0);
+    const truth = control.read();
+    for (let i = 0; i < 100; i += 1) counts[throwIt(truth)] += 1;
+    const bars = counts.map((n, i) =>
+      el(
+        "li",
+        {},
+        el("span", {}, reports[i].cloneNode(true)),
+        el("progress", { max: 100, value: n, "aria-hidden": "true" }),
+        el("span", {}, n),
+      ),
+    );
+    counted.replaceChildren(
+      el("p", {}, speaker.say("hundredTold")),
+      el("ul", { class: "bars" }, bars),
+    );
+  };
+  return el("div", {}, button("secondary", speaker.say("hundred"), show), counted);
+}
+
+// Questions on the rules -----------------------------------------------------------------------
+
+/** One question on the rules: a wrong answer is explained and tried again. */
+export function comprehensionStep(page, { text, answers, correct, explanation }) {
+  const { speaker } = page;
+  const control = oneOf(
+    speaker,
+    answers.map((answer) => speaker.own(answer)),
+    null,
+  );
+  const told = el("div", { role: "status" });
+  const primary = button("primary", speaker.say("check"));
+  const why = () => (explanation ? speaker.own(explanation, "p") : null);
+  let right = false;
+  return {
+    badge: el("span", { class: "badge open" }, speaker.say("aboutRules")),
+    body: [el("fieldset", {}, el("legend", {}, heading(speaker.own(text))), control.node), told],
+    primary,
+    read: () => {
+      if (right) return null;
+      const code = control.read();
+      if (code === null) return { error: "chooseOne", control };
+      right = code === correct - 1;
+      told.replaceChildren(
+        el(
+          "div",
+          { class: right ? "outcome-box right" : "outcome-box wrong" },
+          el("p", { class: "big" }, speaker.say(right ? "right" : "notRight")),
+          ...[why()].filter(Boolean),
+          ...(right ? [] : [el("p", {}, speaker.say("tryAgain"))]),
+        ),
+      );
+      if (right) primary.replaceChildren(...speaker.say("next"));
+      return { stay: true };
+    },
+  };
+}

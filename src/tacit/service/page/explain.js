@@ -1,0 +1,240 @@
+// Odds and rules in words: what chance does to an answer, what a throw tells a respondent to do.
+
+import { every, rulesOf } from "./device.js";
+import { el } from "./elements.js";
+import { ZERO, less, minus, ONE } from "./fractions.js";
+import { chance, isJoint, leastDisguised, of100, of100up, posterior, sizesOf } from "./odds.js";
+
+/** Odds are tabled for this many answers at most. */
+const TABLED = 8;
+
+/** A number of people rounded down: "fewer than 1" where that is 0, but not nobody. */
+function fewest(speaker, share) {
+  const n = of100(share);
+  return { n, count: n === 0 && less(ZERO, share) ? speaker.plain("fewerThanOne") : String(n) };
+}
+
+// Odds ---------------------------------------------------------------------------------------
+
+/** Sentences and a table on the odds of one attribute of a group.
+ *
+ * `labels` has what is read for a code, `truth` and `report`, and whether these are the `same`.
+ */
+export function odds(speaker, group, position, labels) {
+  const { truths, reports } = sizesOf(group, position);
+  const listable = truths <= TABLED && reports <= TABLED;
+  const sentences = labels.same
+    ? changes(speaker, group, position, labels, truths)
+    : guesses(speaker, group, position, truths, reports, listable);
+  const more = [
+    group.family === "unrelated" ? el("p", {}, asked(speaker, group)) : null,
+    listable && !isJoint(group)
+      ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)]
+      : null,
+    group.names.length > 1 ? el("p", {}, speaker.say("together")) : null,
+  ];
+  return el(
+    "div",
+    { class: "odds" },
+    sentences.map((sentence) => el("p", {}, sentence)),
+    more.flat().some(Boolean)
+      ? el("details", {}, el("summary", {}, speaker.say("moreOdds")), more)
+      : null,
+  );
+}
+
+/** How many send another answer than the true one. */
+function changes(speaker, group, position, labels, truths) {
+  if (isJoint(group)) {
+    return [speaker.say("oddsJoint", fewest(speaker, leastDisguised(group, position)))];
+  }
+  if (truths > 2) {
+    return [speaker.say("oddsOther", fewest(speaker, leastDisguised(group, position)))];
+  }
+  return [0, 1].map((truth) =>
+    speaker.say("oddsYesNo", {
+      ...fewest(speaker, chance(group, position, 1 - truth, truth)),
+      truth: labels.truth(truth),
+      reported: labels.report(1 - truth),
+    }),
+  );
+}
+
+/** How often whoever sees a report guesses right, where reports are not the true categories. */
+function guesses(speaker, group, position, truths, reports, listable) {
+  if (!listable) return [];
+  let most = ZERO;
+  for (let r = 0; r < reports; r += 1) {
+    for (let t = 0; t < truths; t += 1) {
+      const share = posterior(group, position, r, t);
+      if (less(most, share)) most = share;
+    }
+  }
+  return [speaker.say("oddsGuess", { n: of100up(most) })];
+}
+
+const asked = (speaker, group) => speaker.say("oddsAsked", { n: of100up(group.weights[0]) });
+
+/** Of those who send an answer, how many truly have another. */
+function senders(speaker, group, position, labels) {
+  if (!labels.same) return null;
+  const { reports } = sizesOf(group, position);
+  const said = Array.from({ length: reports }, (_, r) =>
+    el(
+      "li",
+      {},
+      speaker.say("oddsSent", {
+        ...fewest(speaker, minus(ONE, posterior(group, position, r, r))),
+        reported: labels.report(r),
+      }),
+    ),
+  );
+  return [el("p", {}, speaker.say("oddsSentIf")), el("ul", {}, said)];
+}
+
+/** Of 100 people with each true answer, how many send what. */
+function table(speaker, group, position, labels) {
+  const { truths, reports } = sizesOf(group, position);
+  const cell = (r, t) => {
+    const share = chance(group, position, r, t);
+    return labels.same && r === t ? of100up(share) : of100(share);
+  };
+  const range = (size) => Array.from({ length: size }, (_, i) => i);
+  return el(
+    "div",
+    { class: "wide", tabindex: "0", role: "group", "aria-label": speaker.plain("oddsTable") },
+    el(
+      "table",
+      {},
+      el("caption", {}, speaker.say("oddsTable")),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("td"),
+          range(reports).map((r) => el("th", { scope: "col" }, labels.report(r))),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        range(truths).map((t) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, labels.truth(t)),
+            range(reports).map((r) => el("td", {}, cell(r, t))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+// Rules of an own device ---------------------------------------------------------------------
+
+/** What the outcomes of a device are called. */
+export function outcomesOf(speaker, device) {
+  if (device === "coin") return [speaker.plain("heads"), speaker.plain("tails")];
+  if (device === "die") return ["1", "2", "3", "4", "5", "6"];
+  const month = new Intl.DateTimeFormat(speaker.page, { month: "long", timeZone: "UTC" });
+  return Array.from({ length: 12 }, (_, i) => month.format(Date.UTC(2020, i, 1)));
+}
+
+/** Outcomes that share a rule, in order. */
+function alike(rules) {
+  const found = new Map();
+  rules.forEach((rule, i) => {
+    const key = JSON.stringify(rule);
+    found.set(key, { rule, outcomes: [...(found.get(key)?.outcomes ?? []), i] });
+  });
+  return [...found.values()];
+}
+
+/** The rules of a group as a list: outcomes, then what to do.
+ *
+ * `items` has, for each attribute of the group, `question` (an element), `personal` (or null) and
+ * `labels`; `reports` the labels of what is reported where that is not the attributes themselves.
+ */
+export function ruleList(speaker, group, device, items, reports) {
+  const names = outcomesOf(speaker, device);
+  const rules = rulesOf(group, device);
+  const lines = rules[0].kind === "table" ? tableLines : ruleLines;
+  return el(
+    "dl",
+    { class: "rules" },
+    lines(speaker, group, rules, items, reports).map(([outcomes, doing]) =>
+      el(
+        "div",
+        {},
+        el(
+          "dt",
+          {},
+          outcomes.map((o) => el("span", { class: "outcome" }, names[o])),
+        ),
+        el("dd", {}, doing),
+      ),
+    ),
+  );
+}
+
+function ruleLines(speaker, group, rules, items) {
+  return alike(rules).map(({ rule, outcomes }) => [outcomes, doing(speaker, group, rule, items)]);
+}
+
+/** What one rule asks for; said once where it is the same for all questions of the group. */
+function doing(speaker, group, rule, items) {
+  if (rule.kind === "truth") return speaker.say("ruleTruth");
+  const each = items.map((item, i) => one(speaker, rule, item, i, group.sizes[i]));
+  const texts = each.map((said) => said.map((part) => part.textContent ?? part).join(""));
+  if (new Set(texts).size === 1) return each[0];
+  return el(
+    "ul",
+    {},
+    items.map((item, i) => el("li", {}, [item.question.cloneNode(true), ": ", each[i]])),
+  );
+}
+
+function one(speaker, rule, item, i, size) {
+  if (rule.kind === "say")
+    return speaker.say("ruleSay", { answer: item.labels[rule.codes[i]].cloneNode(true) });
+  if (rule.kind === "other")
+    return speaker.say("ruleOther", { question: item.personal.cloneNode(true) });
+  const places = rule.by[i];
+  if (places === 0) return speaker.say("ruleTruth");
+  return size === 2 ? speaker.say("ruleOpposite") : speaker.say("ruleAfter", { n: places });
+}
+
+/** A matrix: for each true answer, what each outcome asks for. */
+function tableLines(speaker, group, rules, items, reports) {
+  const truths = every(group.sizes);
+  const answer = (codes) =>
+    speaker.list(
+      codes.map((code, i) => reports[i][code].cloneNode(true)),
+      "conjunction",
+    );
+  const merged = alike(rules);
+  return merged.map(({ rule, outcomes }) => [
+    outcomes,
+    el(
+      "ul",
+      {},
+      truths.map((codes, cell) => {
+        const truth = speaker.list(
+          codes.map((code, i) => items[i].labels[code].cloneNode(true)),
+          "conjunction",
+        );
+        return el(
+          "li",
+          {},
+          speaker.say("ruleTable", {
+            truth: el("span", {}, truth),
+            answer: el("span", {}, answer(rule.codes[cell])),
+          }),
+        );
+      }),
+    ),
+  ]);
+}

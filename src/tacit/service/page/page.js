@@ -1,0 +1,393 @@
+// The respondent's page: one step after the other, until what is disguised is sent.
+// True answers live in this page's memory only, and only until they are disguised.
+
+import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
+import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
+import { button, el, heading } from "./elements.js";
+import { fingerprintOf } from "./fingerprint.js";
+import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
+import { bodyOf, deliver, memoOf, newKey, takeToken, tokenKept } from "./send.js";
+import { Speaker, loadWords } from "./words.js";
+
+const main = document.getElementById("main");
+const title = document.getElementById("title");
+const progress = document.getElementById("progress");
+/** In a preview nothing is stored, and any token will do. */
+const PREVIEW = document.querySelector("body > [role=note]") ? "preview" : null;
+
+/** What the steps share. */
+const page = {
+  answers: new Map(), // true codes by attribute, until they are disguised
+  typed: new Map(), // numbers as typed, by question, until they are disguised
+  given: new Map(), // codes as they are sent, by group
+  throws: new Map(), // whether a group's sensitive questions are asked, by group
+};
+let steps = [];
+let at = 0;
+let furthest = 0;
+let locked = 0; // steps before this one are over
+let shown = null;
+
+// Showing ------------------------------------------------------------------------------------
+
+function show(index) {
+  at = index;
+  furthest = Math.max(furthest, index);
+  render(steps[index].show(page), steps[index]);
+}
+
+/** A step as a form: its body, what is wrong with an answer, and where to go from here. */
+function render(made, step = {}) {
+  shown = made;
+  const { speaker } = page;
+  const error = el("p", { class: "error", role: "alert" });
+  const primary = made.primary ?? (made.next ? button("primary", made.next) : null);
+  const usual = [
+    primary ?? button("primary", speaker.say("next")),
+    at > locked ? button("secondary", speaker.say("back"), () => history.back()) : null,
+  ];
+  const form = el(
+    "form",
+    { class: "step", novalidate: true, autocomplete: "off" },
+    made.badge || step.place
+      ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
+      : null,
+    made.body,
+    error,
+    el("div", { class: "actions" }, made.actions ?? usual),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(made, error);
+  });
+  main.replaceChildren(form);
+  title.hidden = Boolean(step.titled);
+  showProgress(step);
+  window.scrollTo(0, 0);
+  main.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+function submit(made, error) {
+  const found = made.read?.() ?? null;
+  error.replaceChildren();
+  if (found?.error) {
+    error.append(...page.speaker.say(found.error));
+    found.control.focus();
+  } else if (!found) {
+    forward();
+  }
+}
+
+function showProgress({ number }) {
+  progress.hidden = number === undefined;
+  if (number === undefined) return;
+  progress.max = page.questions.length;
+  progress.value = number;
+  progress.setAttribute("aria-label", page.speaker.plain("progress"));
+}
+
+function forward() {
+  history.pushState({ at: at + 1 }, "");
+  show(at + 1);
+}
+
+window.addEventListener("popstate", ({ state }) => {
+  const wanted = state?.at ?? 0;
+  if (wanted < locked || wanted > furthest || !steps.length) {
+    history.pushState({ at }, "");
+    return;
+  }
+  shown?.read?.(); // keep what was entered so far
+  show(wanted);
+});
+
+/** A page without a way on: closed, full, refused, or nothing to do. */
+function stop(title, text, extra = [], actions = []) {
+  locked = at;
+  const body = [heading(page.speaker.say(title)), el("p", {}, page.speaker.say(text)), ...extra];
+  render({ body, actions });
+}
+
+// The order of things --------------------------------------------------------------------------
+
+/** Sets the language and goes on. */
+page.speak = (speaker) => {
+  page.speaker = speaker;
+  document.documentElement.lang = speaker.page;
+  title.lang = speaker.language;
+  title.textContent = document.title = speaker.text(page.survey.title);
+  steps = allSteps();
+  if (page.speakers.length > 1) forward();
+};
+
+function allSteps() {
+  const { survey, speaker } = page;
+  const language = page.speakers.length > 1 ? [{ show: languageStep }] : [];
+  const kept = page.memo.read();
+  if (kept) return [...language, { show: () => again(kept) }];
+  const barred = bar();
+  if (barred) return [...language, { show: barred }];
+  page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
+    ...step,
+    number: i + 1,
+    place: el("span", {}, speaker.say("questionOf", { n: i + 1, total: all.length })),
+  }));
+  return [
+    ...language,
+    { show: introductionStep, titled: true },
+    ...(survey.practice ? [{ show: practiceStep }] : []),
+    ...survey.comprehension.map((check) => ({ show: () => comprehensionStep(page, check) })),
+    ...page.questions,
+    { show: review },
+  ];
+}
+
+/** Why the survey cannot be answered now, as far as this device can know; null if it can. */
+function bar() {
+  const { survey, speaker, token } = page;
+  if (survey.access === "invited" && !token) return () => notice("noLink");
+  const day = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);
+  const early = survey.opens && day(1) < survey.opens;
+  const late = survey.closes && day(-1) > survey.closes;
+  if (page.anyway || !(early || late)) return null;
+  const anyway = () => {
+    page.anyway = true;
+    steps = allSteps();
+    show(at);
+  };
+  return () => ({
+    ...notice(early ? "not-yet-open" : "closed"),
+    actions: [button("secondary", speaker.say("anyway"), anyway)],
+  });
+}
+
+const notice = (type, actions = []) => ({
+  body: [heading(page.speaker.say(`${type}.title`)), el("p", {}, page.speaker.say(`${type}.text`))],
+  actions,
+});
+
+// Review and sending ---------------------------------------------------------------------------
+
+/** Disguises the answers, once, and forgets the true ones. */
+function disguiseAll() {
+  const { design, survey, answers, given } = page;
+  page.sending = {
+    key: newKey(),
+    token: page.token,
+    record: recordOf(design, (group) =>
+      isGiven(group, survey.device)
+        ? given.get(group)
+        : disguiseGroup(
+            group,
+            group.names.map((name) => answers.get(name)),
+          ),
+    ),
+  };
+  if (survey.device === "browser") {
+    for (const kept of [answers, page.typed, given, page.throws]) kept.clear();
+    locked = at;
+  }
+}
+
+/** Shows what will be sent; nothing is sent before the button is pressed. */
+function review() {
+  const { speaker, survey } = page;
+  disguiseAll();
+  const own = survey.device !== "browser";
+  const send = () => sendIt(page.sending);
+  return {
+    body: [
+      heading(speaker.say("review")),
+      el("p", {}, speaker.say(own ? "reviewOwn" : "reviewDisguised")),
+      sentList(page.sending.record),
+      bytes(page.sending),
+    ],
+    actions: [
+      button("primary", speaker.say("send"), send),
+      own ? button("secondary", speaker.say("back"), () => history.back()) : null,
+      button("secondary", speaker.say("doNotSend"), () => stop("notSent.title", "notSent.text")),
+    ],
+  };
+}
+
+/** Each question with what is sent for it. */
+function sentList(record) {
+  const { speaker, design, items } = page;
+  const rows = design.reported.map(({ name }) => {
+    const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
+    const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
+    const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
+    return el(
+      "div",
+      {},
+      el("dt", {}, questions),
+      el("dd", {}, reportLabel(speaker, group, record[name], asked[0])),
+    );
+  });
+  return el("dl", { class: "sent" }, rows);
+}
+
+/** The very bytes, for those who want to see them. */
+const bytes = (sending) =>
+  el(
+    "details",
+    {},
+    el("summary", {}, page.speaker.say("bytes")),
+    el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page.published.fingerprint, sending)),
+  );
+
+async function sendIt(sending) {
+  const { speaker, memo } = page;
+  memo.write(sending); // before sending: whatever happens next, only the same can be sent again
+  locked = at;
+  const told = el("p", { role: "status" }, speaker.say("sendingNow"));
+  render({ body: [heading(speaker.say("sending")), told], actions: [] });
+  const found = await deliver(bodyOf(page.published.fingerprint, sending), (type, seconds) =>
+    told.replaceChildren(...waitingWords(type), " ", ...speaker.say("againIn", { n: seconds })),
+  );
+  if (found.stored) return finish(sending);
+  if (found.gaveUp) return later(found.type, sending);
+  return refused(found.type);
+}
+
+const waitingWords = (type) => {
+  const known = ["network", "too-many", "busy", "unavailable", "slow"];
+  return page.speaker.say(`waiting.${known.includes(type) ? type : "unavailable"}`);
+};
+
+function finish(sending) {
+  page.memo.write({ ...sending, stored: true });
+  stop("done.title", "done.text", [sentDetails(sending), somebodyElse()]);
+}
+
+const sentDetails = ({ record }) =>
+  el("details", {}, el("summary", {}, page.speaker.say("whatWasSent")), sentList(record));
+
+function later(type, sending) {
+  const retry = button("primary", page.speaker.say("sendAgain"), () => sendIt(sending));
+  const why = el("p", {}, waitingWords(type));
+  stop("later.title", "later.text", [why], [retry]);
+}
+
+function refused(type) {
+  const known = [
+    "wrong-fingerprint",
+    "changed",
+    "link-used",
+    "not-yet-open",
+    "closed",
+    "full",
+    "not-found",
+  ];
+  const told = known.includes(type) ? type : "program";
+  // The memo stays: a server that refuses has seen the answers, and must not see them drawn anew.
+  stop(`${told}.title`, `${told}.text`);
+}
+
+// Answering again --------------------------------------------------------------------------------
+
+/** What this device shows when it has answered before: only the same can be sent again. */
+function again(kept) {
+  const { speaker, token } = page;
+  const sending = { key: kept.key, token: token ?? kept.token, record: kept.record };
+  const send = button(kept.stored ? "secondary" : "primary", speaker.say("sendSame"), () =>
+    sendIt(sending),
+  );
+  const told = kept.stored ? "again" : "pending";
+  return {
+    body: [
+      heading(speaker.say(`${told}.title`)),
+      el("p", {}, speaker.say(`${told}.text`)),
+      sentList(kept.record),
+      bytes(sending),
+      el("div", { class: "actions" }, send),
+      somebodyElse(),
+    ],
+    actions: [],
+  };
+}
+
+/** Forgets what was sent from this device, for the next person. */
+function somebodyElse() {
+  const { speaker, memo } = page;
+  const start = () => {
+    if (page.token === memo.read()?.token) tokenKept.forget(); // it was for who answered before
+    memo.forget();
+    location.reload();
+  };
+  return el(
+    "section",
+    { class: "else" },
+    el("h2", {}, speaker.say("else.title")),
+    el("p", {}, speaker.say("else.text")),
+    button("secondary", speaker.say("else.button"), start),
+  );
+}
+
+// Start ------------------------------------------------------------------------------------------
+
+async function loadSurvey() {
+  const answer = await fetch("survey.json", { credentials: "omit" });
+  if (!answer.ok) throw new Error(`survey.json: ${answer.status}`);
+  return answer.json();
+}
+
+/** The rules are those of the fingerprint that every record carries. */
+async function checkFingerprint({ design, fingerprint }) {
+  const own = await fingerprintOf(design);
+  if (own !== null && own !== fingerprint)
+    throw new Error("the rules do not fit their fingerprint");
+}
+
+/** The survey's languages, those that the browser asks for first. */
+function preferred({ languages }) {
+  const rank = (language) => {
+    const found = navigator.languages.findIndex(
+      (wanted) => wanted.split("-")[0] === language.split("-")[0],
+    );
+    return found < 0 ? Infinity : found;
+  };
+  return [...languages].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+}
+
+async function start() {
+  const token = takeToken();
+  history.replaceState({ at: 0 }, "");
+  page.published = await loadSurvey();
+  page.survey = page.published.survey;
+  page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
+  page.design = readDesign(page.published.design);
+  await checkFingerprint(page.published);
+  page.items = itemsOf(page.survey, page.design);
+  page.memo = memoOf(page.published.fingerprint, PREVIEW !== null);
+  page.speakers = await Promise.all(
+    preferred(page.survey).map(
+      async (language) => new Speaker(page.survey, language, await loadWords(language)),
+    ),
+  );
+  page.speaker = page.speakers[0];
+  if (page.speakers.length === 1) page.speak(page.speaker);
+  else steps = [{ show: languageStep }];
+  show(0);
+}
+
+/** Nothing can be asked: the survey could not be fetched, or its design is not understood. */
+async function fail(error) {
+  console.error(error);
+  page.speaker = new Speaker(
+    { questions: [] },
+    navigator.language,
+    await loadWords(navigator.language),
+  );
+  document.documentElement.lang = page.speaker.page;
+  page.published = page.published ?? {};
+  const reload = button("primary", page.speaker.say("reload"), () => location.reload());
+  stop(
+    "broken.title",
+    "broken.text",
+    [el("p", { class: "small" }, String(error.message))],
+    [reload],
+  );
+}
+
+start().catch(fail);

@@ -1,0 +1,339 @@
+// The questions of a survey as steps of the page.
+//
+// An answer is either true and disguised at the end ("direct"), or already what is sent ("given"):
+// where the page decides which questions it asks (unrelated), where the respondent says only
+// whether two answers are the same (crosswise), or where she throws a device of her own.
+
+import { anyOf, number, oneOf } from "./controls.js";
+import { throwCoin } from "./disguise.js";
+import { el, fresh, heading } from "./elements.js";
+import { odds, ruleList } from "./explain.js";
+import { inOwnCategories } from "./odds.js";
+
+/** Whether the answers of a group are entered as they are sent. */
+export const isGiven = (group, device) =>
+  device === "browser"
+    ? ["unrelated", "crosswise"].includes(group.family)
+    : group.family !== "truthful";
+
+/** The attributes of a question with the category of a multiple choice that each stands for. */
+const attributesOf = (question) =>
+  question.kind === "multiple"
+    ? question.categories.map((category) => ({ name: `${question.name}.${category}`, category }))
+    : [{ name: question.name, category: null }];
+
+/** What the page knows of each attribute: its question, group, position in it, its categories. */
+export function itemsOf(survey, design) {
+  const items = new Map();
+  for (const question of survey.questions) {
+    for (const { name, category } of attributesOf(question)) {
+      const group = design.groups.find(({ names }) => names.includes(name));
+      const attribute = design.attributes.find((each) => each.name === name);
+      const { personal, innocent } = wording(survey, name, question);
+      const position = group.names.indexOf(name);
+      const { categories, edges } = attribute;
+      items.set(name, {
+        name,
+        question,
+        category,
+        group,
+        position,
+        categories,
+        edges,
+        personal,
+        innocent,
+      });
+    }
+  }
+  return items;
+}
+
+/** The personal or innocent question that the survey asks beside an attribute's own. */
+function wording({ groups }, name, question) {
+  const own = groups.find(
+    ({ questions }) => questions.includes(name) || questions.includes(question.name),
+  );
+  const asked = own?.personal && Object.hasOwn(own.personal, name);
+  return { personal: asked ? own.personal[name] : null, innocent: own?.innocent ?? null };
+}
+
+/** Steps in the order of the questions; a group that is given as a whole stands at its first. */
+export function questionSteps(survey, items) {
+  const steps = [];
+  const seen = new Set();
+  for (const question of survey.questions) {
+    const own = attributesOf(question).map(({ name }) => items.get(name));
+    const direct = own.filter(({ group }) => !isGiven(group, survey.device));
+    for (const alike of byCoin(direct)) {
+      steps.push({ show: (page) => directStep(page, question, alike) });
+    }
+    for (const { group } of own) {
+      if (!isGiven(group, survey.device) || seen.has(group)) continue;
+      seen.add(group);
+      const asked = group.names.map((name) => items.get(name));
+      steps.push({ show: (page) => givenStep(page, group, asked) });
+    }
+  }
+  return steps;
+}
+
+/** The attributes of a multiple choice apart where their odds are. */
+function byCoin(items) {
+  const found = new Map();
+  for (const item of items) {
+    const coin = JSON.stringify(item.group.coin);
+    found.set(coin, [...(found.get(coin) ?? []), item]);
+  }
+  return found.values();
+}
+
+// Texts --------------------------------------------------------------------------------------
+
+/** The text of an attribute's question; of a multiple choice with its category. */
+export const questionText = (speaker, { question, category }) =>
+  category === null
+    ? speaker.own(question.text)
+    : el("span", {}, speaker.own(question.text), " – ", speaker.label(category, question));
+
+const labelsOf = (speaker, { categories, question }) =>
+  categories.map((category) => speaker.label(category, question));
+
+/** Labels of what is reported of a group, a list for each reported attribute. */
+export const reportLabels = (speaker, group, asked) =>
+  group.reported.map(({ categories }, i) =>
+    categories.map((category) => reportLabel(speaker, group, category, asked[i])),
+  );
+
+/** What is read for a reported category; of two answers that are compared, whether they agree. */
+export function reportLabel(speaker, group, category, { question, categories }) {
+  if (group.family !== "crosswise") return speaker.label(category, question);
+  return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
+}
+
+const help = (speaker, question) =>
+  question.help ? speaker.own(question.help, "p", { class: "help" }) : null;
+
+const badge = (speaker, group) =>
+  group.family === "truthful"
+    ? el("span", { class: "badge open" }, speaker.say("sentAsItIs"))
+    : el("span", { class: "badge" }, speaker.say("disguised"));
+
+/** The odds of an attribute, below its question. */
+function oddsOf(speaker, group, asked, position = 0) {
+  if (group.family === "truthful") return el("p", { class: "odds" }, speaker.say("notDisguised"));
+  const reports = reportLabels(speaker, group, asked);
+  const own = labelsOf(speaker, asked[position]);
+  const labels = {
+    truth: (code) => own[code].cloneNode(true),
+    report: (code) => reports[Math.min(position, reports.length - 1)][code].cloneNode(true),
+    same: inOwnCategories(group) && group.family !== "crosswise",
+  };
+  return odds(speaker, group, position, labels);
+}
+
+// Direct answers -----------------------------------------------------------------------------
+
+function directStep(page, question, own) {
+  const { speaker, answers } = page;
+  const control = directControl(page, question, own);
+  const title = speaker.own(question.text);
+  const asked = own[0].group.names.map((name) => page.items.get(name));
+  const told = control.typed ? heading(el("label", { for: control.id }, title)) : heading(title);
+  return {
+    badge: badge(speaker, own[0].group),
+    body: [
+      el(
+        control.typed ? "div" : "fieldset",
+        {},
+        control.typed ? told : el("legend", {}, told),
+        help(speaker, question),
+        question.kind === "multiple"
+          ? el("p", { class: "small" }, speaker.say("multipleHint"))
+          : null,
+        control.node,
+      ),
+      oddsOf(speaker, own[0].group, asked, own[0].position),
+    ],
+    read: () => {
+      const read = control.read();
+      if (read === null) return { error: control.typed ? "numberWrong" : "chooseOne", control };
+      if (control.typed) page.typed.set(question.name, control.typed());
+      own.forEach(({ name }, i) =>
+        answers.set(name, read instanceof Set ? Number(read.has(i)) : read),
+      );
+      return null;
+    },
+  };
+}
+
+function directControl({ speaker, answers, typed }, question, own) {
+  const given = answers.get(own[0].name);
+  if (question.kind === "multiple") {
+    const chosen = new Set(own.flatMap(({ name }, i) => (answers.get(name) ? [i] : [])));
+    return anyOf(
+      speaker,
+      own.map(({ category }) => speaker.label(category, question)),
+      chosen,
+    );
+  }
+  const labels = labelsOf(speaker, own[0]);
+  if (question.kind !== "number") return oneOf(speaker, labels, given);
+  const id = fresh();
+  return { ...number(speaker, own[0].edges, labels, typed.get(question.name), id), id };
+}
+
+// Answers that are given as they are sent ------------------------------------------------------
+
+function givenStep(page, group, asked) {
+  const { speaker, survey } = page;
+  const shape =
+    group.family === "crosswise"
+      ? crosswise(page, asked[0])
+      : survey.device === "browser"
+        ? unrelated(page, group, asked)
+        : thrown(page, group, asked);
+  const { top, controls, after } = shape;
+  return {
+    badge: badge(speaker, group),
+    body: [top, controls.map(({ frame }) => frame), after],
+    read: () => {
+      const codes = controls.map(({ control }) => control.read());
+      const missing = codes.indexOf(null);
+      if (missing >= 0) return { error: "chooseOne", control: controls[missing].control };
+      page.given.set(group, codes);
+      return null;
+    },
+  };
+}
+
+/** One question with its answers; alone on its step, its text is the heading. */
+function framed(speaker, title, inner, alone, extra = null) {
+  const told = alone ? heading(title) : el("h2", {}, title);
+  return el("fieldset", {}, el("legend", {}, told), extra, inner);
+}
+
+/** Asks whether two answers are the same; the second category stands for "the same". */
+function crosswise(page, item) {
+  const { speaker, given } = page;
+  const [no, yes] = labelsOf(speaker, item);
+  const labels = [speaker.say("same"), speaker.say("different")].map((said) =>
+    el("span", {}, said),
+  );
+  const before = given.get(item.group)?.[0];
+  const control = oneOf(speaker, labels, before === undefined ? null : 1 - before);
+  const count =
+    item.question.kind === "yes_no"
+      ? null
+      : el("p", { class: "small" }, speaker.say("countAs", { yes, no }));
+  const pair = el(
+    "dl",
+    { class: "pair" },
+    el("div", {}, el("dt", {}, speaker.say("questionA")), el("dd", {}, speaker.own(item.innocent))),
+    el(
+      "div",
+      {},
+      el("dt", {}, speaker.say("questionB")),
+      el("dd", {}, speaker.own(item.question.text), help(speaker, item.question), count),
+    ),
+  );
+  const extra = [el("p", {}, speaker.say("crosswiseHow")), pair];
+  const read = () => {
+    const found = control.read();
+    return found === null ? null : 1 - found;
+  };
+  return {
+    top: null,
+    controls: [
+      {
+        frame: framed(speaker, speaker.say("crosswise"), control.node, true, extra),
+        control: { ...control, read },
+      },
+    ],
+    after: [
+      el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
+      oddsOf(speaker, item.group, [item]),
+    ],
+  };
+}
+
+/** The page throws which questions it asks, once, and asks only these. */
+function unrelated(page, group, asked) {
+  const { speaker, throws, given } = page;
+  if (!throws.has(group)) throws.set(group, throwCoin(group).kind === "keep");
+  const sensitive = throws.get(group);
+  const alone = asked.length === 1;
+  const controls = asked.map((item, i) => {
+    const { question, personal } = item;
+    const labels =
+      sensitive || !personal.answers
+        ? labelsOf(speaker, item)
+        : personal.answers.map((answer) => speaker.own(answer));
+    const control = oneOf(speaker, labels, given.get(group)?.[i]);
+    const title = sensitive ? questionText(speaker, item) : speaker.own(personal.text);
+    return {
+      frame: framed(
+        speaker,
+        title,
+        control.node,
+        alone,
+        sensitive ? help(speaker, question) : null,
+      ),
+      control,
+    };
+  });
+  const how = el("p", { class: "note" }, speaker.say(sensitive ? "askedThis" : "askedOther"));
+  const top = alone ? how : [heading(speaker.say("askedThese")), how];
+  return { top, controls, after: oddsOf(speaker, group, asked) };
+}
+
+/** The respondent throws her own device, follows its rule and gives the answer it asks for. */
+function thrown(page, group, asked) {
+  const { speaker, survey, given } = page;
+  const reports = reportLabels(speaker, group, asked);
+  const items = asked.map((item) => ({
+    question: questionText(speaker, item),
+    personal: item.personal ? speaker.own(item.personal.text) : null,
+    labels: labelsOf(speaker, item),
+  }));
+  const before = given.get(group);
+  const joint = reports.length < asked.length;
+  const alone = reports.length === 1;
+  const controls = reports.map((labels, i) => {
+    const shown = labels.map((label, code) =>
+      withPersonal(speaker, label, asked[i].personal, code),
+    );
+    const control = oneOf(speaker, shown, before?.[i]);
+    const title = alone ? speaker.say("yourAnswer") : items[i].question;
+    return {
+      frame: el("fieldset", {}, el("legend", {}, el("h2", {}, title)), control.node),
+      control,
+    };
+  });
+  const title =
+    asked.length === 1
+      ? items[0].question.cloneNode(true)
+      : speaker.say("oneThrow", { n: asked.length });
+  const questions =
+    joint || asked.length > 1
+      ? el(
+          "ol",
+          { class: "asked" },
+          items.map(({ question }) => el("li", {}, question.cloneNode(true))),
+        )
+      : help(speaker, asked[0].question);
+  const top = [
+    heading(title),
+    questions,
+    el("h2", {}, speaker.say(`throw_${survey.device}`)),
+    el("p", {}, speaker.say(`how_${survey.device}`)),
+    ruleList(speaker, group, survey.device, items, reports),
+  ];
+  return { top, controls, after: oddsOf(speaker, group, asked) };
+}
+
+/** An answer, and what it stands for if the personal question is answered. */
+function withPersonal(speaker, label, personal, code) {
+  if (!personal?.answers) return label;
+  const other = speaker.say("orOther", { answer: speaker.own(personal.answers[code]) });
+  return el("span", {}, label, el("span", { class: "small" }, " ", other));
+}

@@ -1,0 +1,100 @@
+// Sending: the same bytes until the server says that they are stored; the memo of what was sent.
+
+import { below } from "./disguise.js";
+
+const ATTEMPTS = 8;
+const LONGEST_STEP = 60; // seconds between attempts, unless the server asks for more
+const TOO_LONG = 600; // seconds that nobody waits for: the page offers to send later
+const PATIENCE = 20_000; // milliseconds for one attempt
+
+/** 16 random bytes as 32 hexadecimal digits: a retry with the same key is stored once. */
+export const newKey = () =>
+  below(1n << 128n)
+    .toString(16)
+    .padStart(32, "0");
+
+/** What is sent, byte for byte the same for the same record, key and token. */
+export const bodyOf = (fingerprint, { key, token, record }) =>
+  JSON.stringify(token ? { fingerprint, key, token, record } : { fingerprint, key, record });
+
+// Storage may be blocked; the page then works without a memory.
+
+function stored(storage, name) {
+  const attempt = (use) => {
+    try {
+      return use(window[storage]);
+    } catch {
+      return null;
+    }
+  };
+  return {
+    read: () => attempt((own) => JSON.parse(own.getItem(name))),
+    write: (value) => attempt((own) => own.setItem(name, JSON.stringify(value))),
+    forget: () => attempt((own) => own.removeItem(name)),
+  };
+}
+
+/** A memory that keeps nothing. */
+const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
+
+/** What was sent from this device for a design: {key, token, record, stored}; never the truth. */
+export const memoOf = (fingerprint, preview) =>
+  preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
+
+/** The one-time token of the link, kept for a reload of this tab. */
+export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
+
+/** The token, taken out of the address if it is there. */
+export function takeToken() {
+  const given = location.hash.slice(1);
+  if (given) {
+    history.replaceState(null, "", location.pathname);
+    tokenKept.write(given);
+  }
+  return given || tokenKept.read();
+}
+
+/** One attempt: stored, worth another attempt after some seconds, or refused for a reason. */
+async function attempt(body) {
+  let answer;
+  try {
+    answer = await fetch("responses", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+  } catch {
+    return { wait: 0, type: "network" };
+  }
+  const told = (await answer.json().catch(() => null)) ?? {};
+  // Only the server's own word counts: a network that asks for a login answers 200 as well.
+  if (answer.ok) return told.stored === true ? { stored: true } : { wait: 0, type: "network" };
+  const type = String(told.type ?? "")
+    .split("/")
+    .pop();
+  if ([408, 429].includes(answer.status) || answer.status >= 500) {
+    return { wait: Number(answer.headers.get("Retry-After")) || 0, type: type || "unavailable" };
+  }
+  return { refused: true, type };
+}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+/** Sends until stored or refused; `waiting(type, seconds)` is told before each pause. */
+export async function deliver(body, waiting) {
+  for (let number = 1; ; number += 1) {
+    const found = await attempt(body);
+    if (found.wait === undefined) return found;
+    if (number === ATTEMPTS || found.wait > TOO_LONG) return { gaveUp: true, type: found.type };
+    // Twice as long each time, by chance a little more: who failed together comes back apart.
+    const step = Math.min(2 ** (number - 1), LONGEST_STEP);
+    const seconds = Math.max(found.wait, step) + Number(below(BigInt(step)));
+    waiting(found.type, seconds);
+    await pause(seconds);
+  }
+}

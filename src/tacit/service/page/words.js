@@ -1,0 +1,79 @@
+// The texts of the page itself, in the languages it speaks, and those of the survey.
+
+import { el } from "./elements.js";
+
+const SPOKEN = ["en", "de", "fr", "es"];
+
+/** The page's language for one of the survey's: the same if it is spoken here, else English. */
+export const spoken = (language) => {
+  const base = language.split("-")[0];
+  return SPOKEN.includes(base) ? base : "en";
+};
+
+/** The page's texts in its language for one of the survey's. */
+export async function loadWords(language) {
+  const answer = await fetch(new URL(`words/${spoken(language)}.json`, import.meta.url));
+  if (!answer.ok) throw new Error(`no words: ${answer.status}`);
+  return answer.json();
+}
+
+/** Speaks: `say` for the page's texts, `own` for the survey's, `label` for its categories. */
+export class Speaker {
+  constructor(survey, language, words) {
+    this.survey = survey;
+    this.language = language;
+    this.page = spoken(language);
+    this.words = words;
+    this.plural = new Intl.PluralRules(this.page);
+    this.options = survey.questions.flatMap((question) => question.labels ?? {});
+  }
+
+  /** A text of the page; {names} in it stand for values: texts, numbers or elements. */
+  say(key, values = {}) {
+    let text = this.words[key];
+    if (text === undefined) throw new Error(`no words for ${key}`);
+    if (typeof text === "object") text = text[this.plural.select(values.n)] ?? text.other;
+    return text.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? values[part] : part));
+  }
+
+  /** The same as one text. */
+  plain(key, values = {}) {
+    return this.say(key, values)
+      .map((part) => part.textContent ?? part)
+      .join("");
+  }
+
+  /** A text of the survey in the chosen language. */
+  text(texts) {
+    return typeof texts === "string" ? texts : texts[this.language];
+  }
+
+  /** The same as an element that keeps its language and direction to itself. */
+  own(texts, tag = "bdi", attributes = {}) {
+    const direction = tag === "bdi" ? {} : { dir: "auto" };
+    const lang = this.language;
+    return el(tag, { lang, ...direction, ...attributes }, this.text(texts));
+  }
+
+  /** What respondents read for a category; yes and no without a label are the page's own. */
+  labelText(category, question) {
+    const given = [question?.labels, this.survey.labels, ...this.options].find(
+      (labels) => labels && Object.hasOwn(labels, category),
+    );
+    if (given) return this.text(given[category]);
+    const yesNo = question && ["yes_no", "multiple"].includes(question.kind);
+    return yesNo && ["no", "yes"].includes(category) ? this.plain(category) : category;
+  }
+
+  label(category, question) {
+    return el("bdi", { lang: this.language }, this.labelText(category, question));
+  }
+
+  /** Several elements or texts as a list: "1, 2 or 3". */
+  list(items, type = "disjunction") {
+    const format = new Intl.ListFormat(this.page, { type });
+    return format
+      .formatToParts(items.map((_, i) => String(i)))
+      .map(({ type: kind, value }) => (kind === "element" ? items[value] : value));
+  }
+}

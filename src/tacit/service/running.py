@@ -1,0 +1,287 @@
+"""Running the service: a listening socket, the store with its writer, uvicorn, a quiet end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tacit.errors import ServiceError, StoreError
+from tacit.service.collect import logs
+from tacit.service.collect.app import Parts, application
+from tacit.service.collect.door import Door
+from tacit.service.collect.metrics import Metrics
+from tacit.service.collect.pages import Believed
+from tacit.service.collect.problems import CLOSED, FULL, Problem
+from tacit.service.collect.protocol import Guarded, protocol
+from tacit.service.collect.rate import Rate, rate_of
+from tacit.service.settings import Settings
+from tacit.service.store import Outcome, Response, Store
+from tacit.service.writer import Writer
+from tacit.survey import Published, read_published
+
+#: Proxies keep idle connections for a minute; closing them first would fail their next request.
+_KEEP_ALIVE = 75
+_BACKLOG = 2048
+#: Files that the program opens beside its connections.
+_OTHER_FILES = 128
+
+#: Told the addresses of the surveys once they can be asked for.
+Tell = Callable[[Sequence[tuple[str, Published]]], None]
+
+
+class Server(uvicorn.Server):
+    """Uvicorn that drops what is slow, and ends without passing the signal on."""
+
+    draining = False
+
+    def __init__(
+        self, config: uvicorn.Config, request_seconds: float, look: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._request_seconds, self._look = request_seconds, look
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second, by uvicorn."""
+        if counter % 5 == 0:
+            self._look()
+            late = asyncio.get_running_loop().time() - self._request_seconds
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, Guarded):
+                    connection.hurry(late)
+        return await super().on_tick(counter)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.draining = True
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+class Discarding:
+    """Takes everything and keeps nothing: for previews."""
+
+    async def submit(self, response: Response) -> Outcome:
+        """As if it were stored."""
+        return Outcome.STORED
+
+
+@dataclass
+class _Collecting:
+    """A store that is open, and what asks for its state."""
+
+    store: Store
+    surveys: tuple[Published, ...]
+    settings: Settings
+    metrics: Metrics
+    writer: Writer
+    server: Server | None = None
+    stored: bool = True
+
+    def look(self) -> None:
+        """Log when the database goes and when it comes back."""
+        if self.writer.ready != self.stored:
+            self.stored = self.writer.ready
+            if self.stored:
+                logs.log().info("database-back")
+            else:
+                logs.log().error("database-gone")
+
+    def ready(self) -> str | None:
+        """Why nothing can be stored at present."""
+        if self.server is not None and self.server.draining:
+            return "draining"
+        if not self.writer.ready:
+            return "database"
+        return "queue" if self.writer.waiting >= self.settings.queue else None
+
+    async def standing(self, survey: str) -> Problem | None:
+        """Whether a survey was closed or is full; a database that is gone says neither."""
+        quota = next(s.survey.quota for s in self.surveys if s.survey.fingerprint == survey)
+        try:
+            state = await asyncio.to_thread(self.store.state, survey)
+        except StoreError:
+            return None
+        if not state.open:
+            return CLOSED
+        return FULL if quota is not None and state.records >= quota else None
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """When the last request has ended, what waits is stored."""
+        asyncio.get_running_loop().set_exception_handler(logs.loop_fault)
+        yield
+        await asyncio.to_thread(self.writer.close)
+
+
+def serve(settings: Settings, tell: Tell) -> None:
+    """Serve until SIGTERM or Ctrl-C; what was taken by then is stored before this returns."""
+    logs.set_up(settings.log)
+    given = [read_published(path) for path in settings.surveys]
+    with listening(settings.host, settings.port) as listener, _collecting(settings, given) as parts:
+        collecting, app = parts
+        server = _server(app, settings, collecting.surveys, collecting.look)
+        collecting.server = server
+        addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
+        listener.listen(_BACKLOG)  # whoever is told may ask at once
+        tell(addresses)
+        _settle_down()
+        logs.log().info("started", surveys=[at for at, _ in addresses])
+        server.run(sockets=[listener])
+        logs.log().info("stopped", submissions=collecting.metrics.totals())
+
+
+def preview(published: Published, host: str, port: int, tell: Tell) -> None:
+    """Serve the page of a survey until Ctrl-C; nothing is stored."""
+    logs.set_up("console")
+    settings = Settings(host=host, port=port)
+    parts = Parts([_always_open(published)], Discarding(), preview=True)
+    with listening(host, port) as listener:
+        server = _server(application(parts), settings, parts.surveys)
+        listener.listen(_BACKLOG)
+        tell([(address(listener, survey), survey) for survey in parts.surveys])
+        _settle_down()
+        server.run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _collecting(
+    settings: Settings, given: Sequence[Published]
+) -> Iterator[tuple[_Collecting, ASGIApp]]:
+    """The store, opened for writing, and the application on top of it."""
+    with contextlib.closing(Store(settings.database)) as store:
+        for survey in given:
+            store.register(survey)
+        surveys = store.published()
+        if not surveys:
+            raise ServiceError(
+                "there is nothing to serve: name a published survey, such as one that "
+                "tacit survey publish wrote"
+            )
+        metrics = Metrics()
+        writer = Writer(
+            store,
+            settings.queue,
+            settings.batch,
+            watch=lambda _, seconds: metrics.commit_seconds.observe(seconds),
+        )
+        metrics.watch_queue(lambda: writer.waiting)
+        collecting = _Collecting(store, surveys, settings, metrics, writer)
+        try:
+            yield collecting, application(_parts(collecting))
+        finally:
+            writer.close()
+
+
+def _parts(collecting: _Collecting) -> Parts:
+    settings = collecting.settings
+    limit = rate_of(settings.rate)
+    return Parts(
+        surveys=collecting.surveys,
+        taker=collecting.writer,
+        metrics=collecting.metrics,
+        rate=None if limit is None else Rate(limit, settings.trusted_proxy),
+        standing=Believed(collecting.standing),
+        ready=collecting.ready,
+        show_metrics=settings.metrics,
+        lifespan=collecting.lifespan,
+    )
+
+
+def _server(
+    app: ASGIApp,
+    settings: Settings,
+    surveys: Sequence[Published],
+    look: Callable[[], None] = lambda: None,
+) -> Server:
+    _allow_files(settings.connections + _OTHER_FILES)
+    largest = max(Door(survey).limit for survey in surveys)
+    return Server(
+        uvicorn.Config(
+            app,
+            http=protocol(settings.connections, largest),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            backlog=_BACKLOG,
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=settings.drain_seconds,
+        ),
+        settings.request_seconds,
+        look,
+    )
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that is bound; an error that says what is wrong with the address."""
+    try:
+        family, kind, *_, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, kind)
+    except (OSError, UnicodeError) as error:
+        raise ServiceError(
+            f"--host {host}: {_reason(error)}; give an address to listen on"
+        ) from None
+    with made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind(place)
+        except OSError as error:
+            raise ServiceError(
+                f"cannot listen on {host} port {port}: {_reason(error)}; choose another by --port"
+            ) from None
+        yield made
+
+
+def address(listener: socket.socket, published: Published) -> str:
+    """Where the page of a survey is."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/s/{Door(published).slug}/"
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _always_open(published: Published) -> Published:
+    """The same survey on any day, so that it can be tried before it opens."""
+    terms = {"opens": None, "closes": None, "quota": None}
+    return Published(published.survey.model_copy(update=terms))
+
+
+def _settle_down() -> None:
+    """Be a server: a client that left is no signal, and what was imported is no garbage.
+
+    The collector need not look at it again with every few requests.
+    """
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+
+
+def _allow_files(wanted: int) -> None:
+    """Ask the system for as many open files as there may be connections."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if most > soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,0 +1,11 @@
+"""The store: reported records in SQLite or PostgreSQL, and nothing that tells whose they are.
+
+A response is durable when `Store.write` returns. No row, order, id or log that stays behind ties it
+to a one-time link, an address or a time of day.
+"""
+
+from tacit.service.store.coding import code_type, packed, unpacked
+from tacit.service.store.store import Store
+from tacit.service.store.values import Outcome, Response, State
+
+__all__ = ["Outcome", "Response", "State", "Store", "code_type", "packed", "unpacked"]

@@ -1,0 +1,103 @@
+"""Database: what SQLite and PostgreSQL do in their own way, and errors in one line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from tacit.errors import StoreError, Unavailable
+
+#: Seconds to wait for somebody else's lock before the database counts as not answering.
+PATIENCE = 5.0
+
+
+class Database(ABC):
+    """One database and how it is opened, claimed, put in order and emptied of its log."""
+
+    #: How the database is named in messages: without a password.
+    shown: str
+    engine: Engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database."""
+        with self.telling(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that may write; it waits for another one."""
+        with self.telling(), self.engine.connect() as connection, self.written(connection):
+            yield connection
+
+    @contextmanager
+    @abstractmethod
+    def written(self, connection: Connection) -> Iterator[None]:
+        """A transaction that may write, on a connection that is open."""
+
+    def queue_for_layout(self, connection: Connection) -> None:
+        """Wait, in the transaction under way, for whoever else is making the tables."""
+
+    @abstractmethod
+    def hold(self) -> Connection:
+        """The connection of the only server that writes; refused while another holds it."""
+
+    @abstractmethod
+    def let_go(self, connection: Connection) -> None:
+        """Close the connection of `hold`, whatever became of it."""
+
+    @abstractmethod
+    def rewrite(self) -> None:
+        """Put all rows in the order of their ids, and remove the bytes of their old order."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Empty the log of what is written already, where that is quick."""
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Turn what the drivers raise into one line that names the database."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+            said = reason.splitlines()[0]
+            raise Unavailable(f"{self.shown}: the database does not answer: {said}") from None
+
+
+def database(url: str | Path, there: bool = False) -> Database:
+    """The database that a path or a URL names; a file must be there already if it says so."""
+    from tacit.service.store.postgres import Postgres
+    from tacit.service.store.sqlite import Sqlite
+
+    if isinstance(url, Path) or "://" not in url:
+        return Sqlite(Path(url), there)
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.host:
+        return Sqlite(Path(parsed.database), there)
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return Postgres(parsed.set(drivername="postgresql+psycopg"))
+    raise StoreError(
+        f"{parsed.drivername}: not a database that tacit knows; give a path, "
+        "sqlite:///PATH or postgresql://USER@HOST/NAME"
+    )
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        raise StoreError(
+            "the database's URL is malformed; give a path, sqlite:///PATH or "
+            "postgresql://USER@HOST/NAME"
+        ) from None

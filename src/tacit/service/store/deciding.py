@@ -1,0 +1,80 @@
+"""What becomes of a response, decided from what the transaction found: no database in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+
+from tacit.service.store.values import Outcome, Response, id_of, token_hash
+from tacit.survey import Survey
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a published survey says about who may answer when."""
+
+    invited: bool
+    opens: date | None
+    closes: date | None
+    quota: int | None
+
+    @classmethod
+    def of(cls, survey: Survey) -> Terms:
+        """The terms of a survey."""
+        return cls(survey.access == "invited", survey.opens, survey.closes, survey.quota)
+
+
+@dataclass
+class Ledger:
+    """One survey in one transaction: what was there, and what comes to it.
+
+    `codes` holds the responses that are stored under the ids in question, `tokens` the hashes in
+    question that can still be used; `stored` and `spent` are what is to be written.
+    """
+
+    terms: Terms
+    closed: bool
+    records: int
+    codes: dict[bytes, bytes]
+    tokens: set[bytes]
+    stored: list[tuple[bytes, bytes]] = field(default_factory=list)
+    spent: list[bytes] = field(default_factory=list)
+
+    def take(self, response: Response, today: date) -> Outcome:
+        """The outcome of one response, noted for those after it.
+
+        A repeat is acknowledged whatever has changed since: it is in the store.
+        """
+        own = id_of(response)
+        known = self.codes.get(own)
+        if known is not None:
+            return Outcome.REPEATED if known == response.codes else Outcome.CHANGED
+        refused = self._refused(today)
+        if refused is not None:
+            return refused
+        if self.terms.invited and not self._spend(response):
+            return Outcome.UNKNOWN_TOKEN
+        self.codes[own] = response.codes
+        self.stored.append((own, response.codes))
+        self.records += 1
+        return Outcome.STORED
+
+    def _refused(self, today: date) -> Outcome | None:
+        terms = self.terms
+        if self.closed or (terms.closes is not None and today > terms.closes):
+            return Outcome.CLOSED
+        if terms.opens is not None and today < terms.opens:
+            return Outcome.NOT_YET_OPEN
+        if terms.quota is not None and self.records >= terms.quota:
+            return Outcome.FULL
+        return None
+
+    def _spend(self, response: Response) -> bool:
+        if response.token is None:
+            return False
+        own = token_hash(response.survey, response.token)
+        if own not in self.tokens:
+            return False
+        self.tokens.discard(own)
+        self.spent.append(own)
+        return True

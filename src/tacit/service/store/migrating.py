@@ -1,0 +1,45 @@
+"""Bringing a database to the layout that this program knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from tacit.errors import StoreError
+from tacit.service.store.tables import REVISION, VERSION_TABLE
+
+_FOLDER = Path(__file__).with_name("migrations")
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The layout that a database has; None if it holds no tables of tacit yet."""
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+def migrate(connection: Connection, shown: str) -> None:
+    """Take the steps that are missing, in the transaction under way; refuse a newer database."""
+    current = revision_of(connection)
+    if current == REVISION:
+        return
+    script = ScriptDirectory(str(_FOLDER))
+    if current is not None and current not in {step.revision for step in script.walk_revisions()}:
+        raise StoreError(
+            f"{shown}: the database has layout {current!r}, this tacit knows up to {REVISION!r}; "
+            "upgrade tacit"
+        )
+    _run(connection, script)
+
+
+def _run(connection: Connection, script: ScriptDirectory) -> None:
+    def steps(revision: str, _: MigrationContext) -> list[object]:
+        return list(script._upgrade_revs(REVISION, revision))
+
+    with EnvironmentContext(Config(), script, fn=steps) as environment:
+        environment.configure(connection=connection, version_table=VERSION_TABLE)
+        environment.run_migrations()

@@ -1,0 +1,37 @@
+"""The first layout: surveys, responses, tokens."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Make the three tables."""
+    op.create_table(
+        "surveys",
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("fingerprint", sa.String(64), nullable=False, unique=True),
+        sa.Column("published", sa.Text, nullable=False),
+        sa.Column("closed", sa.Boolean, nullable=False),
+        sa.Column("records", sa.Integer, nullable=False),
+        sa.Column("settled", sa.Integer, nullable=False),
+        sa.Column("issued", sa.Integer, nullable=False),
+    )
+    op.create_table(
+        "responses",
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("id", sa.LargeBinary(16), primary_key=True),
+        sa.Column("day", sa.Date, nullable=False),
+        sa.Column("codes", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("hash", sa.LargeBinary(16), primary_key=True),
+        sqlite_with_rowid=False,
+    )

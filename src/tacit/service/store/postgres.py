@@ -1,0 +1,119 @@
+"""PostgreSQL: rows lie in the order of their arrival and carry their transaction's number.
+
+So they are written anew from time to time, in the order of their ids and by one transaction, and
+the file of their old order is given up (VACUUM FULL). One session's advisory lock says that a
+server writes; it is the session that writes, so that losing the one is losing the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.engine import URL
+
+from tacit.errors import StoreError
+from tacit.service.store.database import PATIENCE, Database
+
+#: One lock for writing, one for making tables, in each schema of each database.
+_WRITES, _MAKES = 0x74616369, 0x74616374
+_TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
+_WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
+_REWRITE = """
+WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
+INSERT INTO responses (survey, id, day, codes)
+SELECT survey, id, day, codes FROM gone ORDER BY survey, id
+"""
+_MAY_CHECKPOINT = """
+SELECT has_function_privilege('pg_switch_wal()', 'execute')
+   AND (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles
+        WHERE rolname = 'pg_checkpoint' OR (rolname = current_user AND rolsuper))
+"""
+
+
+class Postgres(Database):
+    """A database on a PostgreSQL server of version 12 or newer."""
+
+    def __init__(self, url: URL) -> None:
+        self.shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+        self.engine = create_engine(
+            url,
+            connect_args={"connect_timeout": int(PATIENCE)},
+            pool_pre_ping=True,
+            hide_parameters=True,
+        )
+        event.listen(self.engine, "connect", _prepare)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self.telling(), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def written(self, connection: Connection) -> Iterator[None]:
+        with connection.begin():
+            yield
+
+    def queue_for_layout(self, connection: Connection) -> None:
+        connection.execute(text(_WAIT), {"kind": _MAKES})
+
+    def hold(self) -> Connection:
+        connection = self.engine.connect()
+        try:
+            self._claim(connection)
+        except BaseException:
+            self.let_go(connection)
+            raise
+        return connection
+
+    def _claim(self, connection: Connection) -> None:
+        """Take the lock; that of a server just killed is gone as soon as its session is."""
+        until = time.monotonic() + PATIENCE
+        while not connection.scalar(text(_TRY), {"kind": _WRITES}):
+            if time.monotonic() > until:
+                raise StoreError(
+                    f"{self.shown}: another server writes to this database; stop it first"
+                )
+            time.sleep(0.05)
+        durable = connection.scalar(text("SHOW fsync"))
+        connection.commit()
+        if durable != "on":
+            raise StoreError(f"{self.shown}: fsync is {durable}, nothing would be durable; turn on")
+
+    def let_go(self, connection: Connection) -> None:
+        connection.invalidate()
+        connection.close()
+
+    def rewrite(self) -> None:
+        with self.writing() as connection:
+            connection.execute(text("SELECT number FROM surveys ORDER BY number FOR UPDATE"))
+            connection.execute(text(_REWRITE))
+        with self._alone() as connection:
+            connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
+            for table in ("responses", "tokens", "surveys"):
+                connection.execute(text(f"VACUUM FULL {table}"))
+            connection.execute(text("RESET lock_timeout"))
+            if connection.scalar(text(_MAY_CHECKPOINT)):
+                connection.execute(text("SELECT pg_switch_wal()"))
+                connection.execute(text("CHECKPOINT"))
+
+    def forget(self) -> None:
+        """Left to the database: its log holds what all its databases do."""
+
+    @contextmanager
+    def _alone(self) -> Iterator[Connection]:
+        """A connection whose statements stand outside a transaction."""
+        with self.engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def _prepare(connection: Any, _: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = on")
+        cursor.execute("SET client_min_messages = error")
+    connection.commit()

@@ -1,0 +1,128 @@
+"""SQLite: a file with a write-ahead log that is synced at every commit and emptied when it may be.
+
+The log would keep which token went with which response, and a page keeps its rows in the order of
+their arrival. So the log is truncated whenever nothing waits, and VACUUM writes the file anew in
+the order of the ids.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import URL
+
+from tacit.errors import StoreError
+from tacit.service.store.database import PATIENCE, Database
+
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",  # a copy made by VACUUM never lies in a folder for all
+    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA cache_size = -65536",
+)
+
+
+class Sqlite(Database):
+    """A file, its log beside it, and a lock file that says that a server writes."""
+
+    def __init__(self, path: Path, there: bool = False) -> None:
+        self.shown = str(path)
+        self._path = path
+        if path.is_dir() or not path.resolve().parent.is_dir():
+            what = "is a folder" if path.is_dir() else "its folder does not exist"
+            raise StoreError(f"{path}: {what}; name a file for the database")
+        if there and not path.exists():
+            raise StoreError(f"{path}: there is no such database")
+        self._claim: sqlite3.Connection | None = None
+        _make_private(path)
+        self.engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": PATIENCE},
+            hide_parameters=True,
+        )
+        event.listen(self.engine, "connect", _prepare)
+        event.listen(self.engine, "begin", _begin)
+
+    @contextmanager
+    def written(self, connection: Connection) -> Iterator[None]:
+        connection.execution_options(tacit_writes=True)
+        try:
+            with connection.begin():
+                yield
+        finally:
+            connection.execution_options(tacit_writes=False)
+
+    def hold(self) -> Connection:
+        if self._claim is None:
+            self._claim = self._locked()
+        return self.engine.connect()
+
+    def let_go(self, connection: Connection) -> None:
+        connection.invalidate()
+        connection.close()
+
+    def rewrite(self) -> None:
+        with self.engine.connect() as connection:
+            _driver(connection).execute("VACUUM")
+        self.forget()
+
+    def forget(self) -> None:
+        with self.engine.connect() as connection:
+            _driver(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def copy(self, out: Path) -> None:
+        """The state of this moment as another file, in the order of the ids; writers go on."""
+        with self.engine.connect() as connection:
+            _driver(connection).execute("VACUUM INTO ?", (str(out),))
+
+    def close(self) -> None:
+        super().close()
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    def _locked(self) -> sqlite3.Connection:
+        """A lock that ends with the process, also when it is killed: SQLite's own, of a file."""
+        path = f"{self._path}.lock"
+        try:
+            lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise StoreError(f"{path}: cannot be written: {error}") from None
+            raise StoreError(
+                f"{self.shown}: another server writes to this database; stop it first"
+            ) from None
+        return lock
+
+
+def _make_private(path: Path) -> None:
+    """A file that only its owner may read, if it is new; its log takes after it."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be opened: {error.strerror or error}") from None
+
+
+def _driver(connection: Connection) -> Any:
+    """The driver's connection, for statements that must stand outside a transaction."""
+    return connection.connection.driver_connection
+
+
+def _prepare(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin` says, nowhere else
+    for pragma in _PRAGMAS:
+        connection.execute(pragma).fetchall()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("tacit_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

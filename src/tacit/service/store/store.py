@@ -1,0 +1,323 @@
+"""Store: surveys and their responses in one database, written by one server."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from tacit.coding import Codes
+from tacit.errors import DataError, StoreError, Unavailable
+from tacit.service.store.coding import unpacked
+from tacit.service.store.database import Database, database
+from tacit.service.store.deciding import Ledger, Terms
+from tacit.service.store.migrating import migrate
+from tacit.service.store.tables import responses, surveys, tokens
+from tacit.service.store.values import Outcome, Response, State, id_of, token_hash
+from tacit.survey import Published
+
+#: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
+FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
+_TOKEN_BYTES = 16
+
+_standing = (
+    select(surveys.c.closed, surveys.c.records)
+    .where(surveys.c.number == bindparam("of_number"))
+    .with_for_update()
+)
+_stored_codes = select(responses.c.id, responses.c.codes).where(
+    responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
+)
+_usable = select(tokens.c.hash).where(
+    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
+)
+_spend = delete(tokens).where(
+    tokens.c.survey == bindparam("of_survey"), tokens.c.hash == bindparam("of_hash")
+)
+_count = (
+    update(surveys)
+    .where(surveys.c.number == bindparam("of_number"))
+    .values(records=bindparam("now_records"))
+)
+
+
+class _InVainError(Exception):
+    """Not all was new: what was hoped for does not hold."""
+
+
+class Store:
+    """Responses in SQLite or PostgreSQL; durable when `write` returns.
+
+    `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are made; a
+    database of a newer tacit is refused. Only one store may `write` to a database at a time; others
+    may read, invite and close meanwhile. `there` refuses a file that would be new.
+    """
+
+    def __init__(self, url: str | Path, there: bool = False) -> None:
+        self.database: Database = database(url, there)
+        self._held: Connection | None = None
+        self._known: dict[str, tuple[int, Terms]] = {}
+        self._rested_on: date | None = None
+        try:
+            with self.database.writing() as connection:
+                self.database.queue_for_layout(connection)
+                migrate(connection, self.database.shown)
+        except BaseException:
+            self.close()
+            raise
+
+    # Surveys -----------------------------------------------------------------------------------
+
+    def register(self, published: Published) -> None:
+        """Take responses for a survey; it may be known already."""
+        fingerprint = published.survey.fingerprint
+        with self.database.writing() as connection:
+            self.database.queue_for_layout(connection)
+            if _find(connection, fingerprint) is None:
+                last = connection.scalar(select(func.max(surveys.c.number))) or 0
+                own = dict(number=last + 1, fingerprint=fingerprint, published=published.to_json())
+                fresh = dict(closed=False, records=0, settled=0, issued=0)
+                connection.execute(insert(surveys).values(**own, **fresh))
+
+    def published(self) -> tuple[Published, ...]:
+        """The surveys that were registered, in that order."""
+        with self.database.reading() as connection:
+            found = connection.scalars(select(surveys.c.published).order_by(surveys.c.number)).all()
+        return tuple(Published.from_json(text) for text in found)
+
+    def invite(self, fingerprint: str, n: int) -> list[str]:
+        """The tokens of n new one-time links; only their hashes are kept."""
+        if type(n) is not int or n < 1:
+            raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
+        made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
+        with self.database.writing() as connection:
+            number = self._number(connection, fingerprint)
+            new = ({"survey": number, "hash": own} for own in _hashes(fingerprint, made))
+            connection.execute(insert(tokens), list(new))
+            _add_issued(connection, number, n)
+        return made
+
+    def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
+        """Take back links that reached nobody."""
+        hashes = _hashes(fingerprint, unsent)
+        with self.database.writing() as connection:
+            number = self._number(connection, fingerprint)
+            connection.execute(_spend, [{"of_survey": number, "of_hash": own} for own in hashes])
+            _add_issued(connection, number, -len(hashes))
+
+    def close_survey(self, fingerprint: str) -> None:
+        """Take no more responses: none is stored once this returns."""
+        with self.database.writing() as connection:
+            number = self._number(connection, fingerprint)
+            shut = update(surveys).where(surveys.c.number == number).values(closed=True)
+            connection.execute(shut)
+        self.settle()
+
+    def state(self, fingerprint: str) -> State:
+        """Where a survey stands."""
+        with self.database.reading() as connection:
+            row = self._row(connection, fingerprint)
+            left = select(func.count()).select_from(tokens).where(tokens.c.survey == row["number"])
+            remaining = connection.scalar(left) or 0
+        return State(not row["closed"], row["records"], row["issued"], remaining)
+
+    def codes(self, fingerprint: str) -> Codes:
+        """The reported records, records x reported attributes, in the order of their random ids."""
+        with self.database.reading() as connection:
+            row = self._row(connection, fingerprint)
+            rows = select(responses.c.codes).where(responses.c.survey == row["number"])
+            found = connection.scalars(rows.order_by(responses.c.id)).all()
+        return unpacked(found, Published.from_json(row["published"]).design.reported)
+
+    # Responses ---------------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """Be the one that writes; refused while another server does."""
+        if self._held is None:
+            with self.database.telling():
+                self._held = self.database.hold()
+
+    def write(self, batch: Sequence[Response], today: date) -> list[Outcome]:
+        """Store what may be stored, all in one transaction that is durable when this returns.
+
+        Raises Unavailable if the database fails: then nothing is acknowledged, what became of the
+        transaction is unknown, and each response may be sent again with its key.
+        """
+        try:
+            self.hold()
+            assert self._held is not None
+            with self.database.telling():
+                return self._written(self._held, batch, today)
+        except Unavailable:
+            self._let_go()
+            raise
+
+    def _written(
+        self, connection: Connection, batch: Sequence[Response], today: date
+    ) -> list[Outcome]:
+        """Nearly always all is new and may be stored: hope so first, and look only where not."""
+        try:
+            with self.database.written(connection):
+                return self._entered(connection, batch, today, hoping=True)
+        except (_InVainError, IntegrityError):
+            pass
+        with self.database.written(connection):
+            return self._entered(connection, batch, today, hoping=False)
+
+    def _entered(
+        self, connection: Connection, batch: Sequence[Response], today: date, hoping: bool
+    ) -> list[Outcome]:
+        asked: dict[str, list[Response]] = {}
+        for response in batch:
+            asked.setdefault(response.survey, []).append(response)
+        ledgers = {key: self._ledger(connection, key, asked[key], hoping) for key in sorted(asked)}
+        outcomes = [_outcome(ledgers[response.survey], response, today) for response in batch]
+        if hoping and not all(outcome is Outcome.STORED for outcome in outcomes):
+            raise _InVainError
+        for fingerprint, ledger in ledgers.items():
+            if ledger is not None and ledger.stored:
+                _enter(connection, self._known[fingerprint][0], ledger, today)
+        return outcomes
+
+    def _ledger(
+        self, connection: Connection, fingerprint: str, asked: list[Response], hoping: bool
+    ) -> Ledger | None:
+        """What is known of a survey; hoping, no id is there yet and every token may be used."""
+        known = self._terms(connection, fingerprint)
+        if known is None:
+            return None
+        number, terms = known
+        closed, records = connection.execute(_standing, {"of_number": number}).one()
+        given = (one.token for one in asked if one.token is not None) if terms.invited else ()
+        hashes = _hashes(fingerprint, given)
+        if hoping:
+            return Ledger(terms, closed, records, {}, set(hashes))
+        ids = {"survey": number, "ids": [id_of(response) for response in asked]}
+        codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
+        usable = connection.scalars(_usable, {"survey": number, "hashes": hashes})
+        return Ledger(terms, closed, records, codes, set(usable))
+
+    def _terms(self, connection: Connection, fingerprint: str) -> tuple[int, Terms] | None:
+        known = self._known.get(fingerprint)
+        if known is None:
+            row = _find(connection, fingerprint)
+            if row is None:
+                return None
+            survey = Published.from_json(row["published"]).survey
+            known = self._known[fingerprint] = (row["number"], Terms.of(survey))
+        return known
+
+    # Order -------------------------------------------------------------------------------------
+
+    def rest(self, today: date) -> None:
+        """What to do when nothing waits: empty the log, and settle if enough is new.
+
+        Enough: 32 records, an eighth of all if that is more, or any on another day.
+        """
+        with self.database.telling():
+            records, settled = self._counts()
+            another_day = self._rested_on not in (None, today)
+            enough = 1 if another_day else max(FEWEST_TO_SETTLE, records // SHARE_TO_SETTLE)
+            if records - settled >= enough:
+                self._settle()
+            else:
+                self.database.forget()
+        self._rested_on = today
+
+    def settle(self) -> None:
+        """Leave no trace of the order in which responses came."""
+        with self.database.telling():
+            records, settled = self._counts()
+            if records > settled:
+                self._settle()
+            else:
+                self.database.forget()
+
+    def _settle(self) -> None:
+        with self.database.reading() as connection:
+            counted = select(surveys.c.number, surveys.c.records)
+            before = [(number, records) for number, records in connection.execute(counted)]
+        self.database.rewrite()
+        mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
+        rows = [{"of_number": number, "now_settled": records} for number, records in before]
+        with self.database.writing() as connection:
+            connection.execute(mark.values(settled=bindparam("now_settled")), rows)
+        self.database.forget()
+
+    def _counts(self) -> tuple[int, int]:
+        total = select(
+            func.coalesce(func.sum(surveys.c.records), 0),
+            func.coalesce(func.sum(surveys.c.settled), 0),
+        )
+        with self.database.reading() as connection:
+            records, settled = connection.execute(total).one()
+        return int(records), int(settled)
+
+    # The end -----------------------------------------------------------------------------------
+
+    def backup(self, out: str | Path) -> None:
+        """A copy of the state of this moment, while others write: see `tacit backup`."""
+        from tacit.service.store.copying import copy
+
+        copy(self.database, out)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._let_go()
+        self.database.close()
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self.database.let_go(self._held)
+            self._held = None
+
+    def _number(self, connection: Connection, fingerprint: str) -> int:
+        number: int = self._row(connection, fingerprint)["number"]
+        return number
+
+    def _row(self, connection: Connection, fingerprint: str) -> RowMapping:
+        row = _find(connection, fingerprint)
+        if row is None:
+            raise StoreError(
+                f"{self.database.shown}: holds no survey with the fingerprint {fingerprint[:16]}; "
+                "serve it, or invite to it, first"
+            )
+        return row
+
+
+def _find(connection: Connection, fingerprint: str) -> RowMapping | None:
+    found = connection.execute(select(surveys).where(surveys.c.fingerprint == fingerprint))
+    return found.mappings().one_or_none()
+
+
+def _hashes(fingerprint: str, given: Iterable[str]) -> list[bytes]:
+    """Hashes of tokens, in an order of their own."""
+    return sorted({token_hash(fingerprint, token) for token in given})
+
+
+def _add_issued(connection: Connection, number: int, n: int) -> None:
+    counted = update(surveys).where(surveys.c.number == number)
+    connection.execute(counted.values(issued=surveys.c.issued + n))
+
+
+def _outcome(ledger: Ledger | None, response: Response, today: date) -> Outcome:
+    return Outcome.UNKNOWN_SURVEY if ledger is None else ledger.take(response, today)
+
+
+def _enter(connection: Connection, number: int, ledger: Ledger, today: date) -> None:
+    """Write what a ledger took; in the order of the ids, not of arrival."""
+    rows: list[dict[str, Any]] = [
+        {"survey": number, "id": own, "day": today, "codes": codes}
+        for own, codes in sorted(ledger.stored)
+    ]
+    connection.execute(insert(responses), rows)
+    if ledger.spent:
+        gone = [{"of_survey": number, "of_hash": own} for own in sorted(ledger.spent)]
+        if connection.execute(_spend, gone).rowcount != len(gone):
+            raise _InVainError
+    connection.execute(_count, {"of_number": number, "now_records": ledger.records})

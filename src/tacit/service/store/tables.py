@@ -1,0 +1,56 @@
+"""The tables: surveys, responses, tokens. No column is finer than a day.
+
+A response is found by its random id, a token by its hash. A used token has no row any more, so that
+nothing of it (an order, a transaction number) stays beside a response. `survey` is a number
+without a foreign key, whose check would cost each response more than its row; none is deleted.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Date,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+#: The newest migration: what this program reads and writes.
+REVISION = "0001"
+VERSION_TABLE = "tacit_version"
+
+metadata = MetaData()
+
+surveys = Table(
+    "surveys",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(64), nullable=False, unique=True),
+    Column("published", Text, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("settled", Integer, nullable=False),
+    Column("issued", Integer, nullable=False),
+)
+
+responses = Table(
+    "responses",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("day", Date, nullable=False),
+    Column("codes", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary(16), primary_key=True),
+    sqlite_with_rowid=False,
+)

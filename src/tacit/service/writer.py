@@ -1,0 +1,174 @@
+"""Writer: one thread that stores all that waits in one transaction, then answers all of it.
+
+A commit waits for the disk. Responses that come meanwhile wait together and share the next commit,
+so that the more come, the less each costs (group commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
+
+from tacit.errors import Busy, StoreError, Unavailable
+from tacit.service.store import Outcome, Response, Store
+
+CAPACITY, MOST = 10_000, 1_000
+#: Seconds without a response after which there is time to put the store in order; the first time,
+#: and from then on, so that what came yesterday is settled today.
+IDLE, LONG_IDLE = 0.1, 600.0
+#: Commits after which the store is put in order all the same.
+MOST_COMMITS = 2_000
+#: Seconds between attempts to reach a database that is gone: from, to.
+BACK_OFF = (0.05, 2.0)
+
+_Waiting: TypeAlias = tuple[Response, "asyncio.Future[Outcome]"]
+#: Told after each commit: how many responses it held, and its seconds.
+Watch: TypeAlias = Callable[[int, float], None]
+
+
+class Writer:
+    """Takes responses from one event loop and stores them from one thread of its own.
+
+    `capacity` bounds what waits, `most` what one transaction holds. Raises StoreError at once if
+    another server writes to the store.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        capacity: int = CAPACITY,
+        most: int = MOST,
+        today: Callable[[], date] = date.today,
+        watch: Watch | None = None,
+    ) -> None:
+        self.store = store
+        self._capacity, self._most, self._today, self._watch = capacity, most, today, watch
+        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._down: str | None = None
+        store.hold()
+        store.settle()
+        self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, response: Response) -> Outcome:
+        """What became of a response, once that is durable; Busy or Unavailable if nothing did."""
+        if self._down is not None or self._stopping.is_set():
+            raise Unavailable(self._down or "the service is stopping")
+        if self._queue.qsize() >= self._capacity:
+            raise Busy(f"{self._capacity:,} responses wait already; try again soon")
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._queue.put((response, future))
+        return await future
+
+    @property
+    def waiting(self) -> int:
+        """How many responses wait."""
+        return self._queue.qsize()
+
+    @property
+    def ready(self) -> bool:
+        """Whether responses are stored at present."""
+        return self._down is None and not self._stopping.is_set()
+
+    def close(self) -> None:
+        """Store all that waits, put the store in order and stop. Not to be called by the loop."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        commits = 0
+        while True:
+            batch, last = self._next(IDLE if commits else LONG_IDLE)
+            if batch:
+                self._store(batch)
+                commits += 1
+            if last or not batch or commits >= MOST_COMMITS:
+                self._tidy(last)
+                commits = 0
+            if last:
+                return
+
+    def _next(self, patience: float | None) -> tuple[list[_Waiting], bool]:
+        """All that waits, and whether it is the last; nothing if nothing came in time."""
+        batch: list[_Waiting] = []
+        try:
+            found = self._queue.get(timeout=patience)
+            while found is not None:
+                batch.append(found)
+                if len(batch) >= self._most:
+                    return batch, False
+                found = self._queue.get_nowait()
+        except Empty:
+            return batch, False
+        return batch, True
+
+    def _store(self, batch: list[_Waiting]) -> None:
+        start = time.perf_counter()
+        try:
+            outcomes = self.store.write([response for response, _ in batch], self._today())
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            said = str(error) if isinstance(error, StoreError) else type(error).__name__
+            self._down = said
+            _tell(batch, Unavailable(said))
+            self._recover()
+            return
+        if self._watch is not None:
+            self._watch(len(batch), time.perf_counter() - start)
+        _tell(batch, outcomes)
+
+    def _recover(self) -> None:
+        """Try again until the database answers; what waits meanwhile is told so."""
+        pause, longest = BACK_OFF
+        while not self._stopping.is_set():
+            self._refuse_waiting()
+            try:
+                self.store.write([], self._today())
+            except StoreError as error:
+                self._down = str(error)
+                self._stopping.wait(pause)
+                pause = min(2 * pause, longest)
+            else:
+                break
+        self._down = None
+
+    def _refuse_waiting(self) -> None:
+        batch: list[_Waiting] = []
+        with suppress(Empty):
+            while (found := self._queue.get_nowait()) is not None:
+                batch.append(found)
+            self._queue.put(None)
+        if batch:
+            _tell(batch, Unavailable(self._down or "the database does not answer"))
+
+    def _tidy(self, last: bool) -> None:
+        """Empty the log, settle; a database that fails here is found out by the next write."""
+        with suppress(StoreError):
+            if last:
+                self.store.settle()
+            else:
+                self.store.rest(self._today())
+
+
+def _tell(batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:
+    """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""
+
+    def answer() -> None:
+        for place, (_, future) in enumerate(batch):
+            if future.done():  # its caller left
+                continue
+            if isinstance(told, Unavailable):
+                future.set_exception(told)
+            else:
+                future.set_result(told[place])
+
+    with suppress(RuntimeError):
+        batch[0][1].get_loop().call_soon_threadsafe(answer)

@@ -1,0 +1,33 @@
+"""One server a session, one browser a module.
+
+Playwright's loop must be gone before tests of other modules run theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.support.browser import Served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from tests.support.browser import chromium
+
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    from tests.support.browser import serving
+    from tests.support.page_surveys import every_survey
+
+    with serving(every_survey(), tmp_path_factory.mktemp("served")) as found:
+        yield found

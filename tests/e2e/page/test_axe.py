@@ -1,0 +1,125 @@
+"""axe finds no violation: on any step, of any device, in light and in dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Page
+
+from tests.support.browser import Served, device
+from tests.support.page_surveys import DEVICES, FRENCH, WIDE, every_kind, own_device
+
+#: What axe is asked: everything, and in the dark what depends on colours.
+RULES: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
+}
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = device(browser)
+    yield context.new_page()
+    context.close()
+
+
+def violations(page: Page, options: dict[str, Any]) -> list[Any]:
+    """Rules that are broken, and by what; axe is brought to the page once."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found: list[Any] = page.evaluate(
+        "async (options) => (await axe.run(document, options)).violations.map("
+        "({ id, nodes }) => [id, nodes.map(({ html }) => html)])",
+        {"resultTypes": ["violations"], **options},
+    )
+    return found
+
+
+def check(page: Page) -> None:
+    """No violation with everything unfolded, nor in the dark."""
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    for scheme, options in RULES.items():
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert violations(page, options) == [], (page.locator("h1").inner_text(), scheme)
+    page.emulate_media(color_scheme="light")
+
+
+def walk(page: Page, address: str, look: Callable[[Page], Any]) -> list[str]:
+    """Every step to the end, looking at each, also while something is amiss."""
+    page.goto(address)
+    headings = []
+    while True:
+        page.wait_for_selector("h1")
+        heading = page.locator("h1").inner_text()
+        headings.append(heading)
+        look(page)
+        if page.locator("pre").count():
+            return headings
+        if page.locator(".choice").count():
+            page.locator(".choice").last.click()
+            continue
+        answer(page)
+        page.locator("button[type=submit]").click()
+        if page.locator(".outcome-box:not(:empty)").count():
+            more = page.get_by_role("button", name="Throw 100 times")
+            if more.count():
+                more.click()
+            look(page)
+            answer(page)
+            page.locator("button[type=submit]").click()
+            if page.locator("h1").inner_text() == heading:
+                page.locator("button[type=submit]").click()
+
+
+def answer(page: Page) -> None:
+    for fieldset in page.locator("fieldset").all():
+        radios = fieldset.locator("input[type=radio]")
+        if radios.count():
+            radios.last.check()
+        if fieldset.locator("select").count():
+            fieldset.locator("select").select_option(index=3)
+    number = page.locator("input[type=text]")
+    if number.count():
+        number.fill("3")
+
+
+def test_axe_finds_what_it_is_for(page: Page, served: Served) -> None:
+    """Negative control: a picture without a text is a violation."""
+    page.goto(served[every_kind()])
+    page.wait_for_selector("h1")
+    page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    assert [rule for rule, _ in violations(page, {})] == ["image-alt"]
+
+
+@pytest.mark.parametrize("survey", [every_kind(), FRENCH, WIDE], ids=["all", "french", "wide"])
+def test_no_step_has_a_violation(page: Page, served: Served, survey: Any) -> None:
+    token = "#token" if survey is FRENCH else ""
+    walk(page, served[survey] + token, check)
+    page.locator("button.primary").click()
+    page.wait_for_selector("form:not(:has(pre, [role=status]))")
+    check(page)
+    page.reload()
+    if page.locator(".choice").count():
+        page.locator(".choice").last.click()
+    page.wait_for_selector("h1")
+    check(page)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_no_step_of_an_own_device_has_a_violation(page: Page, served: Served, name: str) -> None:
+    assert walk(page, served[own_device(name)], check)[-1] == "This will be sent"
+
+
+def test_what_goes_wrong_has_no_violation(page: Page, served: Served) -> None:
+    page.goto(served[FRENCH])
+    page.locator(".choice").first.click()
+    page.get_by_role("heading", name="You need your personal link").wait_for()
+    check(page)
+    page.goto(served[every_kind()])
+    page.locator("button[type=submit]").click()
+    page.locator("button[type=submit]").click()
+    page.get_by_text("Please choose an answer.").wait_for()
+    check(page)

@@ -1,0 +1,58 @@
+"""A process that writes to the store is killed at random moments: what it acknowledged is there."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from tacit.service.store import Response, Store
+from tacit.service.store.values import id_of
+from tests.support.writing import SURVEY
+
+KILLS = 6
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+def _acknowledged_until_killed(url: str, after: float) -> list[bytes]:
+    """Keys that a writing process acknowledged before it was killed, so long after the first."""
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.writing", url],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        first = process.stdout.readline()
+        killer = threading.Timer(after, process.kill)
+        killer.start()
+        lines = [first, *process.stdout]
+    process.wait()
+    killer.join()
+    return [bytes.fromhex(line.decode().strip()) for line in lines if line.endswith(b"\n")]
+
+
+def test_every_acknowledged_response_is_there_once_after_each_kill(url: str) -> None:
+    moments = random.Random(7)
+    fingerprint = SURVEY.survey.fingerprint
+    acknowledged: set[bytes] = set()
+    for _ in range(KILLS):
+        keys = _acknowledged_until_killed(url, moments.uniform(0.01, 0.5))
+        assert keys, "it must have written something"
+        acknowledged |= {id_of(Response(fingerprint, key, b"")) for key in keys}
+        store = Store(url)
+        with store.database.reading() as connection:
+            stored = [bytes(one) for one in connection.scalars(text("SELECT id FROM responses"))]
+        records = store.state(fingerprint).records
+        store.close()
+        assert acknowledged <= set(stored)
+        assert len(stored) == len(set(stored)) == records

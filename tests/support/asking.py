@@ -1,0 +1,38 @@
+"""Requests to an application without a server, and bodies as the respondent's page sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+
+from tacit.service.collect.door import Door
+from tacit.survey import Published
+
+
+def ask(
+    app: ASGIApp, method: str, path: str, client: str = "192.0.2.7", **more: Any
+) -> httpx.Response:
+    """The answer of an application to one request."""
+
+    async def sent() -> httpx.Response:
+        transport = httpx.ASGITransport(app, client=(client, 4711))
+        async with httpx.AsyncClient(transport=transport, base_url="http://survey.test") as browser:
+            return await browser.request(method, path, **more)
+
+    return asyncio.run(sent())
+
+
+def submission(survey: Published, **changed: Any) -> dict[str, Any]:
+    """The body of a right request, with a key of its own: the first category everywhere."""
+    record = {a.name: str(a.categories[0]) for a in survey.design.reported}
+    right = {"fingerprint": survey.fingerprint, "key": secrets.token_hex(16), "record": record}
+    return right | changed
+
+
+def place(survey: Published, rest: str = "") -> str:
+    """The path of a survey, or of something below it."""
+    return f"/s/{Door(survey).slug}/{rest}"

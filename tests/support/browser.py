@@ -1,0 +1,172 @@
+"""A real Chromium for tests of the respondent's page, and a real server for it to talk to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tacit.service.store import Store
+from tacit.survey import Published
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PHONE = {"width": 360, "height": 740}
+DESKTOP = {"width": 1280, "height": 800}
+#: A step that is not there after this many milliseconds will not come.
+PATIENCE = 15_000
+
+
+def found() -> str | None:
+    """The Chromium that is installed."""
+    return next((path for path in map(shutil.which, _NAMES) if path), None)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser; where none is installed the test is skipped, but not in CI."""
+    path = found()
+    if path is None:
+        if os.environ.get("TACIT_REQUIRE_ALL") == "1":
+            pytest.fail("Chromium is not installed, and TACIT_REQUIRE_ALL=1")
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Seen:
+    """What a page asked for, sent and complained of."""
+
+    requests: list[Any]
+    complaints: list[str]
+
+    @property
+    def bodies(self) -> list[str]:
+        """What was submitted, in order."""
+        return [r.post_data for r in self.requests if r.method == "POST"]
+
+    @property
+    def addresses(self) -> list[str]:
+        return [request.url for request in self.requests]
+
+
+def watched(page: Page) -> Seen:
+    """Everything that the page does from now on."""
+    seen = Seen([], [])
+    page.on("request", lambda request: seen.requests.extend([request]))
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.on("console", lambda told: told.type == "error" and seen.complaints.append(told.text))
+    return seen
+
+
+def device(browser: Browser, **options: Any) -> BrowserContext:
+    """A device of its own: a phone whose owner does not like motion, unless told otherwise."""
+    known: dict[str, Any] = {"viewport": PHONE, "reduced_motion": "reduce", "locale": "en-GB"}
+    context = browser.new_context(**(known | options))
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server: where each survey is, the database, tokens of an invited survey."""
+
+    addresses: dict[str, str]
+    database: Path
+    links: tuple[str, ...]
+
+    def __getitem__(self, published: Published) -> str:
+        return self.addresses[published.survey.fingerprint]
+
+    def stored(self, published: Published) -> int:
+        """Responses to a survey in the database."""
+        with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as database:
+            found = database.execute(
+                "SELECT count(*) FROM responses JOIN surveys ON survey = number "
+                "WHERE fingerprint = ?",
+                [published.survey.fingerprint],
+            )
+            return int(found.fetchone()[0])
+
+    @property
+    def origin(self) -> str:
+        return next(iter(self.addresses.values())).split("/s/")[0]
+
+
+@contextlib.contextmanager
+def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
+    """`tacit serve` as a process of its own, on a free port; the first survey may be invited."""
+    files = [folder / f"survey{i}.json" for i in range(len(surveys))]
+    for file, survey in zip(files, surveys, strict=True):
+        file.write_text(survey.to_json(), encoding="utf-8")
+    database = folder / "survey.db"
+    links = _links(surveys[0], str(database))
+    options = ["--port", "0", "--database", str(database), "--rate", "off"]
+    with _running(["serve", *map(str, files), *options], folder) as server:
+        yield Served(_addresses(server, surveys), database, links)
+
+
+@contextlib.contextmanager
+def previewing(survey: Published, folder: Path) -> Iterator[str]:
+    """`tacit survey preview` as a process of its own: the address to open."""
+    file = folder / "preview.json"
+    file.write_text(survey.survey.to_json(), encoding="utf-8")
+    with _running(["survey", "preview", str(file)], folder) as server:
+        assert server.stdout is not None
+        yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
+
+
+@contextlib.contextmanager
+def _running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command of tacit that runs until it is ended."""
+    command = [sys.executable, "-m", "tacit", *arguments]
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server,
+    ):
+        try:
+            yield server
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+
+
+def _links(survey: Published, database: str) -> tuple[str, ...]:
+    if survey.survey.access != "invited":
+        return ()
+    with contextlib.closing(Store(database)) as store:
+        store.register(survey)
+        return tuple(store.invite(survey.survey.fingerprint, 4))
+
+
+def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> dict[str, str]:
+    """Where each survey is served; the address holds the beginning of its fingerprint."""
+    assert server.stdout is not None
+    told = [server.stdout.readline().split()[1] for _ in surveys]
+    return {
+        survey.survey.fingerprint: next(
+            address for address in told if f"/s/{survey.survey.fingerprint[:16]}/" in address
+        )
+        for survey in surveys
+    }

@@ -1,0 +1,246 @@
+"""Load on a running server, from a process of its own: prepared requests over kept connections.
+
+    python -m tests.support.load < plan.json > report.json
+
+Each connection sends one request after the other. One that gets no answer, or 503, is sent again
+with the same key, on a new connection if need be, as the respondent's page does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.survey import Published
+
+_PAUSE = 0.05
+_LONGEST = 300.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is sent where: record `number` of a key is in `body`, a template with two gaps.
+
+    The load ends after `seconds`, or when `most` requests are answered.
+    """
+
+    host: str
+    port: int
+    path: str
+    body: str
+    connections: int
+    seconds: float = _LONGEST
+    most: int | None = None
+    first: int = 0
+    #: Numbers go from 0 to this and begin again: they are categories.
+    categories: int = 1000
+
+
+@dataclass
+class Report:
+    """What came back: seconds, answers by status, connections lost, numbers by key acknowledged."""
+
+    seconds: float = 0.0
+    answers: dict[str, int] = field(default_factory=dict)
+    lost: int = 0
+    acknowledged: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def stored(self) -> int:
+        return self.answers.get("201", 0)
+
+
+def plan(survey: Published, host: str, port: int, connections: int, **more: Any) -> Plan:
+    """Responses to a survey of `tests.support.published`, or to any: its first categories."""
+    record = {a.name: str(a.categories[0]) for a in survey.design.reported}
+    if "number" in record:
+        record["number"] = "n@NUMBER"
+    body = {"fingerprint": survey.fingerprint, "key": "@KEY", "record": record}
+    path = f"/s/{survey.survey.fingerprint[:16]}/responses"
+    return Plan(host, port, path, json.dumps(body), connections, **more)
+
+
+class Running:
+    """A load that runs in its own process; `report` waits for its end."""
+
+    def __init__(self, given: Plan) -> None:
+        root = str(Path(__file__).parents[2])
+        paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.load"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(asdict(given)) + "\n")
+        self._process.stdin.flush()
+
+    def stop(self) -> None:
+        """Send nothing new; what is under way is still brought to its end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def report(self) -> Report:
+        assert self._process.stdout is not None
+        assert self._process.stdin is not None
+        said = self._process.stdout.read()
+        self._process.wait(_LONGEST)
+        self._process.stdout.close()
+        self._process.stdin.close()
+        return Report(**json.loads(said))
+
+
+def load(given: Plan) -> Report:
+    """The report of a load that is left to its end."""
+    return Running(given).report()
+
+
+class _Load:
+    """All connections of a load and what they have in common."""
+
+    def __init__(self, given: Plan) -> None:
+        self.plan = given
+        self.report = Report()
+        self.counted: Counter[bytes] = Counter()
+        self.stopping = False
+        self.requests = self._requests()
+
+    def _requests(self) -> Iterator[tuple[str, int, bytes]]:
+        before, middle, after = _gaps(self.plan.body)
+        room = len(self.plan.body.encode()) - len("@KEY") + 32
+        number = self.plan.first
+        entropy = b""
+        last = None if self.plan.most is None else number + self.plan.most
+        while not self.stopping and number != last:
+            shown = str(number % self.plan.categories) if middle is not None else ""
+            length = room - (len("@NUMBER") - len(shown) if middle is not None else 0)
+            head = (
+                f"POST {self.plan.path} HTTP/1.1\r\nHost: {self.plan.host}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{before}"
+            )
+            if len(entropy) < 16:
+                entropy = os.urandom(1 << 16)
+            key, entropy = entropy[:16].hex(), entropy[16:]
+            rest = after if middle is None else f"{middle}{shown}{after}"
+            yield key, number, f"{head}{key}{rest}".encode()
+            number += 1
+
+    async def run(self) -> Report:
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.plan.seconds, self.stop)
+        start = time.perf_counter()
+        await asyncio.gather(*(self._connection() for _ in range(self.plan.connections)))
+        self.report.seconds = time.perf_counter() - start
+        self.report.answers = {status.decode(): n for status, n in self.counted.items()}
+        return self.report
+
+    def stop(self) -> None:
+        self.stopping = True
+
+    async def _connection(self) -> None:
+        """One connection after the other, until nothing is left to send."""
+        loop = asyncio.get_running_loop()
+        sender = _Sender(self)
+        while not sender.finished:
+            try:
+                await loop.create_connection(lambda: sender, self.plan.host, self.plan.port)
+                await sender.gone
+            except OSError:
+                await asyncio.sleep(_PAUSE)
+
+
+def _gaps(body: str) -> tuple[str, str | None, str]:
+    before, _, rest = body.partition("@KEY")
+    middle, gap, after = rest.partition("@NUMBER")
+    return (before, middle, after) if gap else (before, None, rest)
+
+
+class _Sender(asyncio.Protocol):
+    """Sends the next request when the last is answered, on whatever connection there is."""
+
+    def __init__(self, shared: _Load) -> None:
+        self._load = shared
+        self._next: tuple[str, int, bytes] | None = None
+        self.finished = False
+
+    def connection_made(self, transport: Any) -> None:
+        self.gone = asyncio.get_running_loop().create_future()
+        self._transport = transport
+        self._answer = b""
+        self._send()
+
+    def _send(self) -> None:
+        if self._next is None:
+            self._next = next(self._load.requests, None)
+        if self._next is None:
+            self.finished = True
+            self._transport.close()
+        else:
+            self._transport.write(self._next[2])
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer = self._answer + data if self._answer else data
+        head = answer.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        at = answer.find(b"content-length: ")
+        size = int(answer[at + 16 : answer.index(b"\r", at)]) if 0 <= at < head else 0
+        if len(answer) < head + 4 + size:
+            return
+        self._answer = b""
+        self._answered(answer[9:12])
+
+    def _answered(self, status: bytes) -> None:
+        self._load.counted[status] += 1
+        if status == b"503":
+            asyncio.get_running_loop().call_later(_PAUSE, self._again)
+            return
+        assert self._next is not None
+        key, number, _ = self._next
+        if status in (b"201", b"200"):
+            self._load.report.acknowledged[key] = number
+        self._next = None
+        self._send()
+
+    def _again(self) -> None:
+        if not self._transport.is_closing():
+            self._send()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._load.report.lost += not self.finished
+        self.gone.set_result(None)
+
+
+def main() -> None:
+    """Read a plan, put the load on, write the report; the end of the input stops it."""
+    import uvloop
+
+    shared = _Load(Plan(**json.loads(sys.stdin.readline())))
+
+    async def run() -> Report:
+        loop, source = asyncio.get_running_loop(), sys.stdin.fileno()
+
+        def ended() -> None:
+            loop.remove_reader(source)
+            shared.stop()
+
+        loop.add_reader(source, ended)
+        return await shared.run()
+
+    json.dump(asdict(uvloop.run(run())), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
