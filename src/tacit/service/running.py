@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 from typing import Any
 
@@ -87,6 +88,11 @@ class _Collecting:
     server: Server | None = None
     stored: bool = True
 
+    @cached_property
+    def quotas(self) -> dict[str, int | None]:
+        """How many records each survey wants; a fingerprint is not computed for every page."""
+        return {each.survey.fingerprint: each.survey.quota for each in self.surveys}
+
     def look(self) -> None:
         """Log when the database goes and when it comes back."""
         if self.writer.ready != self.stored:
@@ -106,7 +112,7 @@ class _Collecting:
 
     async def standing(self, survey: str) -> Problem | None:
         """Whether a survey was closed or is full; a database that is gone says neither."""
-        quota = next(s.survey.quota for s in self.surveys if s.survey.fingerprint == survey)
+        quota = self.quotas[survey]
         try:
             state = await asyncio.to_thread(self.store.state, survey)
         except StoreError:
