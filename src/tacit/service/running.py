@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
 from tacit.service.collect.app import Parts, application
-from tacit.service.collect.door import Door
+from tacit.service.collect.door import body_limit, slug_of
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
@@ -118,6 +118,7 @@ class _Collecting:
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """When the last request has ended, what waits is stored."""
+        asyncio.get_running_loop().set_exception_handler(logs.loop_fault)
         yield
         await asyncio.to_thread(self.writer.close)
 
@@ -203,7 +204,7 @@ def _server(
     look: Callable[[], None] = lambda: None,
 ) -> Server:
     _allow_files(settings.connections + _OTHER_FILES)
-    largest = max(Door(survey).limit for survey in surveys)
+    largest = max(body_limit(survey) for survey in surveys)
     return Server(
         uvicorn.Config(
             app,
@@ -250,7 +251,7 @@ def address(listener: socket.socket, published: Published) -> str:
     """Where the page of a survey is."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/s/{Door(published).slug}/"
+    return f"http://{shown}:{port}/s/{slug_of(published)}/"
 
 
 def _reason(error: Exception) -> str:

@@ -12,10 +12,9 @@ from typing import Any
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.service.collect import openapi
+from tacit.service.collect import logs, openapi
 from tacit.service.collect.answers import JSON, Answer, File
-from tacit.service.collect.door import Door
-from tacit.service.collect.logs import log
+from tacit.service.collect.door import Door, slug_of
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
     NOTHING,
@@ -61,7 +60,7 @@ class Parts:
     @property
     def published(self) -> Mapping[str, Published]:
         """The surveys by their slug."""
-        return {Door(survey).slug: survey for survey in self.surveys}
+        return {slug_of(survey): survey for survey in self.surveys}
 
 
 def application(parts: Parts) -> ASGIApp:
@@ -104,8 +103,8 @@ class Front:
             return
         try:
             await self._exact.get(scope["path"], self._others)(scope, receive, send)
-        except Exception as fault:
-            log().error("fault", kind=type(fault).__name__, where=_where(fault))
+        except Exception as error:
+            logs.fault(error)
             await FAULT.answer(scope, receive, _unless_started(send))
 
 
@@ -119,15 +118,6 @@ def _unless_started(send: Send) -> Send:
             return
 
     return careful
-
-
-def _where(fault: BaseException) -> list[str]:
-    """File and line of each call, without values."""
-    found, trace = [], fault.__traceback__
-    while trace is not None:
-        found.append(f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
-        trace = trace.tb_next
-    return found
 
 
 class _Readiness:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
+import traceback
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -34,6 +37,22 @@ def set_up(kind: str = "auto") -> None:
 def log() -> Any:
     """The service's logger."""
     return structlog.get_logger()
+
+
+def fault(error: BaseException) -> None:
+    """Log a mistake of the program: what kind, and where; no message, since it may hold data."""
+    log().error("fault", kind=type(error).__name__, where=_where(error))
+
+
+def loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The same for what the event loop could not hand to anybody."""
+    fault(context.get("exception") or RuntimeError())
+
+
+def _where(error: BaseException) -> list[str]:
+    """File and line of each call, without values."""
+    calls = traceback.extract_tb(error.__traceback__)
+    return [f"{Path(call.filename).name}:{call.lineno}" for call in calls]
 
 
 def _adopt_uvicorn(before: list[Any], after: list[Any]) -> None:

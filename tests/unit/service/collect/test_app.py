@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from datetime import date
@@ -298,6 +299,26 @@ def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixtu
     assert json.loads(logged)["kind"] == "KeyError"
     assert RIGHT["key"] not in logged
     assert "192.0.2.7" not in logged
+
+
+def test_a_fault_of_the_loop_is_logged_without_data(capsys: pytest.CaptureFixture[str]) -> None:
+    from tacit.service.collect import logs
+
+    async def failing() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(logs.loop_fault)
+        loop.call_soon(lambda: {}[RIGHT["key"]])
+        loop.call_exception_handler({"message": RIGHT["key"]})
+        await asyncio.sleep(0)
+
+    logs.set_up("json")
+    asyncio.run(failing())
+    logged = capsys.readouterr().err
+    assert [json.loads(line)["kind"] for line in logged.splitlines()] == [
+        "RuntimeError",
+        "KeyError",
+    ]
+    assert RIGHT["key"] not in logged
 
 
 def test_a_preview_says_that_it_is_one() -> None:
