@@ -21,7 +21,7 @@ from tests.support.postgres import Cluster, binaries
 from tests.support.published import published
 
 SURVEY = published()
-CONNECTIONS, SECONDS, ROUNDS = 128, 4.0, 3
+CONNECTIONS, SECONDS, ROUNDS = 256, 3.0, 3
 WHAT = f"{CONNECTIONS} connections from a second process, durable responses a second"
 
 

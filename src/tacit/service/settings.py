@@ -127,9 +127,11 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    """Variables of other programs may begin alike: only the known ones are read."""
+    """Only the known variables, since others may begin alike; an empty one counts as not set."""
     names = {variable(name): name for name in Settings.model_fields}
-    return {names[key]: (value, key) for key, value in environment.items() if key in names}
+    return {
+        names[key]: (value, key) for key, value in environment.items() if value and key in names
+    }
 
 
 def _check_known(names: Iterable[str], where: str) -> None:

@@ -22,6 +22,8 @@ CAPACITY, MOST = 10_000, 1_000
 #: Seconds without a response after which there is time to put the store in order; the first time,
 #: and from then on, so that what came yesterday is settled today.
 IDLE, LONG_IDLE = 0.1, 600.0
+#: Under load, seconds to wait for others before a commit, and how many the last one held then.
+DELAY, SIBLINGS = 0.001, 5
 #: Commits after which the store is put in order all the same.
 MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a database that is gone: from, to.
@@ -52,6 +54,7 @@ class Writer:
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._stopping = threading.Event()
         self._down: str | None = None
+        self._last = 0
         store.hold()
         store.settle()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
@@ -102,6 +105,8 @@ class Writer:
         batch: list[_Waiting] = []
         try:
             found = self._queue.get(timeout=patience)
+            if self._last >= SIBLINGS:
+                time.sleep(DELAY)  # others are about to come, and a commit costs as much for one
             while found is not None:
                 batch.append(found)
                 if len(batch) >= self._most:
@@ -112,6 +117,7 @@ class Writer:
         return batch, True
 
     def _store(self, batch: list[_Waiting]) -> None:
+        self._last = len(batch)
         start = time.perf_counter()
         try:
             outcomes = self.store.write([response for response, _ in batch], self._today())

@@ -43,6 +43,7 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     assert found.surveys == (Path("a.json"), Path("b.json"))
     assert found.trusted_proxy == (ip_network("10.0.0.1/32"), ip_network("fd00::/8"))
     assert settings({}, {"TACIT_METRICS": "true"}).metrics is True
+    assert settings({}, {"TACIT_PORT": "", "TACIT_CONFIG": ""}) == Settings()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ class Postgres(Database):
             url,
             connect_args={"connect_timeout": int(PATIENCE)},
             pool_pre_ping=True,
+            paramstyle="format",
             hide_parameters=True,
         )
         event.listen(self.engine, "connect", _prepare)

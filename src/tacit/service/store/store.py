@@ -6,9 +6,8 @@ import secrets
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tacit.coding import Codes
@@ -17,6 +16,7 @@ from tacit.service.store.coding import unpacked
 from tacit.service.store.database import Database, database
 from tacit.service.store.deciding import Ledger, Terms
 from tacit.service.store.migrating import migrate
+from tacit.service.store.statements import Statements
 from tacit.service.store.tables import responses, surveys, tokens
 from tacit.service.store.values import Outcome, Response, State, id_of, token_hash
 from tacit.survey import Published
@@ -25,24 +25,11 @@ from tacit.survey import Published
 FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
 _TOKEN_BYTES = 16
 
-_standing = (
-    select(surveys.c.closed, surveys.c.records)
-    .where(surveys.c.number == bindparam("of_number"))
-    .with_for_update()
-)
 _stored_codes = select(responses.c.id, responses.c.codes).where(
     responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
 )
 _usable = select(tokens.c.hash).where(
     tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
-)
-_spend = delete(tokens).where(
-    tokens.c.survey == bindparam("of_survey"), tokens.c.hash == bindparam("of_hash")
-)
-_count = (
-    update(surveys)
-    .where(surveys.c.number == bindparam("of_number"))
-    .values(records=bindparam("now_records"))
 )
 
 
@@ -60,6 +47,7 @@ class Store:
 
     def __init__(self, url: str | Path, there: bool = False) -> None:
         self.database: Database = database(url, there)
+        self._statements = Statements(self.database.engine)
         self._held: Connection | None = None
         self._known: dict[str, tuple[int, Terms]] = {}
         self._rested_on: date | None = None
@@ -107,8 +95,8 @@ class Store:
         hashes = _hashes(fingerprint, unsent)
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
-            connection.execute(_spend, [{"of_survey": number, "of_hash": own} for own in hashes])
-            _add_issued(connection, number, -len(hashes))
+            taken = self._statements.spend(connection, number, hashes)
+            _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
         """Take no more responses: none is stored once this returns."""
@@ -181,8 +169,17 @@ class Store:
             raise _InVainError
         for fingerprint, ledger in ledgers.items():
             if ledger is not None and ledger.stored:
-                _enter(connection, self._known[fingerprint][0], ledger, today)
+                self._enter(connection, self._known[fingerprint][0], ledger, today)
         return outcomes
+
+    def _enter(self, connection: Connection, number: int, ledger: Ledger, today: date) -> None:
+        """Write what a ledger took; in the order of the ids, not of arrival."""
+        statements = self._statements
+        statements.store(connection, number, today.isoformat(), sorted(ledger.stored))
+        spent = sorted(ledger.spent)
+        if spent and statements.spend(connection, number, spent) != len(spent):
+            raise _InVainError
+        statements.count(connection, number, ledger.records)
 
     def _ledger(
         self, connection: Connection, fingerprint: str, asked: list[Response], hoping: bool
@@ -192,7 +189,7 @@ class Store:
         if known is None:
             return None
         number, terms = known
-        closed, records = connection.execute(_standing, {"of_number": number}).one()
+        closed, records = self._statements.standing(connection, number)
         given = (one.token for one in asked if one.token is not None) if terms.invited else ()
         hashes = _hashes(fingerprint, given)
         if hoping:
@@ -307,17 +304,3 @@ def _add_issued(connection: Connection, number: int, n: int) -> None:
 
 def _outcome(ledger: Ledger | None, response: Response, today: date) -> Outcome:
     return Outcome.UNKNOWN_SURVEY if ledger is None else ledger.take(response, today)
-
-
-def _enter(connection: Connection, number: int, ledger: Ledger, today: date) -> None:
-    """Write what a ledger took; in the order of the ids, not of arrival."""
-    rows: list[dict[str, Any]] = [
-        {"survey": number, "id": own, "day": today, "codes": codes}
-        for own, codes in sorted(ledger.stored)
-    ]
-    connection.execute(insert(responses), rows)
-    if ledger.spent:
-        gone = [{"of_survey": number, "of_hash": own} for own in sorted(ledger.spent)]
-        if connection.execute(_spend, gone).rowcount != len(gone):
-            raise _InVainError
-    connection.execute(_count, {"of_number": number, "now_records": ledger.records})

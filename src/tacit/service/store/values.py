@@ -63,4 +63,4 @@ def token_hash(survey: str, token: str) -> bytes:
 
 
 def _digest(purpose: bytes, survey: str, secret: bytes) -> bytes:
-    return hashlib.sha256(b"\0".join((purpose, survey.encode(), secret))).digest()[:_BYTES]
+    return hashlib.sha256(b"%b\0%b\0%b" % (purpose, survey.encode(), secret)).digest()[:_BYTES]
