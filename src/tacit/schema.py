@@ -45,9 +45,13 @@ class Schema:
 
     def index(self, name: str) -> int:
         """The position of an attribute; an error that names the nearest one."""
-        if name not in self.names:
+        if name not in self:
             raise SchemaError(unknown("attribute", name, self.names))
-        return self.names.index(name)
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     def subset(self, names: Iterable[str]) -> Schema:
         """The schema of these attributes, in the order asked."""
@@ -57,7 +61,7 @@ class Schema:
         return self.attributes[self.index(name)]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return isinstance(name, str) and name in self._places
 
     def __len__(self) -> int:
         return len(self.attributes)

@@ -13,6 +13,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.cli.main import run
 from tacit.optimize import Front
+from tacit.survey import survey_from_text
 
 
 @pytest.fixture
@@ -62,6 +63,55 @@ def test_the_figure_is_drawn(prior: Path, suffix: str) -> None:
     assert figure.read_bytes().startswith(marks[suffix])
 
 
+def test_a_picked_channel_is_a_group_of_a_survey(prior: Path) -> None:
+    chosen = ["--delta", "0.8", "--privacy", "0.3", "--attributes", "smokes", "--out"]
+    assert run(["optimize", str(prior), *chosen, "groups.yaml"]) == 0
+    assert run(["optimize", str(prior), *chosen, "design.json"]) == 0
+    question = "{name: smokes, kind: choice, text: Smoking, categories: [never, former, current]}"
+    survey = f"title: t\nquestions:\n- {question}\n" + Path("groups.yaml").read_text()
+    made = survey_from_text(survey).design
+    assert made == Design.from_json(Path("design.json").read_text())
+    Path("survey.yaml").write_text(survey)
+    assert run(["survey", "publish", "survey.yaml", "--out", "published.json"]) == 0
+
+
+def test_a_figure_does_not_change_the_channel(
+    prior: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["optimize", str(prior), "--privacy", "0.3", "--points", "4", "--json"]
+    assert run(chosen) == 0
+    alone = capsys.readouterr().out
+    assert run([*chosen, "--figure", "f.svg"]) == 0
+    assert capsys.readouterr().out == alone
+    assert "Exact: 4 channels" in Path("f.svg").read_text()
+
+
+def test_fewer_reports_may_be_had_for_a_little_error(
+    prior: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("eight.json").write_text("[0.01, 0.06, 0.16, 0.27, 0.27, 0.16, 0.06, 0.01]")
+    found = []
+    for spare in ("0", "0.01"):
+        assert run(["optimize", "eight.json", "--privacy", "0.5", "--spare", spare, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    many, few = found
+    assert len(few["reports"]) < len(many["reports"])
+    assert few["mse"] <= 1.01 * few["lower_bound"] * (1 + 1e-3)
+
+
+def test_a_search_goes_on_from_its_file(prior: Path) -> None:
+    def search(generations: int, *more: str) -> str:
+        options = ["--method", "spea2", "--generations", str(generations), "--out", "f.json"]
+        assert run(["optimize", str(prior), "--delta", "0.8", *options, *more]) == 0
+        return Path("f.json").read_text()
+
+    whole = search(60)
+    search(25, "--resume", "search.json")
+    assert json.loads(Path("search.json").read_text())["generation"] == 25
+    assert search(60, "--resume", "search.json") == whole
+    assert search(60, "--resume", "search.json") == whole
+
+
 @pytest.fixture
 def pilot(prior: Path) -> list[str]:
     """The design and the reported records of a pilot of 2,000."""
@@ -96,6 +146,13 @@ def test_a_pilot_is_a_prior_with_doubts(
         (["prior.json", "--figure", "f.gif"], "allowed: .svg, .png, .pdf"),
         (["prior.json", "pilot.csv"], "is a prior, so it goes without DATA"),
         (["prior.json", "--out", "prior.json"], "is the file that is read"),
+        (["prior.json", "--out", "groups.yaml"], "pick it by --privacy or --error"),
+        (["prior.json", "--resume", "search.json"], "only spea2 can be continued"),
+        (["prior.json", "--method", "spea2", "--resume", "text.json"], "not a search file"),
+        (["prior.json", "--spare", "2"], "spare must lie between 0"),
+        (["list.json", "--attributes", "smokes"], "names no categories"),
+        (["one.json"], "needs 2 or more categories"),
+        (["zero.json"], "prior[1] is 0: a category that nobody has"),
         (["missing.json"], "no such file"),
         (["broken.json"], "not a prior file"),
         (["text.json"], "must be a JSON list or object"),
@@ -113,6 +170,9 @@ def test_a_mistake_is_one_line(
     Path("broken.json").write_text("{")
     Path("text.json").write_text('"half"')
     Path("short.json").write_text("[0.5, 0.4]")
+    Path("list.json").write_text("[0.5, 0.5]")
+    Path("zero.json").write_text("[0.5, 0, 0.5]")
+    Path("one.json").write_text('{"all": 1}')
     assert run(["optimize", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ")

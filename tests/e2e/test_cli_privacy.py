@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
+from tacit.cli.arguments import read_model
 from tacit.cli.main import run
-from tacit.privacy import Limits, Rule, report
+from tacit.privacy import Limits, Rule, compare_schemes, report
+from tacit.privacy.figure import svg
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
 DESIGN = Design(SCHEMA, [Group(["smokes"], related(0.75)), Group(["income"], related("5/6"))])
@@ -67,6 +70,17 @@ def test_json_is_that_of_the_report(privacy: Any) -> None:
     assert json.loads(out) == report(DESIGN, PRIOR, rules=rules, repeats=3).to_dict()
 
 
+def test_the_rules_of_a_tree_are_read_as_it_is_printed(
+    privacy: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["design.json", "reported.csv", "--target", "income", "--out", "tree.json"]
+    assert run(["mine", "tree", *arguments, "--json"]) == 0
+    Path("tree_rules.json").write_text(capsys.readouterr().out)
+    _, out, _ = privacy("design.json", "--rules", "tree_rules.json", "--json")
+    rules = read_model(Path("tree.json")).rules()  # type: ignore[union-attr]
+    assert json.loads(out) == report(DESIGN, rules=rules).to_dict()
+
+
 def test_without_a_prior_categories_are_equally_likely(privacy: Any) -> None:
     status, out, _ = privacy("design.json")
     assert status == 0
@@ -100,6 +114,30 @@ def test_the_page_is_written_and_no_input_is_written_over(privacy: Any) -> None:
     assert Path("design.json").read_text() == DESIGN.to_json()
 
 
+def test_the_figures_are_drawn_and_written_as_a_table(privacy: Any) -> None:
+    arguments = ("--prior", "prior.json", "--figure", "guesses.svg", "--out", "figures.csv")
+    assert privacy("design.json", *arguments)[0] == 0
+    found = report(DESIGN, PRIOR)
+    assert Path("guesses.svg").read_text() == svg(found.figure())
+    assert pa_csv.read_csv("figures.csv").to_pydict() == found.to_frame("pyarrow").to_pydict()
+
+
+def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> None:
+    arguments = ("--prior", "prior.json", "--compare")
+    status, out, _ = privacy("design.json", *arguments, "--figure", "s.png", "--out", "s.parquet")
+    found = compare_schemes(SCHEMA, PRIOR)
+    assert status == 0
+    assert [line.split()[:2] for line in out.splitlines() if "theta" in line] == [
+        ["related,", "theta"],
+        ["unrelated,", "theta"],
+    ]
+    assert Path("s.png").read_bytes().startswith(b"\x89PNG")
+    written = sorted(pa_parquet.read_table("s.parquet").to_pylist(), key=str)
+    assert written == sorted(found.to_frame("pyarrow").to_pylist(), key=str)
+    status, out, _ = privacy("design.json", *arguments, "--json")
+    assert sorted(json.loads(out)["pse"]) == sorted(found.to_dict()["pse"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "content", "said"),
     [
@@ -125,6 +163,10 @@ def test_the_page_is_written_and_no_input_is_written_over(privacy: Any) -> None:
         (["--repeat", "0"], "", "--repeat"),
         (["--level", "2"], "", "level"),
         (["--html", "none/page.html"], "", "the folder none does not exist"),
+        (["--figure", "figure.gif"], "", "figure.gif: unknown suffix of a figure; allowed: .svg"),
+        (["--figure", "none/figure.svg"], "", "the folder none does not exist"),
+        (["--out", "figures.txt"], "", "figures.txt: unknown suffix"),
+        (["--compare", "--repeat", "2"], "", "--compare goes without --rules, --repeat and --html"),
     ],
 )
 def test_a_mistake_is_one_line(privacy: Any, arguments: list[str], content: str, said: str) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tacit.cli.main import run
@@ -29,10 +30,12 @@ def test_a_run_stopped_by_ctrl_c_and_continued_equals_one_that_was_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     command = [sys.executable, "-m", "tacit", *SMALL, "--processes", "2", "--out", str(stopped)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not list(stopped.rglob("*.json")):
         time.sleep(0.01)
+    time.sleep(float(np.random.default_rng(3).uniform(0, 0.3)))
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said.decode()

@@ -242,9 +242,37 @@ WIDE = published(
 )  # fmt: skip
 
 
+#: A multiple choice of which one answer is disguised and one is not.
+SPLIT = published(
+    {
+        "title": "Split",
+        "questions": [
+            {"name": "a", "kind": "multiple", "text": "Which?", "sensitive": False,
+             "categories": ["hidden", "shown"]},
+        ],
+        "groups": [
+            {"questions": ["a.hidden"], "family": "unrelated", "theta": "1/2",
+             "personal": {"a.hidden": {"text": "Personal?", "distribution": ["1/2", "1/2"]}}},
+        ],
+        "practice": {"text": "Try?", "answers": ["No", "Yes"]},
+    }
+)  # fmt: skip
+HALF = published(
+    {
+        "title": "Half",
+        "questions": [
+            {"name": "a", "kind": "multiple", "text": "Which?", "sensitive": False,
+             "categories": ["hidden", "shown", "other"]},
+        ],
+        "groups": [{"questions": ["a.hidden", "a.other"], "family": "related", "theta": 0,
+                    "throw": "each"}],
+    }
+)  # fmt: skip
+
+
 def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
-        *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, every_kind()),
+        *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
         *map(own_device, DEVICES),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -158,13 +157,9 @@ def strongest(model: DecisionTree) -> list[Rule]:
 
 def drawn(model: DecisionTree, file: Path) -> bytes:
     """The tree as the content of a figure file."""
-    from tacit.privacy.figure import svg
+    from tacit.privacy.figure import content
 
-    if file.suffix.lower() == ".svg":
-        return svg(model.figure()).encode()
-    stream = io.BytesIO()
-    model.figure().savefig(stream, format="png", dpi=150, metadata={"Software": None})
-    return stream.getvalue()
+    return content(model.figure(), file.suffix)
 
 
 def shown_depth(model: DecisionTree) -> int:

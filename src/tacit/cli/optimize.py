@@ -6,13 +6,14 @@ import enum
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from tacit.attribute import Attribute
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
 from tacit.counting import count_records
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.optimize.searching import Method as SearchMethod
 
 FIGURES = (".svg", ".png", ".pdf")
+SURVEYS = (".yaml", ".yml")
 #: Rows of the table on the screen.
 SHOWN = 12
 DRAWS = 200
@@ -38,6 +40,52 @@ class Method(enum.StrEnum):
     SQUARE = "square"
     SPEA2 = "spea2"
     WARNER = "warner"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A method by name, with the parameters that some of them take."""
+
+    method: Method
+    points: int
+    generations: int
+    seed: int
+    spare: float
+    resume: Path | None
+
+    def __post_init__(self) -> None:
+        if self.resume is not None and self.method is not Method.SPEA2:
+            raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
+
+    def method_at(self, privacy: float | None) -> SearchMethod:
+        """The method; at one privacy alone, if it can search there."""
+        from tacit.optimize import Exact, Square, Warner
+
+        wanted = None if privacy is None else [privacy]
+        match self.method:
+            case Method.EXACT:
+                return Exact(self.points, wanted, spare=self.spare)
+            case Method.SQUARE:
+                return Square(self.points, wanted, seed=self.seed)
+            case Method.SPEA2:
+                return self._spea2()
+            case _:
+                return Warner()
+
+    def _spea2(self) -> SearchMethod:
+        """The search, continued from its file and kept there, if there is to be one."""
+        from tacit.optimize import Spea2
+        from tacit.optimize.state import State
+
+        path = self.resume
+        if path is None:
+            return Spea2(generations=self.generations, seed=self.seed)
+        state = read_described(path, State.from_json, "search") if path.exists() else None
+
+        def keep(state: State) -> None:
+            write_text(path, state.to_json())
+
+        return Spea2(generations=self.generations, seed=self.seed, resume=state, keep=keep)
 
 
 Prior = Annotated[
@@ -58,15 +106,18 @@ Attributes = Annotated[
     typer.Option(
         "--attributes",
         metavar="NAMES",
-        help="The pilot's attributes to disguise together, separated by commas.",
+        help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
+        "with categories, what the attribute is called.",
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Write the front (JSON), or the design if one is picked."),
+    typer.Option(
+        "--out",
+        help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
+        "of a survey file (.yaml).",
+    ),
 ]
-
-
 Delta = Annotated[
     str | None, typer.Option("--delta", help="Bound on the worst posterior, such as 0.8.")
 ]
@@ -83,6 +134,19 @@ ByMethod = Annotated[
 ]
 Points = Annotated[int, typer.Option("--points", min=1, help="Points of the front.")]
 Generations = Annotated[int, typer.Option("--generations", min=1, help="Generations of spea2.")]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        help="Where spea2 keeps its search (JSON): it goes on from there if the file exists.",
+    ),
+]
+Spare = Annotated[
+    float,
+    typer.Option(
+        "--spare", help="Share of the error that exact may give away for fewer reported categories."
+    ),
+]
 Privacy = Annotated[
     float | None, typer.Option("--privacy", help="Pick the channel of this privacy.")
 ]
@@ -105,6 +169,8 @@ def optimize(
     method: ByMethod = Method.EXACT,
     points: Points = 30,
     generations: Generations = 20_000,
+    resume: Resume = None,
+    spare: Spare = 0.0005,
     privacy: Privacy = None,
     error: Error = None,
     seed: Seed = 0,
@@ -118,18 +184,23 @@ def optimize(
 
     Example: [bold]tacit optimize prior.json --delta 0.8 --privacy 0.5 --out design.json[/bold]
 
+    Example: [bold]tacit optimize prior.json --privacy 0.5 --attributes job --out groups.yaml[/bold]
+
     Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
     """
     from tacit.optimize import front  # SciPy's solvers are slow to start
 
-    _check_output(out, figure, prior_file, data, privacy, error)
+    _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, data, attributes)
-    exactly = privacy if figure is None else None
-    chosen = _method(method, points, generations, exactly, seed)
+    settings = Settings(method, points, generations, seed, spare, resume)
     with show.progress("searching") as tell:
-        found = front(prior, records, delta, epsilon, chosen, tell)
+        found = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
+        drawn = found
+        if figure is not None and len(found) == 1 < points:
+            drawn = front(prior, records, delta, epsilon, settings.method_at(None), tell)
+    found = _named(found, attributes) if estimate is None else found
     picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
-    written = list(_write(found, picked, out, figure))
+    written = list(_write(found, picked, out, (drawn, figure)))
     if as_json:
         typer.echo(show.json_text(found.to_dict() if picked is None else _content(picked)))
         return
@@ -141,34 +212,56 @@ def optimize(
 
 
 def _write(
-    found: Front, picked: Choice | None, out: Path | None, figure: Path | None
+    found: Front, picked: Choice | None, out: Path | None, figure: tuple[Front, Path | None]
 ) -> Iterator[Path]:
     """Write what was asked for."""
     if out is not None:
-        write_text(out, found.to_json() if picked is None else picked.design().to_json())
+        write_text(out, found.to_json() if picked is None else _used(picked, out))
         yield out
-    if figure is not None:
+    drawn, path = figure
+    if path is not None:
         stream = io.BytesIO()
-        found.plot().savefig(stream, format=figure.suffix[1:].lower(), dpi=150)
-        write_bytes(figure, stream.getvalue())
-        yield figure
+        drawn.plot().savefig(stream, format=path.suffix[1:].lower(), dpi=150)
+        write_bytes(path, stream.getvalue())
+        yield path
+
+
+def _used(picked: Choice, out: Path) -> str:
+    """A picked channel as a design, or as the groups of a survey file."""
+    if out.suffix.lower() not in SURVEYS:
+        return picked.design().to_json()
+    import yaml
+
+    groups = {"groups": [picked.survey_group()]}
+    style: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 100}
+    return str(yaml.safe_dump(groups, default_flow_style=None, **style))
+
+
+def _named(found: Front, name: str | None) -> Front:
+    """The front of a prior that has categories only, with its attribute called so."""
+    if name is None:
+        return found
+    (unnamed,) = found.problem.attributes
+    called = (Attribute(name, unnamed.categories),)
+    return replace(found, problem=replace(found.problem, attributes=called))
 
 
 def _check_output(
     out: Path | None,
     figure: Path | None,
-    prior_file: Path,
-    data: Path | None,
+    sources: tuple[Path | None, ...],
     privacy: float | None,
     error: float | None,
 ) -> None:
     """Everything that can be wrong is said before a long search."""
     if privacy is not None and error is not None:
         raise SchemaError("--privacy and --error: pick by one of them, not by both")
+    if privacy is error is None and out is not None and out.suffix.lower() in SURVEYS:
+        raise FileError(f"{out}: a survey file takes one channel; pick it by --privacy or --error")
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise FileError(f"{figure}: unknown suffix; allowed: {', '.join(FIGURES)}")
     for target in (out, figure):
-        for source in (prior_file, data):
+        for source in sources:
             if target is not None and source is not None:
                 check_apart(target, source)
 
@@ -177,10 +270,14 @@ def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, 
     """The prior of a file; or that of a pilot, with its uncertainty."""
     content = read_described(file, _parsed, "prior")
     if not isinstance(content, Design):
-        if data is not None or attributes is not None:
+        if data is not None:
             raise SchemaError(
-                f"{file}: is a prior, so it goes without DATA and --attributes; for a pilot give "
-                "the design file"
+                f"{file}: is a prior, so it goes without DATA; for a pilot give the design file"
+            )
+        if attributes is not None and not isinstance(content, dict):
+            raise SchemaError(
+                f"--attributes: {file} names no categories; write it as an object from category "
+                "to probability"
             )
         return content, None
     if data is None:
@@ -214,23 +311,6 @@ def _parsed(text: str) -> Any:
     if not isinstance(content, dict | list):
         raise FileError("not a prior file: it must be a JSON list or object of probabilities")
     return content
-
-
-def _method(
-    method: Method, points: int, generations: int, privacy: float | None, seed: int
-) -> SearchMethod:
-    from tacit.optimize import Exact, Spea2, Square, Warner
-
-    wanted = None if privacy is None else [privacy]
-    match method:
-        case Method.EXACT:
-            return Exact(points, wanted)
-        case Method.SQUARE:
-            return Square(points, wanted, seed=seed)
-        case Method.SPEA2:
-            return Spea2(generations=generations, seed=seed)
-        case _:
-            return Warner()
 
 
 def _content(picked: Choice) -> dict[str, Any]:

@@ -13,11 +13,21 @@ from tacit.cli.arguments import AsJson, DesignFile, Level
 from tacit.counting import count_records
 from tacit.design import Design
 from tacit.errors import DataError, FileError
-from tacit.files import check_apart, read_described, read_design, write_text
+from tacit.files import (
+    check_apart,
+    check_out,
+    read_described,
+    read_design,
+    write_bytes,
+    write_frame,
+    write_text,
+)
 from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
-    from tacit.privacy import Report
+    from tacit.privacy import Comparison, Limits, Report
+
+FIGURES = (".svg", ".png", ".pdf")
 
 PriorFile = Annotated[
     Path | None,
@@ -40,7 +50,18 @@ RulesFile = Annotated[
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="How often one person takes part.")
 ]
+Compare = Annotated[
+    bool,
+    typer.Option(
+        "--compare",
+        help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
+    ),
+]
 Html = Annotated[Path | None, typer.Option("--html", help="Also write the report as a page.")]
+Picture = Annotated[Path | None, typer.Option("--figure", help="Also draw it: .svg, .png or .pdf.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Also write the figures: .csv, .csv.gz or .parquet.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="For what is drawn: other draws.")]
 
 
@@ -52,7 +73,10 @@ def privacy(
     repeat: Repeat = None,
     level: Level = 0.95,
     seed: Seed = 0,
+    compare: Compare = False,
     html: Html = None,
+    figure: Picture = None,
+    out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how private the answers of a design are.
@@ -63,24 +87,65 @@ def privacy(
     Example: [bold]tacit privacy survey.json --prior prior.json --html privacy.html[/bold]
 
     Example: [bold]tacit privacy survey.json --reported reported.csv[/bold]
+
+    Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
     from tacit.privacy import Limits, report
     from tacit.privacy.reading import rules_from_json
 
     design = read_design(design_file)
-    if html is not None:
-        for source in (design_file, prior, reported, rules):
-            check_apart(html, source or design_file)
+    _check_outputs((html, figure, out), [design_file, prior, reported, rules])
+    if compare and (rules, repeat, html) != (None, None, None):
+        raise DataError("--compare goes without --rules, --repeat and --html")
     known = _prior(design, prior, reported)
     told = [] if rules is None else read_described(rules, rules_from_json, "rules")
     limits = Limits(level=level, rng=np.random.default_rng(seed))
-    found = report(design, known, rules=told, repeats=repeat, limits=limits)
-    if html is not None:
-        write_text(html, found.to_html())
+    found: Report | Comparison
+    if compare:
+        found = _compared(design, known, limits)
+    else:
+        found = measured = report(design, known, rules=told, repeats=repeat, limits=limits)
+        if html is not None:
+            write_text(html, measured.to_html())
+    _write(found, figure, out)
     if as_json:
         typer.echo(found.to_json(), nl=False)
     else:
         _render(found)
+
+
+def _check_outputs(
+    outputs: tuple[Path | None, Path | None, Path | None], sources: list[Path | None]
+) -> None:
+    """Raise, before any work is done, what writing would raise."""
+    _, figure, out = outputs
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise FileError(f"{figure}: unknown suffix of a figure; allowed: {', '.join(FIGURES)}")
+    for output in filter(None, outputs):
+        for source in filter(None, sources):
+            (check_out if output is out else check_apart)(output, source)
+
+
+def _write(found: Report | Comparison, figure: Path | None, out: Path | None) -> None:
+    from tacit.privacy.figure import content
+
+    if figure is not None:
+        write_bytes(figure, content(found.figure(), figure.suffix))
+    if out is not None:
+        write_frame(out, found.to_frame("pyarrow"))
+
+
+def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
+    from tacit.privacy import Comparison, compare_schemes, prior_of
+    from tacit.privacy.comparison import THETAS, Point
+
+    known = prior_of(prior, design, limits.rng, limits.priors)
+    points: list[Point] = []
+    with show.progress("comparing") as tell:
+        for theta in THETAS:
+            points += compare_schemes(design.schema, known, thetas=[theta], limits=limits).points
+            tell(float(theta))
+    return Comparison(tuple(points), known.source)
 
 
 def _prior(design: Design, prior: Path | None, reported: Path | None) -> Any:
@@ -98,14 +163,13 @@ def _prior(design: Design, prior: Path | None, reported: Path | None) -> Any:
     return read_described(prior, prior_from_json, "prior")
 
 
-def _render(found: Report) -> None:
+def _render(found: Report | Comparison) -> None:
     out = show.console()
-    for said in found.sentences:
+    for said in found.lead():
         out.print(said)
-    for said in found.warnings:
-        out.print(f"\nwarning: {said}")
-    out.print(f"\n{found.basis()}\n")
+    out.print()
     for header, *rows in found.tables():
         columns = [(name, "right" if i else "left") for i, name in enumerate(header)]
         out.print(show.table(columns, rows), "")
-    out.print("* with the whole reported record in hand")
+    for said in found.notes():
+        out.print(said)

@@ -88,8 +88,8 @@ def _bar() -> Iterator[Watch]:
     def watch(done: Done) -> None:
         bar.update(
             task,
-            total=done.repeats,
-            completed=done.repeats_done,
+            total=done.work,
+            completed=done.work_done,
             settings=f"{done.settings_done}/{done.settings}",
             repeats=f"{done.repeats_done:,}/{done.repeats:,}",
             name=done.name,

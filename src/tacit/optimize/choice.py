@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from tacit.errors import DesignError
 from tacit.optimize.problem import Problem
 from tacit.optimize.rounding import Rows, rational
 from tacit.schema import Attribute, Schema
+
+#: Letters of a label; a survey file's names have at most 100, and a number may follow.
+_LONGEST = 90
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,15 @@ class Choice:
             )
         return Design(Schema(own), [Group([a.name for a in own], self.coin())])
 
+    def survey_group(self, questions: Sequence[str] | None = None) -> dict[str, Any]:
+        """The channel as a group of a survey file, for these questions, with decimals.
+
+        At most 15 decimals are the same number as a float, so the survey's design is exactly
+        this one.
+        """
+        coin = self.coin().to_dict() | {"matrix": [[float(m) for m in row] for row in self.rows]}
+        return {"questions": list(questions or (a.name for a in self._attributes())), **coin}
+
     def _attributes(self) -> tuple[Attribute, ...]:
         return self.problem.attributes or _numbered(self.problem.shape)
 
@@ -139,9 +152,16 @@ def _labels(matrix: Array, posteriors: Array, choice: Choice) -> list[str]:
     for row, posterior in zip(matrix, posteriors, strict=True):
         inside = row > (np.sqrt(row.min() * row.max()) if bounded else 0)
         strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
-        label = " or ".join(np.array(names)[strong])
-        if (inside & ~strong).any():
-            label += f" (or {' or '.join(np.array(names)[inside & ~strong])})"
+        label = _label(*([names[i] for i in np.flatnonzero(s)] for s in (strong, inside & ~strong)))
         used[label] = used.get(label, 0) + 1
         labels.append(label if used[label] == 1 else f"{label} #{used[label]}")
     return labels
+
+
+def _label(strong: list[str], weak: list[str]) -> str:
+    """'a or b (or c)'; where that is too long for a name, the first one and how many more."""
+    label = " or ".join(strong) + (f" (or {' or '.join(weak)})" if weak else "")
+    if len(label) <= _LONGEST:
+        return label
+    others = len(strong) + len(weak) - 1
+    return f"{strong[0][: _LONGEST - 20]}" + (f" or {others} more" if others else "")

@@ -53,6 +53,10 @@ class Found:
     posteriors: Array
     largest: float
 
+    def known(self, prices: Prices) -> float:
+        """The worth of the best one here."""
+        return float(prices.of(self.posteriors).max())
+
 
 @dataclass(frozen=True)
 class Capped:
@@ -83,6 +87,13 @@ class Capped:
         for i in range(self.n):
             rows[i, (i + np.arange(len(values))) % self.n] = values
         return rows
+
+    def without_one(self) -> Array:
+        """For each category a posterior that only excludes it: near the end of a front reports of
+        categories that are alike are of this kind, and none of them is worth much alone.
+        """
+        rows = (1 - np.eye(self.n)) / max(self.n - 1, 1)
+        return rows if self.n - 1 >= self.smallest else rows[:0]
 
     def price(self, prices: Prices, count: int) -> Found:
         """The `count` posteriors of largest worth of each kind, and the largest worth of all."""

@@ -159,7 +159,7 @@ def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:
         raise DesignError(
             f"delta = {float(delta):g} is below the largest prior, {float(largest):.6g}: who "
             "guesses that category is right so often whatever is reported, so no channel keeps "
-            f"such a bound (Huang & Du, Theorem 5); allowed: {float(largest):.6g} to 1"
+            f"such a bound (Huang & Du, Theorem 5); allowed: above {float(largest):.6g}, up to 1"
         )
     if delta < largest * (1 + _ROOM):
         raise DesignError(

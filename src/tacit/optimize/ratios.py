@@ -57,7 +57,15 @@ class Ratios:
 
     def sharpest(self) -> Array:
         """For each category a posterior nearly as sure of it as allowed, to start from."""
-        rows = self.p * (1 + (self.ratio - 1) * np.eye(self.n))
+        return self._near(np.eye(self.n))
+
+    def without_one(self) -> Array:
+        """For each category a posterior nearly as sure as allowed that it is another."""
+        return self._near(1 - np.eye(self.n))
+
+    def _near(self, raised: Array) -> Array:
+        """Rows raised where that is 1, moved towards the prior until they keep the cap."""
+        rows = self.p * (1 + (self.ratio - 1) * raised)
         rows /= rows.sum(axis=1, keepdims=True)
         over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
         return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
@@ -67,7 +75,7 @@ class Ratios:
         if self.n > MOST_ENUMERATED:
             bound = Capped(self.n, self.cap).price(prices, 1).largest
             return Found(self._searched(prices, count), bound)
-        each = max(2, count // self.n)
+        each = max(2, count // (len(self._ties) + 1))
         rows = np.concatenate([*self._at_ties(prices, each), *self._at_cap(prices, each)])
         best = float(prices.of(rows).max())
         scale = abs(float(prices.linear @ self.p)) + prices.multiplier * self.cap

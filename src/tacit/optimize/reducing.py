@@ -19,6 +19,8 @@ from tacit.optimize.problem import Problem
 from tacit.optimize.weighing import Weighing, weigh
 
 _LEAST = 1e-6
+#: A direction that moves a weight by less does not move it.
+_PIVOT = 1e-6
 
 
 def reduced(found: Weighing, problem: Problem, accuracy: float, spare: float) -> Weighing:
@@ -45,14 +47,40 @@ def _balanced(found: Weighing, problem: Problem) -> Weighing:
 
 def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
     """Weights on as few posteriors as the numbers that matter."""
+    posteriors, weights = _distinct(posteriors, weights)
     rows, columns = np.triu_indices(posteriors.shape[1])
     moments = posteriors[:, rows] * posteriors[:, columns]
     moments = np.column_stack([moments, posteriors.max(axis=1)])
-    free = null_space(moments.T)
+    free = _canonical(null_space(moments.T), weights)
     while free.shape[1]:
         weights, free = _emptied(weights, free)
     keep = weights > 0
     return posteriors[keep], weights[keep]
+
+
+def _distinct(posteriors: Array, weights: Array) -> tuple[Array, Array]:
+    """Each posterior once, in the order of its entries, with the weight of all that are equal."""
+    _, first, which = np.unique(posteriors.round(9), axis=0, return_index=True, return_inverse=True)
+    return posteriors[first], np.bincount(which.ravel(), weights).astype(np.float64)
+
+
+def _canonical(free: Array, weights: Array) -> Array:
+    """The same directions by the one basis in which each of the smallest weights moves alone: what
+    is left then does not depend on the machine's way of finding directions.
+    """
+    basis, done = free.T.copy(), 0
+    for place in np.argsort(weights, kind="stable"):
+        if done == len(basis):
+            break
+        pivot = done + int(np.abs(basis[done:, place]).argmax())
+        if abs(basis[pivot, place]) < _PIVOT:
+            continue
+        basis[[done, pivot]] = basis[[pivot, done]]
+        basis[done] /= basis[done, place]
+        others = np.arange(len(basis)) != done
+        basis[others] -= np.outer(basis[others, place], basis[done])
+        done += 1
+    return basis.T
 
 
 def _emptied(weights: Array, free: Array) -> tuple[Array, Array]:

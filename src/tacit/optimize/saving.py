@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,25 +18,29 @@ if TYPE_CHECKING:
 
 #: Version of the front file that this code writes; it reads this one and older ones.
 VERSION = 1
-_KEYS = (
-    "tacit", "version", "method", "prior", "shape", "attributes",
-    "n_records", "delta", "epsilon", "points",
-)  # fmt: skip
+_PROBLEM = ("prior", "shape", "attributes", "n_records", "delta", "epsilon")
+_KEYS = ("tacit", "version", "method", *_PROBLEM, "points")
 
 
-def front_to_dict(front: Front) -> dict[str, Any]:
-    """JSON-ready content: the problem with exact fractions, then every channel."""
-    problem = front.problem
+def problem_to_dict(problem: Problem) -> dict[str, Any]:
+    """JSON-ready content with exact fractions."""
     return {
-        "tacit": "front",
-        "version": VERSION,
-        "method": front.method,
         "prior": [str(value) for value in problem.prior],
         "shape": list(problem.shape),
         "attributes": [attribute.to_dict() for attribute in problem.attributes],
         "n_records": problem.n_records,
         "delta": str(problem.delta),
         "epsilon": problem.epsilon,
+    }
+
+
+def front_to_dict(front: Front) -> dict[str, Any]:
+    """JSON-ready content: the problem with exact fractions, then every channel."""
+    return {
+        "tacit": "front",
+        "version": VERSION,
+        "method": front.method,
+        **problem_to_dict(front.problem),
         "points": [
             {
                 "privacy": float(front.privacy[i]),
@@ -55,11 +60,7 @@ def front_to_json(front: Front) -> str:
 
 def front_from_json(text: str) -> Front:
     """The front that `front_to_json` wrote."""
-    try:
-        content = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FileError(f"not a front file: {error}") from None
-    _check_header(content)
+    content = content_of(text, "front", VERSION, _KEYS)
     try:
         return _built(content)
     except TacitError:
@@ -68,25 +69,32 @@ def front_from_json(text: str) -> Front:
         raise FileError(f"not a front file: {type(error).__name__}: {error}") from None
 
 
-def _check_header(content: Any) -> None:
-    if not isinstance(content, dict) or content.get("tacit") != "front":
-        raise FileError('not a front file: it must be a JSON object with "tacit": "front"')
+def content_of(text: str, kind: str, newest: int, keys: tuple[str, ...]) -> dict[str, Any]:
+    """The object in a file of this kind, with exactly these keys."""
+    try:
+        content = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FileError(f"not a {kind} file: {error}") from None
+    if not isinstance(content, dict) or content.get("tacit") != kind:
+        raise FileError(f'not a {kind} file: it must be a JSON object with "tacit": "{kind}"')
     version = content.get("version")
     if type(version) is not int or version < 1:
-        raise FileError(f"the front file's version must be a positive integer, got {version!r}")
-    if version > VERSION:
+        raise FileError(f"the {kind} file's version must be a positive integer, got {version!r}")
+    if version > newest:
         raise FileError(
-            f"the front file has version {version}, this tacit reads up to {VERSION}; upgrade tacit"
+            f"the {kind} file has version {version}, this tacit reads up to {newest}; upgrade tacit"
         )
     for key in content:
-        if key not in _KEYS:
-            raise FileError(unknown("key", key, _KEYS, " in the front file"))
-    for key in _KEYS:
+        if key not in keys:
+            raise FileError(unknown("key", key, keys, f" in the {kind} file"))
+    for key in keys:
         if key not in content:
-            raise FileError(f"not a front file: the key {key!r} is missing")
+            raise FileError(f"not a {kind} file: the key {key!r} is missing")
+    return content
 
 
-def _problem(content: dict[str, Any]) -> Problem:
+def problem_from_dict(content: dict[str, Any]) -> Problem:
+    """The problem that `problem_to_dict` described."""
     attributes = Schema.from_dict({"attributes": content["attributes"]}).attributes if (
         content["attributes"]
     ) else ()  # fmt: skip
@@ -97,16 +105,14 @@ def _problem(content: dict[str, Any]) -> Problem:
     shape = tuple(content["shape"])
     sizes = tuple(attribute.size for attribute in attributes)
     if int(np.prod(shape)) != len(prior) or (attributes and sizes != shape):
-        raise FileError("not a front file: its prior does not fit its shape")
-    return Problem(
-        checked.prior, checked.n_records, checked.delta, checked.epsilon, shape, tuple(attributes)
-    )
+        raise FileError("the prior does not fit its shape")
+    return replace(checked, shape=shape, attributes=tuple(attributes))
 
 
 def _built(content: dict[str, Any]) -> Front:
     from tacit.optimize.fronts import Front
 
-    problem, points = _problem(content), content["points"]
+    problem, points = problem_from_dict(content), content["points"]
     if not isinstance(content["method"], str) or not points:
         raise FileError("not a front file: it needs a method and at least one point")
     numbers = {

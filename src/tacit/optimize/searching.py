@@ -18,6 +18,8 @@ Tell = Callable[[float], None]
 #: How much of the range of privacy a front covers; at its end the error is often infinite.
 COVERED = 0.98
 _SAME = 1e-4
+#: A wanted privacy stays this far below that of no report: nearer, numbers break down.
+_EDGE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,11 @@ def grid(
         evenly = np.linspace(least, least + COVERED * (most - least), points)
         return [float(value) for value in evenly]
     for privacy in wanted:
-        if privacy >= most:
+        if privacy > most - _EDGE:
+            fault = "cannot be had" if privacy > most else "leaves no room for a search"
             raise DesignError(
-                f"privacy {privacy:g} cannot be had: a guess without any report is right with "
-                f"probability {1 - most:.6g}; allowed: below {most:.6g}"
+                f"privacy {privacy:.8g} {fault}: a guess without any report is right with "
+                f"probability {1 - most:.6g}; allowed: up to {most - _EDGE:.6f}"
             )
     return sorted({max(privacy, least) for privacy in wanted})
 

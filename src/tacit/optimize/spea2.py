@@ -10,8 +10,8 @@ Reference: Huang & Du (2008), section V with Figure 1; `selection` and `breeding
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -22,68 +22,13 @@ from tacit.optimize.objectives import errors, privacies, random_matrices, unbeat
 from tacit.optimize.problem import Problem
 from tacit.optimize.searching import COVERED, Searched, Tell, check_size
 from tacit.optimize.selection import fitness, select, tournament
+from tacit.optimize.state import Herd, State
 from tacit.optimize.warner import Warner
 
+#: Generations between two calls of `keep`.
+_KEPT = 1000
 #: Steps of repair for the first population, which is far outside the bounds.
 _FIRST = 500
-
-
-@dataclass(frozen=True)
-class Herd:
-    """Channels with their privacy and error."""
-
-    matrices: Array
-    privacy: Array
-    error: Array
-
-    def __add__(self, other: Herd) -> Herd:
-        return Herd(
-            np.concatenate([self.matrices, other.matrices]),
-            np.concatenate([self.privacy, other.privacy]),
-            np.concatenate([self.error, other.error]),
-        )
-
-    def copy(self) -> Herd:
-        """The same channels in arrays of their own."""
-        return Herd(self.matrices.copy(), self.privacy.copy(), self.error.copy())
-
-    def take(self, places: Any) -> Herd:
-        """Those at these places."""
-        return Herd(self.matrices[places], self.privacy[places], self.error[places])
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a search stands: everything that the next generation depends on."""
-
-    generation: int
-    stale: int
-    population: Herd
-    archive: Herd
-    omega: Herd
-    rng: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready content; numbers come back exactly."""
-        herds = {name: getattr(self, name) for name in ("population", "archive", "omega")}
-        return {
-            "generation": self.generation,
-            "stale": self.stale,
-            "rng": self.rng,
-            **{name: herd.matrices.tolist() for name, herd in herds.items()},
-            "filled": np.isfinite(self.omega.error).tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any], problem: Problem) -> State:
-        """The state that `to_dict` described, of a search for this problem."""
-        herds = {
-            name: _herd(np.array(data[name], dtype=np.float64), problem)
-            for name in ("population", "archive", "omega")
-        }
-        empty = ~np.array(data["filled"], dtype=bool)
-        herds["omega"].error[empty] = np.inf
-        return cls(int(data["generation"]), int(data["stale"]), **herds, rng=data["rng"])
 
 
 @dataclass(frozen=True)
@@ -92,7 +37,9 @@ class Spea2:
 
     rate: how often a child is mutated. neighbour: k of the density. patience: generations
     without a change of Omega after which it ends (None: never). seed: of all randomness.
-    resume: the state of an earlier search of the same problem (`Front.state`), to go on from.
+    resume: the state of an earlier search of the same problem (`Front.state`, or a search file by
+    `State.from_json`), to go on from: `generations` counts all, those before too.
+    keep: called with the state every thousand generations and at the end, to save it.
     """
 
     population: int = 40
@@ -104,6 +51,7 @@ class Spea2:
     patience: int | None = None
     seed: int = 0
     resume: State | None = None
+    keep: Callable[[State], None] | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("population", 2), ("archive", 2), ("generations", 0), ("omega", 2)):
@@ -119,17 +67,21 @@ class Spea2:
         """The channels of Omega when the search ends."""
         rng = np.random.default_rng(self.seed)
         state = self._first(problem, rng) if self.resume is None else self.resume
-        if state.omega.matrices.shape[2] != problem.n:
-            raise DesignError("resume: that search was for another number of categories")
+        if state.problem != problem:
+            raise DesignError("resume: that search was for another prior, n_records or bounds")
         rng.bit_generator.state = state.rng
         state = replace(state, omega=state.omega.copy())
-        for done in range(self.generations):
+        for done in range(state.generation, self.generations):
             if self.patience is not None and state.stale >= self.patience:
                 break
             if done % 100 == 0:
                 tell(done / self.generations)
+            if self.keep is not None and done % _KEPT == 0:
+                self.keep(_with_rng(replace(state, omega=state.omega.copy()), rng))
             state = self.generation(problem, state, rng)
-        state = replace(state, rng=dict(rng.bit_generator.state))
+        state = _with_rng(state, rng)
+        if self.keep is not None:
+            self.keep(state)
         found = np.isfinite(state.omega.error)
         return Searched(tuple(state.omega.matrices[found]), state=state)
 
@@ -141,8 +93,7 @@ class Spea2:
         first = _herd(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
         omega = Herd(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
-        state = State(0, 0, first, first.take(slice(0)), omega, {})
-        return replace(state, rng=dict(rng.bit_generator.state))
+        return _with_rng(State(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
 
     def generation(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """One generation, steps 1 to 6 of the paper's algorithm; changes Omega in place."""
@@ -156,14 +107,18 @@ class Spea2:
         population = _herd(repair(mutate(children, self.rate, rng), problem), problem)
         omega = state.omega
         changed = _store(omega, population + archive)
-        return State(
-            state.generation + 1,
-            0 if changed else state.stale + 1,
-            _updated(population, omega),
-            _updated(archive, omega),
-            omega,
-            state.rng,
+        return replace(
+            state,
+            generation=state.generation + 1,
+            stale=0 if changed else state.stale + 1,
+            population=_updated(population, omega),
+            archive=_updated(archive, omega),
         )
+
+
+def _with_rng(state: State, rng: np.random.Generator) -> State:
+    """The state with that of its randomness, which moves on by itself."""
+    return replace(state, rng=dict(rng.bit_generator.state))
 
 
 def _classic(problem: Problem, count: int) -> Array:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tacit.channel.linear import Array
+from tacit.errors import DesignError
 from tacit.optimize.descent import Polytope, descend
 from tacit.optimize.exact import Solved, channel_of, solve
 from tacit.optimize.fronts import Front
@@ -62,6 +63,7 @@ class Square:
 
     def search(self, problem: Problem, tell: Tell) -> Searched:
         """Square channels, most private first, with the bounds of the exact ones."""
+        _check_begin(self.begin, problem)
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
         optimum = solve(problem, 1.0, _GAP, None)
         sharp = self._best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
@@ -109,6 +111,13 @@ class Square:
             if limit < polytope.problem.cap * (1 - 1e-6):
                 tried = descend(polytope, matrices[place + 1], limit)
                 matrices[place] = min(tried, matrices[place], key=lambda m: trace(m, p))
+
+
+def _check_begin(begin: Front | None, problem: Problem) -> None:
+    if begin is not None and any(m.shape != (problem.n, problem.n) for m in begin.channels):
+        raise DesignError(
+            f"begin must be a front of {problem.n} x {problem.n} matrices, such as one of Spea2"
+        )
 
 
 def merged(matrix: Array, prior: Array) -> Array:

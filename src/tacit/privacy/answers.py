@@ -9,17 +9,22 @@ reports have categories of their own, the likeliest true answer is named instead
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.attribute import Attribute, Label
 from tacit.channel.linear import Array
 from tacit.design import Design
 from tacit.privacy.kernels import entries
 from tacit.privacy.prior import Prior
-from tacit.privacy.risk import slack_of
+from tacit.privacy.risk import quotient, slack_of, upper
+
+Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -47,50 +52,49 @@ class Answer:
 def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answer, ...]:
     """Every category in which an attribute is reported; those that are never sent are left out."""
     attribute = design.schema[name]
-    reports, joint = _joint(design, prior, name)
-    sent = joint.sum(axis=1)
+    reports, joints = joints_of(design, prior, name)
+    own = (reports.name, reports.categories) == (name, attribute.categories)
     cells = math.prod(design.schema[n].size for n in design.closure([name]))
     slack = slack_of(cells)
-    own = (reports.name, reports.categories) == (name, attribute.categories)
-    found = []
-    for code, label in enumerate(reports.categories):
-        if sent[code, 0] <= 0:
-            continue
-        share = joint[code] / np.maximum(sent[code], 1e-300)
-        guess = int(share[:, 0].argmax())
-        place = code if own else guess
-        found.append(
-            Answer(
-                name,
-                label,
-                own,
-                float(sent[code, 0]),
-                max(0.0, 1 - _high(share[place], level) - slack),
-                attribute.categories[guess],
-                min(1.0, _high(share.max(axis=0), level) + slack),
-            )
+    first = next(joints)
+    sent, guess = first.sum(axis=1), first.argmax(axis=1)
+    place = np.arange(len(guess)) if own else guess
+    shares = [_shares(joint, place) for joint in chain([first], joints)]
+    told, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
+    return tuple(
+        Answer(
+            name,
+            label,
+            own,
+            float(sent[code]),
+            max(0.0, 1 - float(told[code]) - slack),
+            attribute.categories[guess[code]],
+            min(1.0, float(best[code]) + slack),
         )
-    return tuple(found)
+        for code, label in enumerate(reports.categories)
+        if sent[code] > 0
+    )
 
 
-def _high(values: Array, level: float) -> float:
-    """The upper end over the stack of priors, not below the first."""
-    return float(max(values[0], np.quantile(values, (1 + level) / 2, method="higher")))
+def _shares(joint: Array, place: Codes) -> tuple[Array, Array]:
+    """The posterior of the true category at `place` and the largest one, for each report."""
+    sent, own = joint.sum(axis=1), joint[np.arange(len(place)), place]
+    return quotient(own, sent), quotient(joint.max(axis=1), sent)
 
 
-def _joint(design: Design, prior: Prior, name: str) -> tuple[Attribute, Array]:
-    """The reported attribute that tells of `name`, and J[reported, true, prior]."""
+def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
+    """The reported attribute that tells of `name`, and J[reported, true] for each prior."""
     channel = design.channel(design.closure([name]))
     (factor,) = channel.factors
-    table = prior.table(factor.names)
-    cells = entries(factor.channel)[:, :, None] * table
     sizes = [design.schema[n].size for n in factor.names]
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
     place = next((i for i, a in enumerate(reported) if a.name == name), 0)
-    cells = cells.reshape(*(a.size for a in reported), *sizes, table.shape[1])
-    target = len(reported) + factor.names.index(name)
-    summed = tuple(i for i in range(cells.ndim - 1) if i not in (place, target))
-    return reported[place], cells.sum(axis=summed)
+    other = tuple(i for i in range(len(reported)) if i != place)
+    matrix = entries(factor.channel).reshape(*(a.size for a in reported), *sizes).sum(axis=other)
+    axis = factor.names.index(name)
+    summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
+    tables = prior.table(factor.names).T
+    return reported[place], ((matrix * t.reshape(sizes)).sum(axis=summed) for t in tables)
 
 
 def of_100(share: float) -> int:
@@ -99,5 +103,5 @@ def of_100(share: float) -> int:
 
 
 def of_100_up(share: float) -> int:
-    """People of 100, rounded up; what lies within 1e-9 of a whole number is that number."""
-    return math.ceil(100 * share - 1e-9)
+    """People of 100, rounded up, 0 if none; within 1e-9 of a whole number it is that number."""
+    return max(math.ceil(100 * share - 1e-9), int(share > 0))

@@ -8,25 +8,27 @@ both are given.
 
 from __future__ import annotations
 
-import html
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.channel import Coin, related, unrelated
+from tacit.channel import Coin, related, truthful, unrelated
 from tacit.channel.linear import Array
 from tacit.channel.numbers import Number, fraction
 from tacit.coding import frame_of
 from tacit.design import Design, Group
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.privacy import rounding
-from tacit.privacy.prior import prior_of
+from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import FIGURES
 from tacit.privacy.scopes import Limits, Scopes, measure
-from tacit.privacy.tables import aligned
+from tacit.privacy.tables import Rows, aligned, as_html
+from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ COLUMNS = (
     "map_record",
     "worst_record",
     "epsilon",
+    "stderr",
 )
 
 
@@ -62,7 +65,10 @@ SCHEMES: Mapping[str, Scheme] = {"related": related_scheme, "unrelated": unrelat
 
 @dataclass(frozen=True)
 class Point:
-    """One scheme at one theta: the smallest PSE of an attribute, and the record as a whole."""
+    """One scheme at one theta: the smallest PSE of an attribute, and the record as a whole.
+
+    `stderr` is the Monte Carlo error of `pse_record` and `map_record`, the larger one; 0 if exact.
+    """
 
     scheme: str
     groups: int
@@ -72,6 +78,7 @@ class Point:
     map_record: float
     worst_record: float
     epsilon: float
+    stderr: float
 
 
 @dataclass(frozen=True)
@@ -79,12 +86,15 @@ class Comparison:
     """All points, as values, a table and a figure."""
 
     points: tuple[Point, ...]
+    prior: str
 
     def curve(self, scheme: str, groups: int, figure: str) -> tuple[list[float], list[float]]:
         """theta and a figure of one scheme."""
         if figure not in COLUMNS[3:]:
-            raise DataError(f"unknown figure {figure!r}; known: {', '.join(COLUMNS[3:])}")
+            raise DataError(unknown("figure", figure, COLUMNS[3:]))
         own = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
+        if not own:
+            raise DataError(f"{scheme!r} with {groups!r} groups was not compared")
         return [p.theta for p in own], [getattr(p, figure) for p in own]
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,15 +103,39 @@ class Comparison:
         plain: dict[str, Any] = rounding.finite(columns)
         return plain
 
+    def to_json(self) -> str:
+        """JSON text."""
+        content = {"tacit": "comparison", "version": 1, "prior": self.prior, **self.to_dict()}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row a point."""
         return frame_of(
             {name: [getattr(p, name) for p in self.points] for name in COLUMNS}, backend
         )
 
-    def rows(self) -> list[list[str]]:
+    def rows(self) -> Rows:
         """Header and rows as text, rounded outward."""
         return [list(COLUMNS), *(_row(point) for point in self.points)]
+
+    def lead(self) -> list[str]:
+        """What the figures rest on."""
+        return [f"Prior: {self.prior}. Privacy is rounded down."]
+
+    def notes(self) -> list[str]:
+        """What the tables mean, below them."""
+        error = max(point.stderr for point in self.points)
+        said = f"Large groups by Monte Carlo, {rounding.monte_carlo(error)}."
+        return [
+            "PSE: how often a guess misses that is drawn from what an answer's own report makes "
+            "likely, the smallest of all attributes; the groups do not change it.",
+            "By groups: how often even the best guess of the whole record misses (MAP privacy).",
+            *([said] if error else []),
+        ]
+
+    def tables(self) -> list[Rows]:
+        """For each scheme over theta: PSE of an answer, MAP privacy of the record by groups."""
+        return [_by_theta(self, scheme) for scheme in dict.fromkeys(p.scheme for p in self.points)]
 
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
@@ -110,15 +144,11 @@ class Comparison:
         return curves(self)
 
     def __str__(self) -> str:
-        return "\n".join(aligned(self.rows()))
+        shown = [line for rows in self.tables() for line in (*aligned(rows), "")]
+        return "\n".join([*self.lead(), "", *shown, *self.notes()])
 
     def _repr_html_(self) -> str:
-        head, *body = (
-            "".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows()
-        )
-        rows = "".join(f"<tr>{row}</tr>" for row in body)
-        head = head.replace("td>", "th>")
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return as_html(self.rows())
 
 
 def _row(point: Point) -> list[str]:
@@ -131,7 +161,18 @@ def _row(point: Point) -> list[str]:
         rounding.down(point.map_record),
         rounding.up(point.worst_record),
         rounding.epsilon(point.epsilon),
+        rounding.up(point.stderr, 4) if point.stderr else "",
     ]
+
+
+def _by_theta(found: Comparison, scheme: str) -> Rows:
+    """Head and rows of one scheme; its PSE is the same for every grouping."""
+    groups = list(dict.fromkeys(p.groups for p in found.points if p.scheme == scheme))
+    thetas, pse = found.curve(scheme, groups[0], "pse")
+    records = [found.curve(scheme, g, "map_record")[1] for g in groups]
+    head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
+    lines = zip(thetas, pse, *records, strict=True)
+    return [head, *([f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines)]
 
 
 def compare_schemes(
@@ -141,21 +182,24 @@ def compare_schemes(
     thetas: Sequence[Number] = THETAS,
     groups: Sequence[int] = (1, 2, 3, 4),
     schemes: Mapping[str, Scheme] = SCHEMES,
+    limits: Limits | None = None,
 ) -> Comparison:
     """Every scheme with the attributes cut into g groups of consecutive ones, at every theta.
 
-    `prior` is as for `report`. Groupings of more groups than attributes are left out.
+    `prior` and `limits` are as for `report`. Groupings of more groups than attributes are left
+    out.
     """
+    limits = limits or Limits()
+    check_level(limits.level)
     exact = [fraction(theta, "theta") for theta in thetas]
     possible = [g for g in groups if _whole(g) <= len(schema)]
-    return Comparison(
-        tuple(
-            _point(schema, prior, name, make, (g, theta))
-            for name, make in schemes.items()
-            for g in possible
-            for theta in exact
-        )
-    )
+    plain = grouped(schema, 1, lambda part: truthful())
+    known = prior_of(prior, plain, limits.rng, limits.priors)
+    points = [
+        _point(schema, known, name, make, (g, theta), limits)
+        for (name, make), g, theta in product(schemes.items(), possible, exact)
+    ]
+    return Comparison(tuple(points), known.source)
 
 
 def _whole(groups: Any) -> int:
@@ -165,19 +209,25 @@ def _whole(groups: Any) -> int:
 
 
 def _point(
-    schema: Schema, prior: Any, name: str, make: Scheme, setting: tuple[int, Fraction]
+    schema: Schema,
+    prior: Prior,
+    name: str,
+    make: Scheme,
+    setting: tuple[int, Fraction],
+    limits: Limits,
 ) -> Point:
     n_groups, theta = setting
     design = grouped(schema, n_groups, lambda part: make(theta, part))
-    found = measure(design, prior_of(prior, design), Limits())
+    found = measure(design, prior, limits)
     return Point(name, n_groups, float(theta), *_values(found))
 
 
-def _values(found: Scopes) -> tuple[float, float, float, float, float]:
+def _values(found: Scopes) -> tuple[float, float, float, float, float, float]:
     record = found.record.from_record
     smallest = min(scope.alone.pse for scope in found.attributes.values())
     values = [getattr(record, name) for name in FIGURES[:3]]
-    return smallest, values[0], values[1], values[2], found.record.epsilon
+    error = 0.0 if record.stderr is None else max(record.stderr[:2])
+    return smallest, values[0], values[1], values[2], found.record.epsilon, error
 
 
 def grouped(schema: Schema, n_groups: int, coin: Callable[[Schema], Coin]) -> Design:

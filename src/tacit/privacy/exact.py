@@ -60,6 +60,11 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> Part:
     return Part(tuple(factors), kernels, prior.schema, table)
 
 
+def reports_of(part: Part) -> Array:
+    """The probability of every report: one axis a group, then the priors."""
+    return _pass(part, part.prior, _total, range(len(part.factors)))
+
+
 def risk_of_all(part: Part) -> Risk:
     """The risk of the whole part, by one who sees all its reports."""
     return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))

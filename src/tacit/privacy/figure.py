@@ -23,15 +23,18 @@ _SHOWN = 30
 
 def guesses(attributes: Mapping[str, Scope], record: Scope) -> Figure:
     """For each attribute and the record: how often the best guess is right, of 100."""
-    shown = list(attributes.items())[:_SHOWN]
+    least = sorted(attributes, key=lambda name: -attributes[name].from_record.accuracy)[:_SHOWN]
+    shown = [(name, scope) for name, scope in attributes.items() if name in set(least)]
     scopes = [*shown, *([("whole record", record)] if len(attributes) > 1 else [])]
     figure = Figure(figsize=(5.4, 1.7 + 0.36 * len(scopes)), layout="constrained")
     axes = figure.add_subplot()
     _mark(axes, scopes, len(shown))
     axes.set_yticks(range(len(scopes)), [_short(name) for name, _ in scopes])
     axes.set_ylim(len(scopes) - 0.5, -0.5)
-    axes.set_xlim(0, 102)
+    axes.set_xlim(-2, 102)
     axes.set_xlabel("best guess is right, in 100 cases")
+    if len(shown) < len(attributes):
+        axes.set_title(f"the {len(shown)} least private of {len(attributes)}", fontsize="medium")
     plain(axes, "x")
     figure.legend(loc="outside upper left", ncols=1, frameon=False)
     return figure
@@ -73,6 +76,15 @@ def svg(figure: Figure) -> str:
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     return text[text.index("<svg") :]
+
+
+def content(figure: Figure, suffix: str) -> bytes:
+    """The figure as what goes in a file of this suffix: .svg, or one that matplotlib knows."""
+    if suffix.lower() == ".svg":
+        return svg(figure).encode()
+    stream = io.BytesIO()
+    figure.savefig(stream, format=suffix[1:].lower(), dpi=150, metadata={"Software": None})
+    return stream.getvalue()
 
 
 def curves(comparison: Comparison) -> Figure:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.privacy import rounding
 from tacit.privacy.figure import svg
-from tacit.privacy.tables import mined_rows, repeated_rows
+from tacit.privacy.tables import MINED, STAR, mined_rows, repeated_rows
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -42,12 +42,6 @@ _WORDS = (
     ("MAP privacy", "How often even the best guess misses."),
     ("worst", "The most certain that any report can make anyone of a true answer."),
     ("bits", "What a report tells of the truth on average."),
-)
-
-_MINED = (
-    "PSE less what the model's rules recover, for one who knows their conditions and one who does "
-    "not (Zhan & Matwin); best guess: how often it is right with the model and the whole reported "
-    "record in hand."
 )
 
 
@@ -147,10 +141,11 @@ def _optional(report: Report) -> list[str]:
     parts = []
     if report.after_mining:
         head, *rows = mined_rows(report.after_mining)
-        parts += ["<h2>After a model is published</h2>", f"<p>{_text(_MINED)}</p>"]
+        parts += ["<h2>After a model is published</h2>", f"<p>{_text(MINED)}</p>"]
         parts.append(_table(head, rows))
     if report.repeated is not None:
         head, *rows = repeated_rows(report.repeated)
         said = f"<p>{_text(report.repeated.caption())}</p>"
         parts += ["<h2>Taking part more than once</h2>", said, _table(head, rows)]
+        parts.append(f'<p class="small">{_text(STAR)}</p>')
     return parts

@@ -27,7 +27,7 @@ from tacit.schema import Schema
 
 #: Draws of an estimated prior.
 DRAWS = 200
-#: An estimated joint table of more cells than this is replaced by one table an attribute.
+#: An estimated joint table of more cells than this is replaced by smaller ones.
 MAX_JOINT = 1024
 
 
@@ -110,13 +110,20 @@ def prior_of(
 
 
 def _estimates(found: Reconstruction) -> list[Estimate]:
-    """The joint table of all attributes if it is small, else one table an attribute."""
-    names = found.design.schema.names
-    channel = found.design.channel(names)
-    small = math.prod(found.design.schema.sizes) <= MAX_JOINT
-    if small and channel.reconstructable:
-        return [found.table(names)]
-    return [found.table([name]) for name in names]
+    """The joint table of all attributes if it is small, else of each group, else of each one."""
+    design = found.design
+    if _estimable(design, design.schema.names):
+        return [found.table(design.schema.names)]
+    parts: list[list[str]] = []
+    for group in design.groups:
+        whole = _estimable(design, group.attributes)
+        parts += [list(group.attributes)] if whole else [[name] for name in group.attributes]
+    return [found.table(names) for names in parts]
+
+
+def _estimable(design: Design, names: Sequence[str]) -> bool:
+    small = math.prod(design.schema[name].size for name in names) <= MAX_JOINT
+    return small and design.channel(names).reconstructable
 
 
 def _source(n_records: int, blocks: list[Block], schema: Schema) -> str:

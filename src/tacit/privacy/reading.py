@@ -16,6 +16,7 @@ else is said of a rule there is not read:
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 from tacit.errors import FileError
@@ -84,4 +85,4 @@ def _rule(item: Any, where: str) -> Rule:
         wrong = isinstance(value, bool) or not isinstance(value, int | float)
         if wrong and not (number == "support" and value is None):
             raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
-    return Rule(**item)
+    return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -25,10 +26,11 @@ from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.design import Design, check_design
 from tacit.errors import DataError
+from tacit.privacy import rounding
 from tacit.privacy.kernels import MAX_DENSE, entries
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
-from tacit.privacy.sampling import bound_on_posterior
+from tacit.privacy.sampling import PRIORS, bound_on_posterior, turns
 from tacit.privacy.scopes import Limits, parts_of
 
 #: Counts of reports times true cells that are enumerated.
@@ -39,25 +41,33 @@ _MOST_ENTRIES = 2**22
 class Repeated:
     """The figures of every scope after `reports` reports of one person, seen together.
 
-    A scope too large to be written out has None.
+    `attributes` are those of an adversary who sees that answer's reports alone, `from_record`
+    those of one who holds the whole reported records, as `groups` and `record` are. A scope too
+    large to be written out has None.
     """
 
     reports: int
     memoised: bool
     attributes: dict[str, Figures | None]
+    from_record: dict[str, Figures | None]
     groups: tuple[Figures | None, ...]
     record: Figures | None
     epsilon: dict[str, float]
     record_epsilon: float
 
     def caption(self) -> str:
-        """One line on what the figures are."""
+        """What the figures are, in words."""
         if self.memoised:
             return f"{self.reports} reports of one person, the first kept and sent again."
-        return (
+        said = (
             f"What {self.reports} reports of one person, with new coins each time, reveal "
             "together. A first report that is kept and sent again reveals what one report does."
         )
+        known = (*self.attributes.values(), *self.from_record.values(), self.record)
+        drawn = [max(f.stderr[:2]) for f in known if f is not None and f.stderr is not None]
+        if drawn:
+            said += f" By Monte Carlo, {rounding.monte_carlo(max(drawn))}."
+        return said + (" Empty: too many joint categories." if None in known else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -65,6 +75,7 @@ class Repeated:
             "reports": self.reports,
             "memoised": self.memoised,
             "attributes": {name: _plain(f) for name, f in self.attributes.items()},
+            "from_record": {name: _plain(f) for name, f in self.from_record.items()},
             "groups": [_plain(figures) for figures in self.groups],
             "record": _plain(self.record),
             "epsilon": self.epsilon,
@@ -91,53 +102,90 @@ def repeated(
     limits = limits or Limits()
     known = prior_of(prior, design, limits.rng, limits.priors)
     k = 1 if memoised else reports
-    whole = design.channel(design.schema.names)
-    parts = [_risk(factors, known, k, limits) for factors in parts_of(whole.factors, known)]
-    found = [part for part in parts if part is not None]
-    epsilon = {n: design.channel(design.closure([n])).epsilon for n in design.schema.names}
+    names, whole = design.schema.names, design.channel(design.schema.names)
+    parts = [_Part(factors, known, k, limits) for factors in parts_of(whole.factors, known)]
+    by_name = {name: part for part in parts for name in part.names}
+    single = {n: design.channel(design.closure([n])) for n in names}
+    found = [part.risk(part.names) for part in parts]
+    held = [risk for risk in found if risk is not None]
+
+    def shown(risk: Risk | None) -> Figures | None:
+        return None if risk is None else risk.figures(limits.level)
+
     return Repeated(
         reports,
         memoised,
-        {name: _attribute(design, known, name, k, limits) for name in design.schema.names},
-        tuple(_group(design, known, group.attributes, k, limits) for group in design.groups),
-        together(found).figures(limits.level) if len(found) == len(parts) else None,
-        {name: sum_up([value] * k) for name, value in epsilon.items()},
+        {n: shown(_Part(single[n].factors, known, k, limits).risk((n,))) for n in names},
+        {n: shown(by_name[n].risk((n,))) for n in names},
+        tuple(shown(by_name[g.attributes[0]].risk(g.attributes)) for g in design.groups),
+        shown(together(held)) if len(held) == len(found) else None,
+        {n: sum_up([channel.epsilon] * k) for n, channel in single.items()},
         sum_up([whole.epsilon] * k),
     )
 
 
-def _group(
-    design: Design, prior: Prior, names: Sequence[str], k: int, limits: Limits
-) -> Figures | None:
-    risk = _risk(design.channel(names).factors, prior, k, limits)
-    return None if risk is None else risk.figures(limits.level)
+class _Part:
+    """Groups whose reports are seen together, k times; what is computed once for all targets."""
 
+    def __init__(self, factors: Sequence[Factor], prior: Prior, k: int, limits: Limits) -> None:
+        self.names = tuple(name for factor in factors for name in factor.names)
+        self._factors, self._prior, self._k, self._limits = factors, prior, k, limits
 
-def _attribute(design: Design, prior: Prior, name: str, k: int, limits: Limits) -> Figures | None:
-    """By the attribute's own reports; where a joint matrix has none for it, by its group's."""
-    risk = _risk(design.channel(design.closure([name])).factors, prior, k, limits, name)
-    return None if risk is None else risk.figures(limits.level)
+    def risk(self, target: tuple[str, ...]) -> Risk | None:
+        """The risk of the joint answer of some attributes; None if too large."""
+        if math.prod(math.prod(f.channel.true_shape) for f in self._factors) > MAX_DENSE:
+            return None
+        labels = self._labels(target)
+        slack = slack_of(64 * self._k + len(labels))
+        ways = math.comb(len(self._matrix) + self._k - 1, self._k)
+        if ways * len(labels) <= _MOST_ENTRIES:
+            few = PRIORS if ways * self._table.size > _MOST_ENTRIES else None
+            joints = (self._several * prior for prior in self._table.T[:few])
+            found = [joint_risk(_merged(joint, labels), slack) for joint in joints]
+        else:
+            found = [self._drawn(share, own, labels, slack) for share, own in self._shares]
+        return stacked([found[i] for i in turns(len(found), self._table.shape[1])])
 
+    def _labels(self, target: tuple[str, ...]) -> Any:
+        """The joint category of the target's attributes in every true cell."""
+        sizes = [self._prior.schema[name].size for name in self.names]
+        codes = dict(zip(self.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+        shape = [self._prior.schema[name].size for name in target]
+        return np.ravel_multi_index([codes[name] for name in target], shape)
 
-def _risk(
-    factors: Sequence[Factor], prior: Prior, k: int, limits: Limits, target: str | None = None
-) -> Risk | None:
-    """The risk after k reports through these groups together; None if too large."""
-    if math.prod(math.prod(f.channel.true_shape) for f in factors) > MAX_DENSE:
-        return None
-    names = [name for factor in factors for name in factor.names]
-    matrix: Array = np.ones((1, 1))
-    for factor in factors:
-        matrix = np.asarray(np.kron(matrix, entries(factor.channel)))
-    epsilon = sum_up([factor.channel.epsilon for factor in factors] * k)
-    table = prior.table(names)
-    labels = np.arange(len(table))
-    if target is not None:
-        labels = np.indices([prior.schema[n].size for n in names])[names.index(target)].ravel()
-    ways = math.comb(len(matrix) + k - 1, k)
-    if ways * len(table) <= _MOST_ENTRIES:
-        return _enumerated(_several(matrix, k), table, labels, slack_of(64 * k + len(table)))
-    return _drawn(matrix, table[:, :1], labels, k, (epsilon, limits))
+    @cached_property
+    def _table(self) -> Array:
+        return self._prior.table(self.names)
+
+    @cached_property
+    def _matrix(self) -> Array:
+        matrix: Array = np.ones((1, 1))
+        for factor in self._factors:
+            matrix = np.asarray(np.kron(matrix, entries(factor.channel)))
+        return matrix
+
+    @cached_property
+    def _several(self) -> Array:
+        return _several(self._matrix, self._k)
+
+    @cached_property
+    def _shares(self) -> list[tuple[Array, Array]]:
+        """For each prior that is sampled: posteriors of drawn reports, and the prior."""
+        draws = max(100, min(self._limits.drawn, _MOST_ENTRIES // len(self._table)))
+        seed = int(self._limits.rng.integers(2**63))
+        found = []
+        for i, prior in enumerate(self._table.T[:PRIORS]):
+            chance = (draws if i == 0 else max(100, draws // 10), np.random.default_rng(seed))
+            found.append((_posteriors(self._matrix, prior, self._k, chance), prior))
+        return found
+
+    def _drawn(self, share: Array, prior: Array, labels: Any, slack: float) -> Risk:
+        share, own = _merged(share, labels), _merged(prior[None], labels)[0]
+        ratio = np.divide(share, own, out=np.ones_like(share), where=share > 0)
+        seen = [(share**2).sum(1), share.max(1), (share * np.log2(ratio)).sum(1)]
+        epsilon = sum_up([factor.channel.epsilon for factor in self._factors] * self._k)
+        worst = bound_on_posterior(float(own.max()), epsilon)
+        return sampled(seen, worst, float(own.max()), slack)
 
 
 def _several(matrix: Array, k: int) -> Array:
@@ -158,11 +206,6 @@ def _logs(matrix: Array) -> Array:
     return np.log(np.where(matrix > 0, matrix, 1.0))
 
 
-def _enumerated(matrix: Array, table: Array, labels: Any, slack: float) -> Risk:
-    """Exactly, one prior of the stack after the other."""
-    return stacked([joint_risk(_merged(matrix * prior, labels), slack) for prior in table.T])
-
-
 def _merged(joint: Array, labels: Any) -> Array:
     """J[report, target]: true cells added up that have the same label."""
     if labels.max() + 1 == joint.shape[1]:
@@ -170,20 +213,15 @@ def _merged(joint: Array, labels: Any) -> Array:
     return np.asarray(joint @ (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64))
 
 
-def _drawn(matrix: Array, table: Array, labels: Any, k: int, chance: tuple[float, Limits]) -> Risk:
-    """By Monte Carlo over the true cell and the counts of its reports."""
-    epsilon, limits = chance
-    prior = table[:, 0]
-    draws = max(100, min(limits.drawn, _MOST_ENTRIES // len(prior)))
-    true = limits.rng.choice(len(prior), draws, p=prior)
-    counts = limits.rng.multinomial(k, matrix[:, true].T / matrix[:, true].T.sum(1, keepdims=True))
+def _posteriors(
+    matrix: Array, prior: Array, k: int, chance: tuple[int, np.random.Generator]
+) -> Array:
+    """Posteriors of true cells, by Monte Carlo over the true cell and the counts of its reports."""
+    draws, rng = chance
+    true = rng.choice(len(prior), draws, p=prior)
+    counts = rng.multinomial(k, matrix[:, true].T / matrix[:, true].T.sum(1, keepdims=True))
     weights = counts @ _logs(matrix) + np.log(np.where(prior > 0, prior, 1.0))
     possible = (counts @ (matrix == 0) == 0) & (prior > 0)
     weights = np.where(possible, weights, -np.inf)
     share = np.exp(weights - weights.max(axis=1, keepdims=True))
-    share = _merged(share / share.sum(axis=1, keepdims=True), labels)
-    own = _merged(prior[None], labels)[0]
-    ratio = np.divide(share, own, out=np.ones_like(share), where=share > 0)
-    seen = [(share**2).sum(1), share.max(1), (share * np.log2(ratio)).sum(1)]
-    worst = bound_on_posterior(float(own.max()), epsilon)
-    return sampled(seen, worst, float(own.max()), slack_of(64 * k + len(prior)))
+    return np.asarray(share / share.sum(axis=1, keepdims=True))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tacit.coding import frame_of
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.privacy import rounding
@@ -17,13 +18,21 @@ from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.rules import AfterMining, after_mining
 from tacit.privacy.scopes import Limits, Scope, Scopes, measure
 from tacit.privacy.sentences import sentences, warnings
-from tacit.privacy.tables import Rows, aligned, mined_rows, repeated_rows, scope_rows
+from tacit.privacy.tables import (
+    MINED,
+    STAR,
+    Rows,
+    aligned,
+    as_html,
+    mined_rows,
+    repeated_rows,
+    scope_columns,
+    scope_rows,
+)
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-STAR = "* with the whole reported record in hand"
 
 
 @dataclass(frozen=True)
@@ -122,8 +131,7 @@ class Report:
         errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
         if errors:
             text += (
-                f" Large groups by Monte Carlo: PSE and MAP with a standard error of up to "
-                f"{rounding.up(max(errors), 4)}, shown three of them on the safe side."
+                f" Large groups by Monte Carlo: PSE and MAP {rounding.monte_carlo(max(errors))}."
             )
         return text + " Privacy is rounded down, risk up."
 
@@ -136,6 +144,21 @@ class Report:
         mined = [mined_rows(self.after_mining)] if self.after_mining else []
         again = [repeated_rows(self.repeated)] if self.repeated is not None else []
         return [self.rows(), *mined, *again]
+
+    def lead(self) -> list[str]:
+        """What comes first: sentences, warnings, what the figures rest on."""
+        told = [f"\nwarning: {text}" for text in self.warnings]
+        return [*self.sentences, *told, f"\n{self.basis()}"]
+
+    def notes(self) -> list[str]:
+        """What the tables mean, below them."""
+        mined = [MINED] if self.after_mining else []
+        again = [self.repeated.caption()] if self.repeated is not None else []
+        return [STAR, *mined, *again]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A data frame with a row for each attribute, group and the record."""
+        return frame_of(scope_columns(self.scopes), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
@@ -176,20 +199,15 @@ class Report:
         return page(self)
 
     def __str__(self) -> str:
-        told = [*self.sentences, *(f"Warning. {text}" for text in self.warnings), self.basis()]
         shown = [line for rows in self.tables() for line in ("", *aligned(rows))]
-        return "\n".join([*told, *shown, STAR])
+        return "\n".join([*self.lead(), *shown, "", *self.notes()])
 
     def _repr_html_(self) -> str:
-        head, *body = self.rows()
-        told = "".join(f"<p>{html.escape(text)}</p>" for text in (*self.sentences, *self.warnings))
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in body
-        )
-        names = "".join(f"<th>{html.escape(c)}</th>" for c in head)
+        told = (*self.sentences, *self.warnings, self.basis())
         return (
-            f"{told}<table><caption>{html.escape(self.basis())}</caption>"
-            f"<thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table><p>{STAR}</p>"
+            "".join(f"<p>{html.escape(text)}</p>" for text in told)
+            + "".join(map(as_html, self.tables()))
+            + "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
         )
 
 

@@ -116,9 +116,7 @@ class Risk:
 
     def _span(self, values: Array, stderr: float, level: float) -> tuple[float, float]:
         """Both ends, wide enough for the draws of the prior, Monte Carlo and all roundings."""
-        tail = (1 - level) / 2
-        low = min(values[0], np.quantile(values, tail, method="lower"))
-        high = max(values[0], np.quantile(values, 1 - tail, method="higher"))
+        low, high = -upper(-values, level), upper(values, level)
         rounding = self.slack * (1 + abs(high))
         return float(low - CAUTION * stderr - rounding), float(high + CAUTION * stderr + rounding)
 
@@ -231,6 +229,14 @@ def _bits(p: Array) -> float:
 def quotient(top: Array, bottom: Array) -> Array:
     """top / bottom; 0 where the bottom is 0, as is then the top."""
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def upper(values: Array, level: float) -> Array:
+    """The upper end over a stack of priors, along the first axis; not below the first of them."""
+    if len(values) == 1:
+        return np.asarray(values[0])
+    end = np.quantile(values, (1 + level) / 2, axis=0, method="higher")
+    return np.asarray(np.maximum(values[0], end))
 
 
 def slack_of(length: int) -> float:

@@ -34,6 +34,11 @@ def up(value: float, digits: int = 3) -> str:
     return str(abs(near) if near == 0 else near)
 
 
+def monte_carlo(stderr: float) -> str:
+    """The largest error of figures of which the pessimistic end is shown, in words."""
+    return f"with a standard error of up to {up(stderr, 4)}, shown three of them on the safe side"
+
+
 def finite(value: Any) -> Any:
     """The same with infinite numbers as None: JSON has no infinity."""
     if isinstance(value, dict):

@@ -12,8 +12,8 @@ Zhan & Matwin (section 4.2) take from the privacy of an entry what rules recover
 R is reported, O true. The sum runs over the rules of one model that conclude on the entry's
 attribute; of several models the largest counts. Taken as written: a model that lists every
 category of an attribute reaches 1 in the first scenario, and in the second, where terms are not
-weighted by how often a rule applies, REC may exceed 1. Of an estimated prior the estimate itself
-is taken, not its draws.
+weighted by how often a rule applies, REC may exceed 1. Of an estimated prior the upper end of its
+draws is taken.
 
 Beside it stands a figure without these oddities: how often an adversary is right who holds the
 whole reported record, the design, the prior and the model, and guesses best. The model enters as
@@ -24,7 +24,7 @@ prior says of the conclusion, and other categories share the rest as before.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,8 +34,11 @@ from tacit.attribute import Attribute, Label
 from tacit.channel.linear import Array, Mask
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
+from tacit.privacy.answers import joints_of
+from tacit.privacy.exact import part_of, reports_of
 from tacit.privacy.prior import Block, Prior
-from tacit.privacy.scopes import Limits, Scope, risk_in_record
+from tacit.privacy.risk import quotient, upper
+from tacit.privacy.scopes import Limits, Scope, parts_of, risk_in_record
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class AfterMining:
-    """One attribute before and after rules are published; see the module for the figures."""
+    """One attribute before and after rules are published; see the module for the figures.
+
+    `accuracy_with_model` is None where rules tie more categories together than can be measured.
+    """
 
     attribute: str
     pse_before: float
@@ -65,34 +71,44 @@ class AfterMining:
     pse_known: float
     pse_unknown: float
     accuracy_before: float
-    accuracy_with_model: float
+    accuracy_with_model: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
 
 
-def known_conditions(rules: Iterable[Any], design: Design, prior: Prior) -> dict[str, float]:
+def known_conditions(
+    rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
+) -> dict[str, float]:
     """REC of each attribute that rules conclude on, preconditions known: the first scenario."""
-    found: dict[str, float] = {}
-    for rule in checked(rules, design):
-        support = rule.support
-        if support is None:
-            names = list(rule.conditions)
-            support = (
-                float(prior.table(names)[_matching(rule, names, design), 0].sum()) if names else 1.0
-            )
-        found[rule.attribute] = found.get(rule.attribute, 0.0) + float(support * rule.confidence)
-    return found
+
+    def term(rule: Any) -> Array:
+        support = _true_chance(_event(rule, design), prior)
+        return np.asarray(rule.confidence * (support if rule.support is None else rule.support))
+
+    return _recovered(checked(rules, design), term, level)
 
 
-def unknown_conditions(rules: Iterable[Any], design: Design, prior: Prior) -> dict[str, float]:
+def unknown_conditions(
+    rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
+) -> dict[str, float]:
     """REC of each attribute that rules conclude on, preconditions unknown: the second scenario."""
-    found: dict[str, float] = {}
-    for rule in checked(rules, design):
-        term = _reported_confidence(rule, design, prior) * _kept(rule, design, prior)
-        found[rule.attribute] = found.get(rule.attribute, 0.0) + term
-    return found
+    return _recovered(
+        checked(rules, design),
+        lambda rule: _reported_confidence(rule, design, prior) * _kept(rule, design, prior),
+        level,
+    )
+
+
+def _recovered(
+    rules: Iterable[Any], term: Callable[[Any], Array], level: float
+) -> dict[str, float]:
+    """Terms summed by attribute, at the upper end over the stack of priors."""
+    found: dict[str, Array] = {}
+    for rule in rules:
+        found[rule.attribute] = found.get(rule.attribute, np.zeros(1)) + term(rule)
+    return {name: float(upper(values, level)) for name, values in found.items()}
 
 
 def after_mining(
@@ -103,8 +119,9 @@ def after_mining(
     limits: Limits,
 ) -> dict[str, AfterMining]:
     """Every attribute that some model's rules conclude on."""
-    known = _largest(known_conditions(model, design, prior) for model in models)
-    unknown = _largest(unknown_conditions(model, design, prior) for model in models)
+    level = limits.level
+    known = _largest(known_conditions(model, design, prior, level) for model in models)
+    unknown = _largest(unknown_conditions(model, design, prior, level) for model in models)
     result = {}
     for name, rec in known.items():
         before, accuracy = attributes[name].alone.pse, attributes[name].from_record.accuracy
@@ -117,7 +134,7 @@ def after_mining(
             max(before - rec, 0.0),
             max(before - unknown[name], 0.0),
             accuracy,
-            max(accuracy, *told),
+            None if None in told else max(accuracy, *(one for one in told if one is not None)),
         )
     return result
 
@@ -177,73 +194,86 @@ def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
     return holds.ravel()
 
 
-def _reported(names: Sequence[str], design: Design, prior: Prior) -> Array:
-    """The reported joint table over these attributes, flattened in their order."""
-    channel = design.channel(design.closure(names))
-    for name in names:
+def _event(rule: Any, design: Design) -> dict[str, list[int]]:
+    """The codes that each condition allows."""
+    return {name: _codes(design.schema[name], wanted) for name, wanted in rule.conditions.items()}
+
+
+def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
+    """P(O in event), one entry a prior."""
+    found: Array = np.ones(1)
+    for block in prior.marginal(list(event)).blocks:
+        found = found * _within(block.tables, [event[name] for name in block.names])
+    return found
+
+
+def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
+    """P(R in event), one entry a prior; parts of the record that are independent apart."""
+    channel = design.channel(design.closure(list(event)))
+    for name in event:
         own = design.schema[name].categories
         if name not in channel.reported or channel.reported[name].categories != own:
             raise DesignError(
                 f"attribute {name!r} is reported in categories of its own, so a reported rule "
                 "about it has no meaning; measure without rules"
             )
-    true = prior.table(channel.true.names)[:, 0].reshape(channel.true.sizes)
-    reported = channel.disguised(true)
-    order = channel.reported.names
-    dropped = tuple(i for i, name in enumerate(order) if name not in names)
-    kept = [name for name in order if name in names]
-    table: Array = reported.sum(axis=dropped)
-    return table.transpose([kept.index(name) for name in names]).ravel()
+    found: Array = np.ones(1)
+    for factors in parts_of(channel.factors, prior):
+        axes = [channel.reported.attributes[i] for f in factors for i in f.reported_axes]
+        table = reports_of(part_of(factors, prior))
+        allowed = [event.get(a.name, range(a.size)) for a in axes]
+        found = found * _within(table.reshape(*(a.size for a in axes), -1), allowed)
+    return found
 
 
-def _reported_confidence(rule: Any, design: Design, prior: Prior) -> float:
+def _within(table: Array, allowed: Sequence[Sequence[int]]) -> Array:
+    """The sum over the allowed codes of every axis but the last."""
+    for axis, codes in enumerate(allowed):
+        table = table.take(list(codes), axis=axis)
+    return np.asarray(table.reshape(-1, table.shape[-1]).sum(axis=0))
+
+
+def _reported_confidence(rule: Any, design: Design, prior: Prior) -> Array:
     """P(R_a = c | R = precondition); 0 where the precondition is never reported."""
-    names = [*rule.conditions, rule.attribute]
-    table = _reported(names, design, prior).reshape(-1, design.schema[rule.attribute].size)
-    holds = _matching(rule, names[:-1], design) if len(names) > 1 else [True]
-    row = table[holds].sum(axis=0)
+    event = _event(rule, design)
     code = design.schema[rule.attribute].code(rule.category)
-    return float(row[code] / row.sum()) if row.sum() > 0 else 0.0
+    both = _reported_chance(event | {rule.attribute: [code]}, design, prior)
+    every = range(design.schema[rule.attribute].size)
+    alone = _reported_chance(event | {rule.attribute: every}, design, prior)
+    return quotient(both, alone)
 
 
-def _kept(rule: Any, design: Design, prior: Prior) -> float:
+def _kept(rule: Any, design: Design, prior: Prior) -> Array:
     """P(O_a = c | R_a = c)."""
-    name, code = rule.attribute, design.schema[rule.attribute].code(rule.category)
-    names = design.closure([name])
-    true = prior.table(names)[:, 0].reshape([design.schema[n].size for n in names])
-    own = np.zeros_like(true)
-    own[code] = true[code]
-    channel = design.channel(names)
-    axis = channel.reported.index(name)
-    both = channel.disguised(own).take(code, axis=axis).sum()
-    total = channel.disguised(true).take(code, axis=axis).sum()
-    return float(both / total) if total > 0 else 0.0
+    code = design.schema[rule.attribute].code(rule.category)
+    _, joints = joints_of(design, prior, rule.attribute)
+    own, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
+    return quotient(own, sent)
 
 
 def _accuracy(
     rules: Sequence[Any], name: str, design: Design, prior: Prior, limits: Limits
-) -> float:
+) -> float | None:
     """How often the best guess of an attribute is right, record and model in hand."""
     own = [rule for rule in checked(rules, design) if rule.attribute == name]
     if not own:
         return 0.0
     told = _with_model(own, name, design, prior, limits.max_cells)
+    if told is None:
+        return None
     return risk_in_record(design, told, name, limits).figures(limits.level).accuracy
 
 
 def _with_model(
     rules: Sequence[Any], name: str, design: Design, prior: Prior, max_cells: int
-) -> Prior:
-    """The prior with the model's confidences in place of its own conditional probabilities."""
+) -> Prior | None:
+    """The prior with the model's confidences for its own conditionals; None if too large."""
     asked = {name, *(n for rule in rules for n in rule.conditions)}
     joined = [block for block in prior.blocks if asked & set(block.names)]
     names = [n for block in joined for n in block.names if n != name] + [name]
     sizes = [design.schema[n].size for n in names]
     if math.prod(sizes) > max_cells:
-        raise DataError(
-            f"the rules tie {len(names)} attributes with {math.prod(sizes):,} joint categories "
-            f"together, more than the {max_cells:,} allowed; give rules with fewer conditions"
-        )
+        return None
     table = prior.table(names).reshape(-1, sizes[-1], prior.marginal(names).stacked)
     told = _told(rules, names[:-1], design)
     block = Block(tuple(names), _retold(table, told).reshape(*sizes, -1))

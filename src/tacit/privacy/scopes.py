@@ -18,7 +18,6 @@ import numpy as np
 
 from tacit.channel.product import Factor
 from tacit.design import Design, Group
-from tacit.errors import DataError
 from tacit.privacy.exact import (
     Part,
     part_of,
@@ -28,7 +27,7 @@ from tacit.privacy.exact import (
 )
 from tacit.privacy.prior import DRAWS, Block, Prior
 from tacit.privacy.risk import Figures, Risk, stacked, together
-from tacit.privacy.sampling import sampled_risks
+from tacit.privacy.sampling import Sampled
 
 #: Joint tables of at most this many cells are measured exactly.
 MAX_CELLS = 2**18
@@ -94,7 +93,11 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     channel = design.channel(design.schema.names)
     parts = [_Risks.of(factors, prior, limits) for factors in parts_of(channel.factors, prior)]
     by_name = {name: part for part in parts for name in part.names}
-    groups = [_Risks.of([_alone(design, group)], prior, limits) for group in design.groups]
+    parts_alone = {part.names: part for part in parts}
+    groups = [
+        parts_alone.get(group.attributes) or _Risks.of([_alone(design, group)], prior, limits)
+        for group in design.groups
+    ]
     own = {name: group for group in groups for name in group.names}
     attributes = {}
     for name in design.schema.names:
@@ -187,14 +190,10 @@ class _Risks:
         )
         if cells <= limits.max_cells:
             return cls._exact(names, factors, prior, cells)
-        if len(factors) > 1:
-            raise DataError(
-                f"the prior ties {len(factors)} groups with {cells:,} joint categories together, "
-                f"more than the {limits.max_cells:,} allowed; give it as smaller tables, or "
-                "raise Limits(max_cells=...)"
-            )
-        whole, risks = sampled_risks(factors[0], prior, limits.drawn, limits.rng)
-        return cls(names, False, whole, lambda _: whole, risks.__getitem__)
+        drawn = Sampled(factors, prior, limits.drawn, limits.rng)
+        whole = drawn.whole()
+        group = drawn.group if len(factors) > 1 else lambda _: whole
+        return cls(names, False, whole, group, drawn.attribute)
 
     @classmethod
     def _exact(

@@ -13,8 +13,10 @@ from tacit.privacy.scopes import Scope, Scopes
 
 #: An attribute with more reported categories has only the least protected ones told.
 _TOLD = 3
-#: A gain in guessing right that is worth a sentence.
-_WORTH = 0.005
+#: A gain in guessing right that is worth a sentence: of one answer, of a group's answers.
+_WORTH, _TOGETHER = 0.005, 0.05
+#: More names than this are not read.
+_NAMED = 8
 
 
 def sentences(
@@ -34,7 +36,7 @@ def _attribute(name: str, answers: Sequence[Answer]) -> str:
     shown = answers if len(answers) <= _TOLD else least
     parts = [_sent(answer, i == 0) for i, answer in enumerate(shown)]
     left = len(answers) - len(shown)
-    more = f"; the other {left} answers protect better" if left else ""
+    more = f"; the other {left} answers protect no less" if left else ""
     return f"{name}: {'; '.join(parts)}{more}."
 
 
@@ -63,7 +65,7 @@ def _record(record: Scope, n_attributes: int) -> str:
 
 def warnings(design: Design, scopes: Scopes) -> tuple[str, ...]:
     """What single answers do not show, plainly."""
-    return (*_groups(design), *_whole(scopes), *_more_by_record(scopes))
+    return (*_groups(design), *_at_once(scopes), *_whole(scopes), *_more_by_record(scopes))
 
 
 def _groups(design: Design) -> Iterator[str]:
@@ -74,7 +76,7 @@ def _groups(design: Design) -> Iterator[str]:
 
 def _unbounded(design: Design, group: Group) -> str:
     """Why the epsilon of a group is infinite."""
-    names = ", ".join(group.attributes)
+    names = _listed(group.attributes)
     if group.coin.family == "truthful":
         return f"Not disguised: {names}. What is sent is the truth."
     single = [design.channel(design.closure([name])).epsilon for name in group.attributes]
@@ -99,6 +101,18 @@ def _one_coin(design: Design, names: str, group: Group) -> str:
     )
 
 
+def _at_once(scopes: Scopes) -> Iterator[str]:
+    """Groups whose answers are found out all at once far more often than one by one."""
+    for group in scopes.groups:
+        single = math.prod(scopes.attributes[name].alone.accuracy for name in group.names)
+        if math.isfinite(group.epsilon) and group.alone.accuracy - single > _TOGETHER:
+            yield (
+                f"One coin for {_listed(group.names)}: their true answers are guessed right all "
+                f"at once in up to {of_100_up(group.alone.accuracy)} of 100 cases; the single "
+                f"answers, each by its own report, suggest {of_100(single) or 'fewer than 1'}."
+            )
+
+
 def _whole(scopes: Scopes) -> Iterator[str]:
     record, attributes = scopes.record, scopes.attributes.values()
     safe = all(math.isfinite(scope.epsilon) for scope in attributes)
@@ -113,13 +127,24 @@ def _whole(scopes: Scopes) -> Iterator[str]:
 
 def _more_by_record(scopes: Scopes) -> Iterator[str]:
     """Answers that go together tell on each other."""
-    told = [
-        f"{name} {of_100_up(scope.from_record.accuracy)} (alone {of_100(scope.alone.accuracy)})"
-        for name, scope in scopes.attributes.items()
-        if scope.from_record.accuracy - scope.alone.accuracy > _WORTH
-    ]
+    gains = {n: s.from_record.accuracy - s.alone.accuracy for n, s in scopes.attributes.items()}
+    gained = [name for name, gain in gains.items() if gain > _WORTH]
+    most = sorted(gained, key=lambda name: -gains[name])[:_NAMED]
+    told = [_gain(name, scopes.attributes[name]) for name in gained if name in most]
     if told:
+        left = len(gained) - len(told)
+        more = f"; less of {left} more" if left else ""
         yield (
             "The whole reported record says more of an answer than its own report does. Best "
-            f"guess right, of 100 cases: {', '.join(told)}."
+            f"guess right, of 100 cases: {', '.join(told)}{more}."
         )
+
+
+def _gain(name: str, scope: Scope) -> str:
+    return f"{name} {of_100_up(scope.from_record.accuracy)} (alone {of_100(scope.alone.accuracy)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with commas between; the first of many."""
+    left = len(names) - _NAMED
+    return ", ".join(names) if left <= 1 else f"{', '.join(names[:_NAMED])} and {left} more"

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
+from typing import Any
 
 from tacit.privacy import rounding
 from tacit.privacy.repeated import Repeated
-from tacit.privacy.risk import Figures
+from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.rules import AfterMining
 from tacit.privacy.scopes import Scope, Scopes
 
 Rows = list[list[str]]
 
+STAR = "* with the whole reported record in hand"
+MINED = (
+    "Model published: PSE less what the model's rules recover, for one who knows their conditions "
+    "and one who does not (Zhan & Matwin); best guess: how often it is right with the model and "
+    "the whole reported record in hand."
+)
+
 
 def scope_rows(scopes: Scopes) -> Rows:
     """Every attribute, every group and the record; starred: the whole reported record in hand."""
     head = ["", "epsilon", "PSE", "MAP", "worst", "bits", "PSE*", "MAP*", "worst*"]
-    named = [
-        *scopes.attributes.items(),
-        *((f"group {number}", scope) for number, scope in enumerate(scopes.groups, start=1)),
-        ("record", scopes.record),
+    return [head, *([name, *_cells(scope)] for _, name, scope in _named(scopes))]
+
+
+def scope_columns(scopes: Scopes) -> dict[str, list[Any]]:
+    """The same as columns of numbers; those by the whole reported record end in _from_record."""
+    columns: dict[str, list[Any]] = {}
+    for kind, name, scope in _named(scopes):
+        row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
+        row |= {figure: getattr(scope.alone, figure) for figure in FIGURES}
+        row |= {f"{figure}_from_record": getattr(scope.from_record, figure) for figure in FIGURES}
+        for column, value in row.items():
+            columns.setdefault(column, []).append(value)
+    return columns
+
+
+def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
+    """Kind, name and figures of every scope."""
+    return [
+        *(("attribute", name, scope) for name, scope in scopes.attributes.items()),
+        *(("group", f"group {i}", scope) for i, scope in enumerate(scopes.groups, start=1)),
+        ("record", "record", scopes.record),
     ]
-    return [head, *([name, *_cells(scope)] for name, scope in named)]
 
 
 def _cells(scope: Scope) -> list[str]:
@@ -52,7 +77,7 @@ def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
                 rounding.down(mined.pse_before),
                 rounding.down(mined.pse_known),
                 rounding.down(mined.pse_unknown),
-                rounding.up(mined.accuracy_with_model),
+                "" if mined.accuracy_with_model is None else rounding.up(mined.accuracy_with_model),
             ]
             for name, mined in found.items()
         ),
@@ -61,16 +86,25 @@ def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
 
 def repeated_rows(found: Repeated) -> Rows:
     """After several reports of one person."""
-    named = [*found.attributes.items(), ("record", found.record)]
-    epsilons = [*found.epsilon.values(), found.record_epsilon]
-    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst"]
-    return [
-        head,
-        *(
-            [name, rounding.epsilon(epsilon), *_three(figures)]
-            for (name, figures), epsilon in zip(named, epsilons, strict=True)
-        ),
+    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
+    rows = [
+        [name, rounding.epsilon(epsilon), *_three(own), *_three(found.from_record[name])]
+        for (name, own), epsilon in zip(
+            found.attributes.items(), found.epsilon.values(), strict=True
+        )
     ]
+    record = _three(found.record)
+    return [head, *rows, ["record", rounding.epsilon(found.record_epsilon), *record, *record]]
+
+
+def as_html(rows: Rows) -> str:
+    """Rows as a table for a notebook."""
+    head, *body = (
+        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+        for cell, row in zip(["th", *["td"] * (len(rows) - 1)], rows, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def aligned(rows: Rows) -> list[str]:

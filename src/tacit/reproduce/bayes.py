@@ -10,7 +10,7 @@ are, `cut` is `tacit.mine.literal`, which cuts them at zero; a test holds these 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ from tacit.reproduce.adult import SHARE
 from tacit.schema import Schema
 
 Counts = npt.NDArray[np.int64]
+#: How many of each pattern are learnt from, and tested on.
+Division = tuple[Counts, Counts]
 
 #: Records added to every cell, as `NaiveBayes` does.
 ALPHA = 1.0
@@ -50,8 +52,8 @@ class Population:
         """How many records are learnt from."""
         return round(SHARE * int(self.counts.sum()))
 
-    def split(self, rng: np.random.Generator) -> tuple[Counts, Counts]:
-        """How many of each pattern are learnt from, and tested on."""
+    def split(self, rng: np.random.Generator) -> Division:
+        """A division of the people by chance."""
         train: Counts = rng.multivariate_hypergeometric(
             self.counts, self.n_train, method="marginals"
         )
@@ -138,13 +140,12 @@ def repeated_scores(
     population: Population,
     theta: float,
     scheme: tuple[Reported, Restored],
-    rngs: list[np.random.Generator],
+    repeats: Iterable[tuple[Division, np.random.Generator]],
 ) -> dict[str, Array]:
-    """Accuracy of both ways on the true test records, one repeat a generator."""
+    """Accuracy of both ways on the true test records, one score a repeat."""
     report, restore = scheme
     tables, tested = [], []
-    for rng in rngs:
-        train, test = population.split(rng)
+    for (train, test), rng in repeats:
         kept = rng.binomial(train, theta)
         tables.append(report(population, kept, train - kept, rng))
         tested.append(test)

@@ -32,6 +32,8 @@ POINTS, QUICK_POINTS = {"Square": 16, "Exact": 30}, {"Square": 2, "Exact": 5}
 #: Data sets drawn for each channel with the iterative estimator, and channels of each front.
 DRAWS, QUICK_DRAWS = 20, 3
 CHANNELS = 12
+#: About what a step takes for each generation or point.
+SECONDS = {"Warner": 5e-5, "Spea2": 9e-5, "Square": 0.03, "Exact": 5e-3}
 #: Steps in which progress of a front is told.
 STEPS = 20
 
@@ -81,7 +83,7 @@ def settings(plan: Plan) -> list[Setting]:
     draws = QUICK_DRAWS if plan.quick else DRAWS
     return [
         setting(
-            NAME, f"{case.name}-{method.lower()}", STEPS, plan,
+            NAME, f"{case.name}-{method.lower()}", STEPS, plan, SECONDS[method] * sizes[method],
             case=case.name, method=method, size=sizes[method], delta=case.delta,
             draws=draws if case.iterative else 0,
         )

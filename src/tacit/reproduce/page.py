@@ -11,6 +11,8 @@ from tacit.reproduce.setting import Plan, Value
 
 #: Rows of a table that the page shows; all of them are in its CSV file.
 SHOWN = 40
+#: Tables of at most so many rows stand open.
+OPEN = 15
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -38,10 +40,20 @@ figure { margin: 0; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .95rem; }
 figure svg { width: 100%; max-width: 34rem; height: auto; }
 summary { cursor: pointer; }
+.file { color: #555; font-size: .9rem; }
 @media (max-width: 40rem) { table { font-size: .78rem; } th, td { padding: .2rem .3rem; }
-  tbody th { min-width: 6.5rem; } }
-@media print { body { max-width: none; font-size: 10pt; } h2 { break-before: page; }
-  .wide { overflow: visible; } td { white-space: normal; } details > * { display: block; } }
+  tbody th { min-width: 6.5rem; }
+  .cards, .cards tbody { display: block; font-size: .9rem; } .cards thead { display: none; }
+  .cards tr { display: block; border-bottom: 1px solid #ddd; padding: .4rem 0; }
+  .cards th, .cards td { display: flex; justify-content: space-between; gap: 1rem; border: 0;
+    padding: .05rem 0; white-space: normal; }
+  .cards td:empty { display: none; } .cards td::before { content: attr(data-name); color: #555; } }
+@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
+  h2 { break-before: page; margin-top: 0; border: 0; }
+  h2, h3, figcaption, summary { break-after: avoid; } tr { break-inside: avoid; }
+  p, ol.small { max-width: none; } .wide { overflow: visible; } td { white-space: normal; }
+  table { font-size: 8pt; } th, td { padding: .1rem .3rem; }
+  .charts { grid-template-columns: 1fr 1fr; } .cards tbody th { min-width: 14rem; } }
 """
 
 
@@ -97,18 +109,31 @@ def _summary(sections: Sequence[Section], plan: Plan) -> str:
         "paper prints no number, ours is held against one measured before. "
     )
     rows = [
-        f'<tr><th scope="row"><a href="#{_text(section.name)}">{_text(row[0])}</a></th>'
-        + "".join(f"<td>{_number(value)}</td>" for value in row[1:4])
-        + f'<td class="why">{_text(row[4])}</td></tr>'
-        for section, row in zip(sections, summary_rows(sections), strict=True)
+        f'<tr><th scope="row"><a href="#{_text(section.name)}">{_text(title)}</a></th>'
+        + _cells(SUMMARY[1:4], (_number(asked), _number(held), _signed(largest)))
+        + f'<td class="why" data-name="{SUMMARY[4]}">{_text(where)}</td></tr>'
+        for section, (title, asked, held, largest, where) in zip(
+            sections, summary_rows(sections), strict=True
+        )
     ]
     head = _head(SUMMARY, last="where")
+    found = "".join(
+        f"<p><b>{_text(section.title)}.</b> {_text(section.found)}</p>"
+        for section in sections
+        if section.found
+    )
     return (
         f"<p>{said}{size}</p>"
-        f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every curve is '
-        "also in a CSV file beside this page; figures are there as SVG files.</p>"
+        f'<div class="wide"><table class="cards">{head}<tbody>{"".join(rows)}</tbody></table></div>'
+        f'{found}<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
+        "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
     )
+
+
+def _cells(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Cells that know the names of their columns, for narrow screens."""
+    pairs = zip(names, cells, strict=True)
+    return "".join(f'<td data-name="{_text(name)}">{cell}</td>' for name, cell in pairs)
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
@@ -127,15 +152,16 @@ def _checks(section: Section) -> str:
     reasons = list(dict.fromkeys(check.why for check in section.checks if check.why))
     for check in section.checks:
         name, *numbers, held, _ = check_row(check)
-        mark = f'<td class="{held or "unasked"}">{_text(held)}</td>'
-        cells = "".join(f"<td>{_number(value)}</td>" for value in numbers)
+        mark = f'<b class="{held}">{held}</b>' if held else ""
         letter = chr(ord("a") + reasons.index(check.why)) if check.why else ""
-        rows.append(f'<tr><th scope="row">{_text(name)}</th>{cells}{mark}<td>{letter}</td></tr>')
+        told = (*map(_number, numbers[:-1]), _signed(numbers[-1]), mark, letter)
+        cells = _cells(CHECKS[1:], told)
+        rows.append(f'<tr><th scope="row">{_text(name)}</th>{cells}</tr>')
     body = "".join(rows)
     said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
     return (
         '<h3>Beside the published numbers</h3><div class="wide" tabindex="0">'
-        f"<table>{_head(CHECKS)}<tbody>{body}</tbody></table></div>"
+        f'<table class="cards">{_head(CHECKS)}<tbody>{body}</tbody></table></div>'
         f'<ol type="a" class="small">{said}</ol>'
     )
 
@@ -159,11 +185,13 @@ def _table(table: Table) -> str:
         for row in table.rows[:SHOWN]
     )
     rest = len(table.rows) - SHOWN
-    more = f"; {rest:,} more rows" if rest > 0 else ""
+    more = f'<p class="small">{rest:,} more rows in the file</p>' if rest > 0 else ""
+    shown = " open" if len(table.rows) <= OPEN else ""
     return (
-        f"<details><summary>{_text(table.title)}</summary>"
+        f"<details{shown}><summary>{_text(table.title)} "
+        f'<span class="file">({_text(table.name)}.csv)</span></summary>'
         f'<div class="wide" tabindex="0"><table>{_head(table.header)}<tbody>{rows}</tbody></table>'
-        f'</div><p class="small">{_text(table.name)}.csv{more}</p></details>'
+        f"</div>{more}</details>"
     )
 
 
@@ -189,6 +217,11 @@ def _number(value: Value, none: str = "") -> str:
     if isinstance(value, float):
         return _text(f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.2e}")
     return _text(value)
+
+
+def _signed(value: Value) -> str:
+    """A difference to read; one of nothing has no minus."""
+    return "" if value is None else _text(f"{round(float(value), 4) + 0.0:+.4f}")
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,9 @@ goes on from there; a setting that was under way starts again.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -34,13 +36,23 @@ Watch = Callable[["Progress"], None]
 
 @dataclass
 class Progress:
-    """How far a run is: settings and repeats done, and the name of what was heard of last."""
+    """How far a run is: settings, repeats and seconds of work, about, in all and done.
+
+    `name` is what was heard of last.
+    """
 
     settings: int
     repeats: int
+    work: float
     settings_done: int = 0
     repeats_done: int = 0
+    work_done: float = 0.0
     name: str = ""
+
+    def add(self, setting: Setting, repeats: int) -> None:
+        """More repeats of a setting are done."""
+        self.repeats_done += repeats
+        self.work_done += repeats * setting.seconds
 
 
 def run(
@@ -53,13 +65,15 @@ def run(
     """The rows of every setting, in the order given; finished ones are read, not run."""
     found = {one: rows for one in settings if (rows := kept(folder, one)) is not None}
     left = [one for one in settings if one not in found]
-    progress = Progress(len(settings), sum(one.repeats for one in settings))
+    work = sum(one.repeats * one.seconds for one in settings)
+    progress = Progress(len(settings), sum(one.repeats for one in settings), work)
     progress.settings_done = len(found)
-    progress.repeats_done = sum(one.repeats for one in found)
+    for one in found:
+        progress.add(one, one.repeats)
     watch = watch or _unwatched
     watch(progress)
-    work = _alone if processes == 1 else _several
-    with closing(work(left, job, processes, _Heard(progress, watch))) as finished:
+    working = _alone if processes == 1 else _several
+    with closing(working(left, job, processes, _Heard(left, progress, watch))) as finished:
         for one, rows in finished:
             keep(folder, one, rows)
             found[one] = rows
@@ -75,12 +89,13 @@ def _unwatched(_: Progress) -> None:
 class _Heard:
     """Adds up what settings tell of their repeats."""
 
-    def __init__(self, progress: Progress, watch: Watch) -> None:
+    def __init__(self, settings: Sequence[Setting], progress: Progress, watch: Watch) -> None:
         self._progress, self._watch = progress, watch
+        self._settings = {_name(one): one for one in settings}
         self._done: dict[str, int] = {}
 
     def __call__(self, name: str, done: int) -> None:
-        self._progress.repeats_done += done - self._done.get(name, 0)
+        self._progress.add(self._settings[name], done - self._done.get(name, 0))
         self._done[name] = done
         self._progress.name = name
         self._watch(self._progress)
@@ -129,10 +144,19 @@ _own: dict[str, Any] = {}
 
 
 def _begin(told: Any, job: Job) -> None:
-    """Ctrl-C is for the process that writes; this one is ended by it."""
+    """Ctrl-C is for the process that writes; this one is ended by it, or ends when it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _own.update(told=told, job=job)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed ended nobody: nobody would want the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(one: Setting) -> tuple[Setting, Rows]:

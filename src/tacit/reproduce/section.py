@@ -81,7 +81,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper."""
+    """One paper; `found` are the sentences of the summary, `said` those of its own section."""
 
     name: str
     title: str
@@ -90,6 +90,7 @@ class Section:
     checks: tuple[Check, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
+    found: str = ""
 
 
 def curve(

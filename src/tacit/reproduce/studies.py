@@ -20,7 +20,7 @@ from tacit.reproduce.running import Watch
 from tacit.reproduce.running import run as run_settings
 from tacit.reproduce.section import Section
 from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell
-from tacit.reproduce.storing import make_folder
+from tacit.reproduce.storing import kept, make_folder, sweep
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def reproduce(
 ) -> list[Section]:
     """Run the settings of these papers that are not finished, write the report; its sections.
 
-    The report is `report.html` in the folder, beside figures (SVG) and tables (CSV).
+    The report is `report.html` in the folder, beside figures (SVG) and tables (CSV). It also has
+    the other papers that an earlier run of the same plan, by the same code, finished there.
     """
     for name in names:
         if name not in STUDIES:
@@ -57,15 +58,22 @@ def reproduce(
     if processes < 1:
         raise DataError(f"processes must be at least 1, got {processes}")
     make_folder(folder)
+    sweep(folder)
     settings = [one for name in names for one in STUDIES[name].settings(plan)]
-    longest = sorted(settings, key=_long, reverse=True)
-    found = run_settings(longest, run_setting, folder, processes, watch)
+    run_settings(sorted(settings, key=_long, reverse=True), run_setting, folder, processes, watch)
+    finished = {name: _finished(name, plan, folder) for name in STUDIES}
     sections = [
-        STUDIES[name].section({one.name: found[one] for one in settings if one.study == name})
-        for name in names
+        STUDIES[name].section(found) for name, found in finished.items() if found is not None
     ]
     write_report(sections, plan, folder)
     return sections
+
+
+def _finished(name: str, plan: Plan, folder: Path) -> Results | None:
+    """What all settings of a paper found; None if one is not finished."""
+    found = {one.name: kept(folder, one) for one in STUDIES[name].settings(plan)}
+    rows = {name: rows for name, rows in found.items() if rows is not None}
+    return rows if len(rows) == len(found) else None
 
 
 def run_setting(one: Setting, tell: Tell) -> Rows:

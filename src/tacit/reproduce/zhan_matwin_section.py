@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tacit.privacy import pse_curve
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section, Table, curve
-from tacit.reproduce.setting import Results, Rows
-from tacit.reproduce.zhan_matwin import NAME, NOTHING
+from tacit.reproduce.setting import MORE, Results, Rows
+from tacit.reproduce.zhan_matwin import NAME, NOTHING, UNSURE
 
 PROCEDURES = ("literal", "cut at zero", "noise-aware")
 DATA = {"adult": "Adult", "wisconsin": "Wisconsin breast cancer"}
@@ -24,7 +26,8 @@ VARIANCES = {
 ROUNDED = "The paper prints two digits and does not say how it cut the attributes to yes/no."
 RAW = (
     "Here reconstruction gives negative shares in most repeats, and the paper does not say what to "
-    "do with them: multiplied as they are, they spoil the class; cut at zero they do not."
+    "do with them: multiplied as they are, they spoil the class; cut at zero they do not. Ours is "
+    "over {repeats:,} repeats, with a standard error of {error:.4f}."
 )
 #: How near ours should be to a printed mean: a unit of its last digit.
 NEAR = 0.01
@@ -42,18 +45,21 @@ def section(results: Results) -> Section:
         (
             "Naive Bayes learns income from Adult (48,842 records, 15 yes/no attributes) and "
             "malignancy from the Wisconsin breast cancer records (699, 10 attributes). All "
-            "attributes are one group; a personal answer is yes with probability 1/2. Each repeat "
-            "splits the records 80/20 anew and tests on the true test records.",
-            "Literal multiplies negative shares as they are; the second reading cuts them at zero; "
-            "the noise-aware procedure is tacit's own naive Bayes, by likelihood, with fewer "
-            "repeats (see the table).",
+            "attributes are one group; a personal answer is yes with probability 1/2. The paper "
+            "divides the records once, 80/20, and disguises one part again and again. Here the "
+            f"{_repeats(rows, 'literal')} repeats have a new division every second time, the same "
+            "for every theta, so that the mean does not hang on one; the variance is that of "
+            "disguising alone, as in the paper: 0 at theta = 1. Tests are on true records.",
+            "The paper does not say what to do with negative shares. Literal multiplies them as "
+            "they are; the second reading cuts them at zero; the noise-aware procedure is tacit's "
+            f"own naive Bayes, by likelihood, with {_repeats(rows, 'noise-aware')} repeats, since "
+            "each takes some fifty times as long: its standard errors are in the table.",
             f"Unrelated questions at theta = 0 and related ones at theta = 1/2: {NO_ESTIMATE}, "
             "although the paper lists them.",
             "PSE is how often a guess drawn from what a report makes likely misses; printed with "
             "1 - Wy in one place where Wy is right, which changes nothing at Wy = 1/2. After the "
             "rules of a tree are published, what they recover (REC, for one who knows their "
-            "conditions and one who does not) is taken off, down to 0; the last columns show how "
-            "often an adversary with the whole reported record is right, without and with them.",
+            "conditions and one who does not) is taken off, down to 0. " + _after(results["rules"]),
         ),
         tuple(_checks(rows)),
         (*_charts(rows), _pse()),
@@ -67,7 +73,46 @@ def section(results: Results) -> Section:
                 results["rules"],
             ),
         ),
+        _found(rows),
     )
+
+
+def _found(rows: Rows) -> str:
+    """The summary's sentences."""
+
+    def mean(scheme: str, theta: float, procedure: str = "literal", data: str = "adult") -> str:
+        return f"{_value(rows, 'mean', data, scheme, theta, procedure) or 0:.4f}"
+
+    low, high = (mean("unrelated", theta) for theta in (0.5, 0.9))
+    return (
+        f"Undisguised, naive Bayes gets {mean('related', 1.0)} of Adult right (published .82) and "
+        f"{mean('related', 1.0, data='wisconsin')} of Wisconsin. From unrelated questions it gets "
+        f"{low} at theta .5 and {high} at .9 (.81 and .82), from related ones at .6 "
+        f"{mean('related', 0.6)} (.81) and at .51 {mean('related', 0.51)} (.66), where negative "
+        f"shares are multiplied; tacit's own gets {mean('related', 0.51, 'noise-aware')} there."
+    )
+
+
+def _repeats(rows: Rows, procedure: str) -> str:
+    own = [int(row["repeats"] or 0) for row in rows if row["procedure"] == procedure]
+    return f"{max(own):,}"
+
+
+def _after(rules: Rows) -> str:
+    """What the paper's figure says after mining, and what it does not."""
+    left = max(float(row[key] or 0) for row in rules for key in ("pse_known", "pse_unknown"))
+    told = all(row["accuracy_with_model"] == row["accuracy_before"] for row in rules)
+    said = (
+        "Here nothing is left: at every theta REC, a sum over rules, is larger than PSE, so that "
+        "PSE after mining is 0 whatever the disguise; the figure does not tell designs apart."
+        if left == 0
+        else f"At most {left:.4f} of PSE is left."
+    )
+    more = (
+        " An adversary who has the whole reported record, the design and the shares of the answers "
+        "is right as often with the rules as without: the last columns show how often."
+    )
+    return said + (more if told else " The last columns show what an adversary gains by them.")
 
 
 def _table(name: str, title: str, header: tuple[str, ...], rows: Rows) -> Table:
@@ -94,13 +139,28 @@ def _checks(rows: Rows) -> list[Check]:
                 f"Adult, {scheme}, theta {theta:g}, literal",
                 _value(rows, "mean", "adult", scheme, theta, literal),
                 mean,
-                within=0.03 if mean < 0.7 else NEAR,
-                why=RAW if mean < 0.7 else ROUNDED,
+                within=NEAR,
+                why=ROUNDED,
             )
             for scheme, published in PUBLISHED.items()
             for theta, mean in published.items()
+            if (scheme, theta) != UNSURE[1:]
         ),
+        *_unsure(rows),
     ]
+
+
+def _unsure(rows: Rows) -> Iterator[Check]:
+    """Mean and variance where shares are negative, as often repeated as there is."""
+    data, scheme, theta = UNSURE
+    more = any(row["procedure"] == MORE for row in rows)
+    own = (data, scheme, theta, MORE if more else "literal")
+    what = f"Adult, {scheme}, theta {theta:g}, literal"
+    repeats, error = int(_value(rows, "repeats", *own) or 0), _value(rows, "stderr", *own) or 0.0
+    why = RAW.format(repeats=repeats, error=error)
+    yield Check(what, _value(rows, "mean", *own), PUBLISHED[scheme][theta], within=0.03, why=why)
+    variance = _value(rows, "variance", *own)
+    yield Check(f"{what}, variance", variance, VARIANCES[scheme][theta], why=why)
 
 
 def _figure_7(rows: Rows) -> Table:

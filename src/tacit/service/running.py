@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp
 from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
 from tacit.service.collect.app import Parts, application
-from tacit.service.collect.door import Door
+from tacit.service.collect.door import body_limit, slug_of
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
@@ -87,6 +88,11 @@ class _Collecting:
     server: Server | None = None
     stored: bool = True
 
+    @cached_property
+    def quotas(self) -> dict[str, int | None]:
+        """How many records each survey wants; a fingerprint is not computed for every page."""
+        return {each.survey.fingerprint: each.survey.quota for each in self.surveys}
+
     def look(self) -> None:
         """Log when the database goes and when it comes back."""
         if self.writer.ready != self.stored:
@@ -106,7 +112,7 @@ class _Collecting:
 
     async def standing(self, survey: str) -> Problem | None:
         """Whether a survey was closed or is full; a database that is gone says neither."""
-        quota = next(s.survey.quota for s in self.surveys if s.survey.fingerprint == survey)
+        quota = self.quotas[survey]
         try:
             state = await asyncio.to_thread(self.store.state, survey)
         except StoreError:
@@ -204,7 +210,7 @@ def _server(
     look: Callable[[], None] = lambda: None,
 ) -> Server:
     _allow_files(settings.connections + _OTHER_FILES)
-    largest = max(Door(survey).limit for survey in surveys)
+    largest = max(body_limit(survey) for survey in surveys)
     return Server(
         uvicorn.Config(
             app,
@@ -251,7 +257,7 @@ def address(listener: socket.socket, published: Published) -> str:
     """Where the page of a survey is."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/s/{Door(published).slug}/"
+    return f"http://{shown}:{port}/s/{slug_of(published)}/"
 
 
 def _reason(error: Exception) -> str:

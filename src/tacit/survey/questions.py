@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -44,7 +45,7 @@ class _Question(Part):
         """The names of the answers to choose from."""
         return YES_NO
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """What is reported of the answer."""
         return (Attribute(self.name, self.answers),)
@@ -82,7 +83,7 @@ class Number(_Question):
     def answers(self) -> tuple[str, ...]:
         return self.categories if self.categories is not None else _ranges(self.edges)
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         return (Attribute(self.name, self.answers, edges=self.edges),)
 
@@ -99,7 +100,7 @@ class Multiple(_Question):
     def answers(self) -> tuple[str, ...]:
         return self.categories
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         return tuple(Attribute(f"{self.name}.{category}", YES_NO) for category in self.categories)
 

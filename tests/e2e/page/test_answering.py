@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from tacit.survey import Published
 from tests.support.browser import PHONE, Seen, Served, device, watched
-from tests.support.page_surveys import DEVICES, OPPOSITE, every_kind, own_device
+from tests.support.page_surveys import DEVICES, HALF, OPPOSITE, SPLIT, every_kind, own_device
 from tests.support.respondent import Respondent
 
 TYPED = "6.125"  # a number that is nowhere else
@@ -74,6 +74,8 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     person.chooses("Only I")
     person.goes_on()
     assert person.goes_on() == "Do you smoke?"
+    told = page.locator(".odds").first.inner_text()
+    assert "Of 100 people whose true answer is No, 16 send Yes all the same." in told
     person.chooses("Yes")
     assert person.goes_on() == "What do you earn in a month?"
     person.chooses("More than 4000")
@@ -119,6 +121,7 @@ def test_every_kind_of_question_is_answered_on_a_phone_by_keyboard(
     assert seen.complaints == []
     # Told before it was sent, and what needs no disguise is as it was given.
     assert record["taxes"] == "yes"
+    assert record["stolen"] == "yes", "the second answer, whichever question was asked"
     assert "The same" in shown
     assert {"p": "Report P", "q": "Report Q", "r": "Report R"}[record["drug"]] in shown
     assert (record["region"], record["age"]) == ("east", "over 20 to 40")
@@ -239,3 +242,34 @@ def test_nothing_is_sent_if_the_respondent_does_not_want_to(page: Page, served: 
     assert seen.bodies == []
     assert served.stored(OPPOSITE) == before
     assert page.evaluate("localStorage.length") == 0
+
+
+def test_answers_with_other_odds_are_asked_apart(page: Page, served: Served) -> None:
+    """A multiple choice of which a part is disguised: what is sent as it is says so."""
+    person = Respondent(page)
+    seen = watched(page)
+    person.opens(served[HALF])
+    person.goes_on()
+    assert page.locator(".badge").inner_text() == "Disguised"
+    assert page.get_by_role("checkbox").count() == 2
+    person.ticks("hidden")
+    person.goes_on()
+    assert page.locator(".badge").inner_text() == "Sent as it is"
+    person.ticks("shown")
+    person.goes_on()
+    person.presses("Send")
+    person.reaches("Stored. Thank you!")
+    record = check_body(seen.bodies[0], HALF)
+    assert record == {"a.hidden": "no", "a.shown": "yes", "a.other": "yes"}
+
+
+def test_practice_without_a_coin_to_practise_promises_nothing(page: Page, served: Served) -> None:
+    person = Respondent(page)
+    person.opens(served[SPLIT])
+    assert person.goes_on() == "Try?"
+    person.chooses("Yes")
+    person.goes_on()
+    told = page.locator("form").inner_text()
+    assert "only to try it out" in told
+    assert "cannot be sure" not in told
+    assert "Throw 100 times" not in told

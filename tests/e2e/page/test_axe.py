@@ -39,7 +39,9 @@ def violations(page: Page, options: dict[str, Any]) -> list[Any]:
 
 
 def check(page: Page) -> None:
-    """No violation with everything unfolded, nor in the dark."""
+    """No violation with everything unfolded, nor in the dark; of many answers some are enough."""
+    if page.get_by_label("Search").count():
+        page.get_by_label("Search").fill("99")
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
     for scheme, options in RULES.items():
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

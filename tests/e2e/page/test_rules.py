@@ -184,6 +184,20 @@ def rule_lines(page: Page) -> list[str]:
     ]
 
 
+def test_an_answer_that_gives_the_truth_away_says_so(browser: Browser, served: Served) -> None:
+    """Tails forces Yes, so who gives No is truly No."""
+    context = device(browser)
+    person = Respondent(context.new_page())
+    person.opens(served[own_device("coin")])
+    person.goes_on()
+    person.chooses("Yes")
+    person.goes_on()
+    assert person.goes_on() == "Question a?"
+    told = person.page.locator(".warning").all_inner_texts()
+    assert told == ["Whoever sees No knows that the true answer is No."]
+    context.close()
+
+
 # Odds -------------------------------------------------------------------------------------------
 
 
@@ -206,9 +220,10 @@ async ({ design, position }) => {
   const { truths, reports } = odds.sizesOf(group, position);
   const range = (n) => Array.from({ length: n }, (_, i) => i);
   const told = ({ n, d }) => [`${n}/${d}`, odds.of100({ n, d }), odds.of100up({ n, d })];
-  return range(reports).map((r) =>
-    range(truths).map((t) => told(odds.chance(group, position, r, t))),
-  );
+  return [
+    range(reports).map((r) => range(truths).map((t) => told(odds.chance(group, position, r, t)))),
+    odds.givenAway(group, position).map(({ reported, truth }) => [reported, truth]),
+  ];
 }
 """
 
@@ -218,7 +233,7 @@ def test_odds_are_the_channels_rounded_outward(page: Page, case: Case) -> None:
     exact = brute_force(case.coin, case.attributes)
     joint = case.coin.family == "matrix" and len(case.attributes) > 1
     for position in range(1 if joint else len(case.attributes)):
-        told = page.evaluate(
+        told, away = page.evaluate(
             ODDS, {"design": json.loads(case.design.to_json()), "position": position}
         )
         wanted = exact if joint else alone(exact, case, position)
@@ -227,6 +242,8 @@ def test_odds_are_the_channels_rounded_outward(page: Page, case: Case) -> None:
             for (text, down, up), share in zip(row, expected, strict=True):
                 assert Fraction(text) == share
                 assert down <= 100 * share <= up < down + 2
+        only = [np.flatnonzero(row) for row in wanted]
+        assert away == [[r, int(t[0])] for r, t in enumerate(only) if len(t) == 1]
 
 
 def alone(exact: Any, case: Case, position: int) -> Any:

@@ -237,3 +237,12 @@ def test_a_design_that_was_changed_is_refused_before_anything_is_asked(
     page.goto(served[every_kind()])
     page.get_by_role("heading", name="The survey cannot be shown").wait_for()
     assert page.locator("input").count() == 0
+
+
+def test_a_step_that_fails_says_so_instead_of_doing_nothing(page: Page, served: Served) -> None:
+    survey = every_kind().to_dict()
+    del survey["survey"]["practice"]["text"]
+    page.route("**/survey.json", lambda route: route.fulfill(json=survey))
+    page.goto(served[every_kind()])
+    page.locator("button[type=submit]").click()
+    page.get_by_role("heading", name="The survey cannot be shown").wait_for()

@@ -100,6 +100,7 @@ def test_a_link_works_once_and_leaves_the_address(
     page: Page, served: Served, browser: Browser
 ) -> None:
     link = served.links[0]
+    before = served.stored(INVITED)
     seen = watched(page)
     assert Respondent(page).opens(served[INVITED]) == "You need your personal link"
     page.goto("about:blank")
@@ -110,13 +111,15 @@ def test_a_link_works_once_and_leaves_the_address(
     assert json.loads(seen.bodies[0])["token"] == link
     assert not [address for address in seen.addresses if link in address]
     assert not [r for r in seen.requests if link in json.dumps(r.headers)]
+    person.presses("Somebody else answers")
+    person.reaches("You need your personal link")
     # Another device with the same link.
     other = device(browser)
     stranger = answered(other.new_page(), f"{served[INVITED]}#{link}")
     stranger.presses("Send")
     stranger.reaches("This link cannot be used")
     other.close()
-    assert served.stored(INVITED) == 1
+    assert served.stored(INVITED) == before + 1
 
 
 def test_a_link_survives_a_reload_before_it_is_used(page: Page, served: Served) -> None:
@@ -124,6 +127,26 @@ def test_a_link_survives_a_reload_before_it_is_used(page: Page, served: Served) 
     person.opens(f"{served[INVITED]}#{served.links[1]}")
     page.reload()
     person.reaches("Invited")
+
+
+def test_two_people_with_links_of_their_own_can_share_a_device(page: Page, served: Served) -> None:
+    seen = watched(page)
+    before = served.stored(INVITED)
+    for token in served.links[2:4]:
+        page.goto("about:blank")
+        person = Respondent(page)
+        if person.opens(f"{served[INVITED]}#{token}") == AGAIN:
+            person.presses("Somebody else answers")
+            person.reaches("Invited")
+        person.goes_on()
+        person.chooses("Yes")
+        person.goes_on()
+        person.presses("Send")
+        person.reaches(DONE)
+    first, second = map(json.loads, seen.bodies)
+    assert (first["token"], second["token"]) == served.links[2:4]
+    assert first["key"] != second["key"]
+    assert served.stored(INVITED) == before + 2
 
 
 def test_a_survey_that_is_full_says_so(page: Page, browser: Browser, served: Served) -> None:
@@ -176,6 +199,32 @@ def test_a_failed_submission_is_sent_again_byte_for_byte(page: Page, served: Ser
     assert served.stored(OPEN) == before + 1
 
 
+def test_only_the_servers_own_word_counts_as_stored(page: Page, served: Served) -> None:
+    """A network that wants a login first answers anything with 200 and a page."""
+    bodies: list[str | None] = []
+
+    def portal(route: Route) -> None:
+        bodies.append(route.request.post_data)
+        route.fulfill(status=200, content_type="text/html", body="<h1>Please log in</h1>")
+
+    page.route("**/responses", portal)
+    person = answered(page, served[OPEN])
+    page.clock.install()
+    person.presses("Send")
+    page.get_by_text("Is this device online?").wait_for()
+    page.unroute("**/responses")
+    page.clock.fast_forward(2_000)
+    person.reaches(DONE)
+    assert len(bodies) == 1
+
+
+def test_nobody_is_kept_waiting_for_hours(page: Page, served: Served) -> None:
+    failing(page, [(503, "unavailable", "7200")])
+    person = answered(page, served[OPEN])
+    person.presses("Send")
+    person.reaches("Not stored yet")
+
+
 def test_the_time_that_the_server_asks_for_is_kept(page: Page, served: Served) -> None:
     bodies = failing(page, [(503, "unavailable", "30")])
     person = answered(page, served[OPEN])
@@ -195,7 +244,7 @@ def test_patience_ends_and_what_waits_is_sent_later(page: Page, served: Served) 
     person.presses("Send")
     for number in range(1, 8):
         wait_until(page, bodies, number)
-        page.clock.fast_forward(61_000)
+        page.clock.fast_forward(121_000)
     person.reaches("Not stored yet")
     page.reload()
     person.reaches("Your answers have not arrived yet")

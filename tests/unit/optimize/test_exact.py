@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tacit.optimize import Exact, Square, front, objectives
-from tacit.optimize.exact import family_of
+from tacit.optimize.exact import family_of, solve
 from tacit.optimize.posteriors import Capped, Prices, subset_forms, subset_sums
 from tacit.optimize.problem import problem_of
+from tacit.optimize.reducing import _without_loss
 from tacit.optimize.square import merged
 from tests.support.priors import normal
 
@@ -71,6 +72,14 @@ def test_priced_posteriors_keep_the_bounds(bounds: dict[str, Any]) -> None:
         assert (ratios.max(axis=1) / ratios.min(axis=1)).max() <= problem.ratio * (1 + 1e-9)
 
 
+def test_alike_categories_are_offered_as_many_posteriors_as_others() -> None:
+    """They share their ties: a fixed number a tie would starve the search."""
+    for prior in (normal(12), np.full(12, 1 / 12)):
+        family = family_of(problem_of(prior, 1, epsilon=1.0))
+        prices = _random_prices(12, np.random.default_rng(2))
+        assert len(family.price(prices, 36).posteriors) >= 24
+
+
 def test_forms_of_all_subsets_are_those_one_by_one() -> None:
     rng = np.random.default_rng(4)
     half = rng.normal(size=(4, 4))
@@ -124,6 +133,23 @@ def test_fewer_reports_cost_what_may_be_spared() -> None:
     assert 1 < few.mse[0] / many.mse[0] <= 1.01 + 1e-6
 
 
+def test_the_order_of_posteriors_does_not_decide_which_are_left() -> None:
+    """Nor does a posterior that is there twice: the same channel on every machine."""
+    problem = problem_of([0.6, 0.3, 0.1], 1000, delta=0.8)
+    found = solve(problem, 0.7, 1e-4, None).weighing
+    twice = np.append(np.arange(len(found.weights)), 0)
+    shares = np.where(np.isin(twice, 0), 0.5, 1.0)
+    left = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(twice))
+        at = twice[order]
+        left.append(_without_loss(found.posteriors[at], found.weights[at] * shares[order]))
+    for posteriors, weights in left:
+        assert len(weights) <= 3 * 4 // 2 + 1
+        assert posteriors == pytest.approx(left[0][0])
+        assert weights == pytest.approx(left[0][1], abs=1e-9)
+
+
 def test_category_order_is_irrelevant() -> None:
     prior, order = np.array([0.4, 0.3, 0.2, 0.1]), [2, 0, 3, 1]
     first, second = (
@@ -140,7 +166,18 @@ def test_merging_reports_keeps_columns_and_lowers_accuracy() -> None:
     assert objectives.privacy(small, normal(6)) >= made.privacy[0] - 1e-9
 
 
+@pytest.mark.parametrize("bounds", [{"delta": 0.3}, {"epsilon": 1.0}])
+def test_categories_that_are_alike_do_not_stall_the_search(bounds: dict[str, float]) -> None:
+    """At the end of this front reports that exclude one category each and one that tells nothing
+    are best; no few of them help alone.
+    """
+    made = front(np.full(12, 1 / 12), 1000, **bounds, method=Exact(privacy=[0.912]))
+    assert made.mse[0] <= 1.001 * made.lower_bound[0]
+    assert len(made.channels[0]) <= 20
+
+
 def test_beyond_twenty_categories_the_bound_is_honest() -> None:
     made = front(np.full(22, 1 / 22), 1000, delta=0.9, method=Exact(privacy=[0.2]))
     assert 0 < made.lower_bound[0] < made.mse[0]
     assert made.lower_bound[0] >= (1 - 1 / 22) / 22_000 * (1 - 1e-6)
+    assert made.mse[0] < 1.3 * made.lower_bound[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tacit import Attribute, Design, disguise, optimize, reconstruct
 from tacit.errors import DesignError, FileError
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives, robustness
 from tacit.reconstruction import em
+from tacit.survey import Survey, survey_from_dict
 
 SMOKING = {"never": 0.55, "former": 0.25, "light": 0.15, "heavy": 0.05}
 
@@ -128,6 +130,35 @@ def test_a_report_says_from_whom_it_can_come(found: Front) -> None:
 def test_the_design_of_other_attributes_must_fit(found: Front) -> None:
     with pytest.raises(DesignError, match="for categories 4, the attributes have 2"):
         found[0].design([Attribute("smokes", ["no", "yes"])])
+
+
+def _survey(questions: dict[str, list[str]], group: dict[str, object]) -> Survey:
+    asked = [
+        {"name": name, "kind": "choice", "text": name, "categories": categories}
+        for name, categories in questions.items()
+    ]
+    return survey_from_dict(
+        {"title": "t", "introduction": "i", "languages": ["en"], "questions": asked}
+        | {"device": "browser", "groups": [group]}
+    )
+
+
+def test_a_chosen_channel_goes_into_a_survey_as_it_is(found: Front) -> None:
+    square = front(SMOKING, 1000, delta=0.8, method=Square(privacy=[0.3], starts=0))[0]
+    for choice in (*(found[i] for i in range(6)), square):
+        survey = _survey({"smokes": list(SMOKING)}, choice.survey_group(["smokes"]))
+        (group,) = survey.design.groups
+        assert group == choice.group(["smokes"])
+
+
+def test_a_joint_channel_of_long_categories_goes_into_a_survey() -> None:
+    long = {"first": ["a" * 70, "b" * 70], "second": ["c" * 70, "d" * 70, "e" * 70]}
+    table = np.array([[0.3, 0.25, 0.2], [0.05, 0.1, 0.1]])
+    attributes = tuple(Attribute(*item) for item in long.items())
+    made = front(table, 1000, delta=0.7, method=Exact(privacy=[0.5]))
+    choice = replace(made[0], problem=replace(made.problem, attributes=attributes))
+    (group,) = _survey(long, choice.survey_group()).design.groups
+    assert group == choice.group()
 
 
 def test_a_joint_prior_makes_a_joint_coin() -> None:

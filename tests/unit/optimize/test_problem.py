@@ -11,7 +11,7 @@ import pytest
 
 from tacit import Attribute
 from tacit.errors import DesignError
-from tacit.optimize import Exact, Spea2, Square, front, objectives
+from tacit.optimize import Exact, Spea2, Square, Warner, front, objectives
 from tacit.optimize.breeding import repair
 from tacit.optimize.problem import GUARD, problem_of
 
@@ -28,7 +28,7 @@ GOOD: dict[str, Any] = {"prior": [0.5, 0.3, 0.2], "n_records": 100}
         ({"prior": [0.5, -0.1, 0.6]}, "between 0 and 1"),
         ({"prior": "half"}, "prior must be a list"),
         ({"prior": [[0.5, 0.2], [0.3]]}, "same number of entries"),
-        ({"delta": 0.4}, "delta = 0.4 is below the largest prior, 0.5.*Theorem 5.*0.5 to 1"),
+        ({"delta": 0.4}, "delta = 0.4 is below the largest prior, 0.5.*Theorem 5.*above 0.5"),
         ({"delta": 0.5}, "leaves no room above the largest prior"),
         ({"delta": 1.2}, "delta must lie between 0 and 1"),
         ({"epsilon": 0}, "epsilon must be above 0, got 0"),
@@ -59,9 +59,30 @@ def test_a_method_checks_its_own_parameters(make: Any, said: str) -> None:
         make()
 
 
-def test_a_privacy_beyond_that_of_no_report_is_refused() -> None:
-    with pytest.raises(DesignError, match=r"privacy 0.6 cannot be had.*below 0.5"):
-        front(**GOOD, method=Exact(privacy=[0.6]))
+def test_square_begins_from_matrices_of_its_own_size() -> None:
+    for begin in (front([0.6, 0.4], 100, method=Warner(20)), front(**GOOD, method=Exact(2))):
+        with pytest.raises(DesignError, match="begin must be a front of 3 x 3 matrices"):
+            front(**GOOD, method=Square(2, begin=begin))
+
+
+@pytest.mark.parametrize("method", [Exact, Square])
+def test_a_privacy_beyond_that_of_no_report_is_refused(method: Any) -> None:
+    with pytest.raises(DesignError, match=r"privacy 0.6 cannot be had.*up to 0.499990"):
+        front(**GOOD, method=method(privacy=[0.6]))
+    with pytest.raises(DesignError, match=r"privacy 0.499999 leaves no room for a search"):
+        front(**GOOD, method=method(privacy=[0.499999]))
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25] * 4])
+def test_a_privacy_just_below_that_of_no_report_can_be_had(prior: list[float]) -> None:
+    wanted = [1 - max(prior) - 1.1e-5]
+    exact, square = (
+        front(prior, 100, delta=0.8, method=method)
+        for method in (Exact(privacy=wanted), Square(privacy=wanted, starts=0))
+    )
+    assert exact.privacy[0] >= wanted[0] - 1e-9
+    assert exact.mse[0] <= 1.01 * exact.lower_bound[0]  # as near as doubles come there
+    assert exact.mse[0] <= square.mse[0] < np.inf
 
 
 def test_a_table_is_a_prior_of_joint_categories() -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.errors import DesignError
+from tacit.errors import DesignError, FileError
 from tacit.optimize import Spea2, front
 from tacit.optimize.breeding import crossover, mutate, outside, repair
 from tacit.optimize.objectives import random_matrices
 from tacit.optimize.problem import problem_of
 from tacit.optimize.selection import fitness, select, spread, tournament
-from tacit.optimize.spea2 import State
+from tacit.optimize.state import State
 from tests.support.priors import normal
 
 SMALL = Spea2(population=10, archive=12, omega=50, generations=30, seed=3)
@@ -118,13 +118,41 @@ def test_repaired_channels_keep_the_bounds(bounds: dict[str, float]) -> None:
 
 
 def test_a_search_continued_is_the_search_done_at_once() -> None:
-    problem = problem_of(normal(5), 1000, delta=0.7)
+    problem = problem_of({"a": 0.3, "b": 0.3, "c": 0.2, "d": 0.1, "e": 0.1}, 1000, delta=0.7)
     whole = SMALL.search(problem, lambda _: None).state
     half = replace(SMALL, generations=15).search(problem, lambda _: None).state
-    saved = State.from_dict(json.loads(json.dumps(half.to_dict())), problem)
-    rest = replace(SMALL, generations=15, resume=saved).search(problem, lambda _: None).state
+    saved = State.from_json(half.to_json())
+    rest = replace(SMALL, resume=saved).search(problem, lambda _: None).state
     assert rest.generation == whole.generation == 30
-    assert rest.to_dict() == whole.to_dict()
+    assert rest.to_json() == whole.to_json()
+    assert saved.to_json() == half.to_json()
+
+
+def test_a_state_is_kept_every_thousand_generations() -> None:
+    problem = problem_of([0.6, 0.4], 1000, delta=0.7)
+    kept: list[State] = []
+    method = Spea2(4, 4, 1500, omega=20, seed=3, keep=kept.append)
+    whole = method.search(problem, lambda _: None).state
+    assert [state.generation for state in kept] == [0, 1000, 1500]
+    rest = replace(method, resume=kept[1]).search(problem, lambda _: None).state
+    assert rest.to_json() == whole.to_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"tacit": "front"}, 'not a search file.*"tacit": "search"'),
+        ({"version": 2}, "the search file has version 2, this tacit reads up to 1"),
+        ({"omega": {"size": 3}}, "not a search file: KeyError"),
+        ({"archive": {"size": 1, "places": [5], "matrices": []}}, "not a search file"),
+        ({"rng": {"bit_generator": "dice"}}, "not a search file"),
+        ({"problem": 1}, "not a search file: TypeError"),
+    ],
+)
+def test_a_broken_search_file_is_an_error(change: dict[str, object], said: str) -> None:
+    state = SMALL.search(problem_of([0.6, 0.4], 100), lambda _: None).state
+    with pytest.raises(FileError, match=said):
+        State.from_json(json.dumps(json.loads(state.to_json()) | change))
 
 
 def test_another_seed_is_another_search() -> None:
@@ -132,7 +160,7 @@ def test_another_seed_is_another_search() -> None:
     first, second = (
         replace(SMALL, seed=seed).search(problem, lambda _: None).state for seed in (1, 2)
     )
-    assert first.to_dict() != second.to_dict()
+    assert first.to_json() != second.to_json()
 
 
 def test_a_search_ends_when_omega_stays_the_same() -> None:
@@ -146,7 +174,10 @@ def test_a_bound_that_no_warner_matrix_of_the_grid_keeps_is_no_obstacle() -> Non
     assert made.problem.holds(made[0].rows)
 
 
-def test_a_state_of_another_problem_is_refused() -> None:
-    state = SMALL.search(problem_of(normal(5), 1000), lambda _: None).state
-    with pytest.raises(DesignError, match="another number of categories"):
-        front(normal(6), 1000, method=Spea2(generations=1, resume=state))
+@pytest.mark.parametrize("other", [{"delta": 0.6}, {"n_records": 999}, {"prior": normal(6)}])
+def test_a_state_of_another_problem_is_refused(other: dict[str, object]) -> None:
+    """Channels found under a wider bound would break a narrower one."""
+    given = {"prior": normal(5), "n_records": 1000, "delta": 0.9}
+    state = SMALL.search(problem_of(**given), lambda _: None).state
+    with pytest.raises(DesignError, match="another prior, n_records or bounds"):
+        front(**given | other, method=Spea2(generations=1, resume=state))

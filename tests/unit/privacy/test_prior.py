@@ -106,6 +106,19 @@ def test_a_reconstruction_serves_as_a_prior_and_a_seed_changes_its_draws(reporte
     assert "4,000 reported records" in report(DESIGN, found).basis()
 
 
+def test_a_large_reconstruction_is_taken_group_by_group_where_that_is_small() -> None:
+    schema = Schema([Attribute(f"q{i}", range(2)) for i in range(13)])
+    names = schema.names
+    groups = [Group(names[:2], related(0.8)), Group(names[2:], related(0.8))]
+    design = Design(schema, groups)
+    true = np.random.default_rng(2).integers(0, 2, (300, 13))
+    true[:, 1] = true[:, 0]
+    found = reconstruct(disguise(true, design, np.random.default_rng(3)), design)
+    prior = prior_of(found, design, draws=5)
+    assert [block.names for block in prior.blocks] == [names[:2], *((n,) for n in names[2:])]
+    assert "answers in different tables taken as independent" in prior.source
+
+
 def test_a_prior_of_other_categories_is_refused(reported: Any) -> None:
     estimate = reconstruct(reported, DESIGN).table(["smokes"])
     other = Schema([Attribute("smokes", ["yes", "no"])])

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tacit import Design, Group, Schema, related, truthful, unrelated
+from tacit import Design, Group, Schema, disguise, reconstruct, related, truthful, unrelated
 from tacit.errors import DataError
 from tacit.privacy import figures, repeated, report
 from tacit.privacy.kernels import entries
@@ -46,6 +46,38 @@ def test_several_reports_equal_the_product_channel_written_out() -> None:
             assert abs(getattr(got, figure) - getattr(expected, figure)) <= ROUNDINGS
 
 
+def test_whole_records_tell_more_of_an_answer_than_its_own_reports() -> None:
+    k = 2
+    found = repeated(DESIGN, k, JOINT)
+    first, second = (entries(DESIGN.channel([n]).factors[0].channel) for n in SCHEMA.names)
+    both = np.kron(first, second)
+    rows = [np.prod([both[y] for y in reports], axis=0) for reports in product(range(6), repeat=k)]
+    joint = (np.array(rows) * JOINT.ravel()).reshape(-1, *JOINT.shape)
+    for axis, name in enumerate(SCHEMA.names):
+        told, own = found.from_record[name], found.attributes[name]
+        assert told is not None
+        assert own is not None
+        merged = joint.sum(axis=2 - axis)
+        expected = 1 - merged.max(axis=1).sum()
+        assert expected - ROUNDINGS <= told.map_privacy <= expected
+        assert told.pse < own.pse
+        assert found.groups[axis] == told
+
+
+def test_the_uncertainty_of_an_estimated_prior_is_carried_along() -> None:
+    rng = np.random.default_rng(4)
+    true = np.stack(np.unravel_index(rng.choice(6, 400, p=JOINT.ravel()), (2, 3)), axis=1)
+    estimate = reconstruct(disguise(true, DESIGN, rng), DESIGN).table(SCHEMA.names)
+    known = estimate.value.clip(0) / estimate.value.clip(0).sum()
+    for k, how in ((2, "enumerated"), (40, "drawn")):
+        wide, narrow = (repeated(DESIGN, k, prior).record for prior in (estimate, known))
+        assert wide is not None
+        assert narrow is not None
+        assert (wide.stderr is None) == (narrow.stderr is None) == (how == "enumerated")
+        low, high = wide.interval("map_privacy")
+        assert high - low > 2 * float(np.diff(narrow.interval("map_privacy"))[0])
+
+
 def test_epsilon_grows_with_every_report_and_privacy_falls() -> None:
     found = [repeated(DESIGN, k, JOINT) for k in (1, 2, 4, 8)]
     for name in ("a0",):
@@ -81,6 +113,8 @@ def test_a_group_too_large_to_write_out_has_no_figure() -> None:
     assert found.record is None
     assert found.groups == (None,)
     assert found.attributes["a0"] is not None
+    assert found.from_record["a0"] is None
+    assert "Empty: too many joint categories" in found.caption()
     assert math.isinf(found.record_epsilon)
 
 

@@ -75,12 +75,13 @@ def test_an_attribute_of_many_categories_has_its_least_protected_ones_told() -> 
     told = report(one(frapp(3), schema), [0.5, 0.2, 0.1, 0.1, 0.1]).sentences[0]
     assert told.count("of 100 people who send") == 3
     assert "“0”" in told
-    assert told.endswith("the other 2 answers protect better.")
+    assert told.endswith("the other 2 answers protect no less.")
 
 
 def test_people_are_rounded_so_that_nothing_sounds_safer() -> None:
     assert (of_100(0.3899), of_100(0.39 - 1e-13), of_100(0)) == (38, 39, 0)
     assert (of_100_up(0.3801), of_100_up(0.38 + 1e-13), of_100_up(1)) == (39, 38, 100)
+    assert (of_100_up(1e-30), of_100_up(0)) == (1, 0)
 
 
 def test_warnings_name_what_is_disclosed() -> None:
@@ -94,6 +95,26 @@ def test_warnings_name_what_is_disclosed() -> None:
     wide = Schema([Attribute("a", range(3)), Attribute("b", range(2))])
     assert "differ in every one" in report(one(related(0.7), wide)).warnings[0]
     assert report(one(related(0.7))).warnings == ()
+
+
+def test_a_group_that_gives_whole_records_away_is_told_though_each_answer_looks_safe() -> None:
+    schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(10)])
+    (said,) = report(one(unrelated(0.7, [0.5, 0.5]), schema)).warnings
+    # 0.7 + 0.3 / 1024 against 0.85 ** 10.
+    assert "q7 and 2 more: their true answers are guessed right all at once in up to 71" in said
+    assert said.endswith("each by its own report, suggest 19.")
+    apart = Design(schema, [Group([n], unrelated(0.7, [0.5, 0.5])) for n in schema.names])
+    assert report(apart).warnings == ()
+
+
+def test_of_many_answers_that_others_tell_on_the_most_told_on_are_named() -> None:
+    schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(11)])
+    design = Design(schema, [Group([n], related(0.6)) for n in schema.names])
+    same: Any = np.zeros((2,) * 11)
+    same[(0,) * 11] = same[(1,) * 11] = 0.5
+    said = report(design, same).warnings[-1]
+    assert said.count("(alone 60)") == 8
+    assert said.endswith("; less of 3 more.")
 
 
 def test_a_record_tells_more_of_an_answer_where_answers_go_together() -> None:
@@ -146,7 +167,13 @@ def test_the_text_and_the_notebook_lead_with_sentences() -> None:
     shown = found._repr_html_()
     assert "smokes &lt;b&gt;" in shown
     assert "<b>" not in shown
-    assert shown.count("<tr>") == 1 + 3 + 2 + 1
+    assert shown.count("<table>") == 3
+    assert shown.count("<tr>") == (1 + 3 + 2 + 1) + (1 + 1) + (1 + 3 + 1)
+    assert found.repeated is not None
+    assert found.repeated.caption() in str(found)
+    frame = found.to_frame("pyarrow").to_pydict()
+    assert frame["scope"] == ["attribute"] * 3 + ["group"] * 2 + ["record"]
+    assert frame["pse_from_record"][-1] == found.pse.record
 
 
 class Page(HTMLParser):
@@ -179,6 +206,15 @@ def test_the_figure_shows_every_attribute_and_the_record() -> None:
     (axes,) = report(DESIGN, TABLE).figure().axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == [*PEOPLE.names, "whole record"]
+
+
+def test_of_many_attributes_the_figure_shows_the_least_private_and_says_so() -> None:
+    schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(31)])
+    design = Design(schema, [Group([f"q{i}"], related(0.6 + 0.01 * i)) for i in range(31)])
+    (axes,) = report(design).figure().axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [*schema.names[1:], "whole record"]
+    assert axes.get_title() == "the 30 least private of 31"
 
 
 def test_a_report_is_the_same_every_time() -> None:
@@ -237,8 +273,12 @@ def test_a_comparison_is_values_a_table_and_a_figure() -> None:
     assert "related" in str(found)
     assert found._repr_html_().count("<tr>") == 9
     assert len(found.figure().axes) == 2
+    assert [len(rows) for rows in found.tables()] == [3, 3]
+    assert json.loads(found.to_json())["prior"] == found.prior == "known"
     with pytest.raises(DataError, match="unknown figure"):
         found.curve("related", 1, "mse")
+    with pytest.raises(DataError, match="'related' with 9 groups was not compared"):
+        found.curve("related", 9, "pse")
     with pytest.raises(DataError, match="groups must be whole numbers"):
         compare_schemes(PEOPLE, groups=(0,))
 

@@ -6,9 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import Attribute, Design, Group, Schema, matrix, related, truthful, unrelated
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    disguise,
+    matrix,
+    reconstruct,
+    related,
+    truthful,
+    unrelated,
+)
 from tacit.errors import DataError, DesignError
-from tacit.privacy import Rule, prior_of, report
+from tacit.privacy import Limits, Rule, prior_of, report
 from tacit.privacy.rules import known_conditions, unknown_conditions
 
 ROUNDINGS = 1e-12
@@ -39,6 +50,37 @@ def test_unknown_conditions_follow_the_reported_records() -> None:
     conditional = reported / reported.sum(axis=1, keepdims=True)
     expected = sum(conditional[a, c] * kept[c] for a in (0, 1) for c in (0, 1))
     assert abs(found["A2"] - expected) <= ROUNDINGS
+
+
+def test_of_an_estimated_prior_rules_recover_the_upper_end() -> None:
+    rng = np.random.default_rng(8)
+    true = np.stack(np.unravel_index(rng.choice(4, 500, p=TABLE.ravel()), (2, 2)), axis=1)
+    estimate = reconstruct(disguise(true, DESIGN, rng), DESIGN).table(SCHEMA.names)
+    told = EXAMPLE[:1]
+    drawn = prior_of(estimate, DESIGN)
+    single = prior_of(drawn.table(SCHEMA.names)[:, 0].reshape(2, 2), DESIGN)
+    for recovered in (known_conditions, unknown_conditions):
+        central = recovered(told, DESIGN, single)["A2"]
+        assert central < recovered(told, DESIGN, drawn, 0.5)["A2"]
+        assert recovered(told, DESIGN, drawn, 0.5)["A2"] < recovered(told, DESIGN, drawn)["A2"]
+
+
+def test_rules_over_a_joint_matrix_follow_its_reports() -> None:
+    joint = matrix(np.full((4, 4), 0.125) + 0.5 * np.eye(4))
+    design = Design(SCHEMA, [Group(["A2", "A1"], joint)])
+    found = unknown_conditions(EXAMPLE[:1], design, prior_of(TABLE, design))
+    reported = 0.5 * TABLE + 0.125
+    kept = (0.5 + 2 * 0.125) * TABLE[:, 1].sum() / reported[:, 1].sum()
+    expected = reported[1, 1] / reported[1].sum() * kept
+    assert abs(found["A2"] - expected) <= ROUNDINGS
+
+
+def test_rules_that_tie_too_much_together_leave_the_best_guess_open() -> None:
+    limits = Limits(max_cells=3)
+    found = report(DESIGN, {"A1": [0.5, 0.5], "A2": [0.4, 0.6]}, rules=EXAMPLE, limits=limits)
+    assert found.after_mining["A2"].accuracy_with_model is None
+    assert found.after_mining["A2"].rec_known > 0
+    assert found.tables()[1][1][-1] == ""
 
 
 def test_after_mining_is_before_less_the_largest_recoverability_and_not_below_0() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
-from tacit.reproduce import Plan, zhan_matwin
+from tacit.reproduce import Plan, storing, zhan_matwin
 from tacit.reproduce.running import Progress, run
 from tacit.reproduce.setting import Rows, Setting, Tell, moments, setting
-from tacit.reproduce.storing import file_of, keep, kept
+from tacit.reproduce.storing import file_of, keep, kept, sweep
 from tacit.reproduce.studies import run_setting
 
 PLAN = Plan(repeats=2, seed=3)
@@ -77,10 +79,38 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path) -> None:
     one = some()[0]
     keep(tmp_path, one, [{"number": 0}])
     assert kept(tmp_path, one) == [{"number": 0}]
-    file_of(tmp_path, one).write_text('{"tacit": ')
+    file_of(tmp_path, one).write_text('{"made_by": ')
     assert kept(tmp_path, one) is None
     file_of(tmp_path, one).write_text("[]")
     assert kept(tmp_path, one) is None
+
+
+def test_what_other_code_found_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = some()[0]
+    keep(tmp_path, one, [{"number": 0}])
+    for name in storing.made_by():
+        other = {**storing.made_by(), name: "another"}
+        with monkeypatch.context() as patch:
+            patch.setattr(storing, "made_by", lambda other=other: other)
+            assert kept(tmp_path, one) is None
+    assert kept(tmp_path, one) == [{"number": 0}]
+
+
+def test_the_code_is_known_by_every_source_file() -> None:
+    assert set(storing.made_by()) == {"tacit", "source", "numpy", "scipy"}
+    assert re.fullmatch("[0-9a-f]{16}", storing.made_by()["source"])
+
+
+def test_what_a_killed_run_had_begun_to_write_is_swept(tmp_path: Path) -> None:
+    old, new, other = (tmp_path / name for name in (".tacit-1.part", ".tacit-2.part", "kept.json"))
+    for path in (old, new, other):
+        path.write_text("")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    sweep(tmp_path)
+    assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
 
 
 def test_progress_counts_settings_and_repeats_also_those_kept(tmp_path: Path) -> None:
@@ -99,6 +129,23 @@ def test_progress_counts_settings_and_repeats_also_those_kept(tmp_path: Path) ->
     assert seen[-1] == (6, 24)
 
 
+def test_progress_counts_work_by_what_a_repeat_takes(tmp_path: Path) -> None:
+    """Four repeats of 1 and of 3 seconds: 16 in all; the first is kept from before."""
+    short, long = (setting("trial", f"of-{s}", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    run([short], draw, tmp_path)
+    seen: list[tuple[float, float]] = []
+    run([short, long], draw, tmp_path, watch=lambda done: seen.append((done.work_done, done.work)))
+    assert seen[0] == (4, 16)
+    assert sorted({done for done, _ in seen}) == [4, 7, 10, 13, 16]
+
+
+def test_what_a_repeat_takes_is_no_part_of_a_setting() -> None:
+    short, long = (setting("trial", "name", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    assert short == long
+    assert short.to_dict() == long.to_dict()
+    assert "seconds" not in short.to_dict()
+
+
 def test_the_number_of_processes_does_not_change_a_byte(tmp_path: Path) -> None:
     chosen = [one for one in zhan_matwin.settings(PLAN) if one.name.startswith("wisconsin-unrel")]
     alone = run(chosen, run_setting, tmp_path / "1", 1)
@@ -109,3 +156,16 @@ def test_the_number_of_processes_does_not_change_a_byte(tmp_path: Path) -> None:
 def test_one_score_has_no_variance() -> None:
     assert moments([0.5]) == {"mean": 0.5, "variance": None, "stderr": None}
     assert moments([0.25, 0.75])["variance"] == 0.125
+    assert moments([0.8135] * 50) == {
+        "mean": pytest.approx(0.8135, rel=1e-15),
+        "variance": 0,
+        "stderr": 0,
+    }
+
+
+def test_scores_that_share_a_division_vary_among_themselves() -> None:
+    """Pairs (0, 1), (4, 5) and a fifth alone: variance 1/2 within, means .5 and 4.5."""
+    found = moments([0, 1, 4, 5, 7], 2)
+    assert found == {"mean": 3.4, "variance": 0.5, "stderr": 2.0}
+    assert moments([0, 1], 2) == {"mean": 0.5, "variance": 0.5, "stderr": None}
+    assert moments([3], 2) == {"mean": 3.0, "variance": None, "stderr": None}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -118,3 +120,10 @@ def test_a_preview_keeps_nothing() -> None:
     taker = Discarding()
     assert asyncio.run(taker.submit(response(SURVEY))) is Outcome.STORED
     assert vars(taker) == {}
+
+
+def test_other_commands_do_not_load_the_service() -> None:
+    heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog", "limits"]
+    code = f"import sys, tacit.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -43,6 +43,7 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     assert found.surveys == (Path("a.json"), Path("b.json"))
     assert found.trusted_proxy == (ip_network("10.0.0.1/32"), ip_network("fd00::/8"))
     assert settings({}, {"TACIT_METRICS": "true"}).metrics is True
+    assert settings({}, {"TACIT_PORT": "", "TACIT_CONFIG": ""}) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,8 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"port": 70000}, {}, "--port: must be less than or equal to 65535, got 70000"),
         ({}, {"TACIT_PORT": "web"}, "TACIT_PORT: must be a valid integer"),
         ({"rate": "often"}, {}, "--rate: must be such as 600/minute or 20/second, or off"),
-        ({"trusted_proxy": "me"}, {}, "--trusted-proxy: "),
+        ({"trusted_proxy": "me"}, {}, "--trusted-proxy: must be addresses or networks, such as"),
+        ({"batch": 10**6}, {}, "--batch: must be less than or equal to 10000"),
         ({"log": "loud"}, {}, "--log: must be 'auto', 'json' or 'console', got 'loud'"),
         ({"queue": 0}, {}, "--queue: must be greater than or equal to 1, got 0"),
         ({"request_seconds": -1.0}, {}, "--request-seconds: must be greater than 0"),

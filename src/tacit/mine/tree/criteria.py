@@ -5,7 +5,9 @@
 
 H = - sum_c Q_c log2 Q_c and G = 1 - sum_c Q_c^2 (Du & Zhan 2003, section 4.2; Breiman et al. 1984).
 Shares here are those of all records, so gains are |S| times as large: that is the same order at a
-node. Negative shares count as none. What is impossible gains minus infinity.
+node. Each P(.) counts as none where it is negative, S itself too: its impurity is that of its own
+shares, the same for all attributes, whatever was cut off those of a split. What is impossible gains
+minus infinity.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def gains(self, table: Array) -> Array:
-        """Gain of each option from P(E, v, c) without negative shares, nodes x options."""
+        """Gain of each option from P(E, v, c), nodes x options."""
 
     @abstractmethod
     def options(self, categories: Mask) -> Mask:
@@ -79,8 +81,9 @@ class Entropy(Criterion):
         return np.asarray(-summed(table * np.log2(share), -1))
 
     def gains(self, table: Array) -> Array:
-        gain = self.impurity(summed(table, 1)) - summed(self.impurity(table), 1)
-        possible = np.count_nonzero(summed(table, -1) > 0, axis=1) > 1
+        own, whole = np.maximum(table, 0), np.maximum(summed(table, 1), 0)
+        gain = self.impurity(whole) - summed(self.impurity(own), 1)
+        possible = np.count_nonzero(summed(own, -1) > 0, axis=1) > 1
         return np.where(possible, gain, -np.inf)[:, None]
 
     def options(self, categories: Mask) -> Mask:
@@ -105,9 +108,9 @@ class Gini(Criterion):
 
     def gains(self, table: Array) -> Array:
         both = summed(table, 1)[:, None]
-        others = np.maximum(both - table, 0)
-        gain = self.impurity(both) - self.impurity(table) - self.impurity(others)
-        possible = (summed(table, -1) > 0) & (summed(others, -1) > 0)
+        own, others = np.maximum(table, 0), np.maximum(both - table, 0)
+        gain = self.impurity(np.maximum(both, 0)) - self.impurity(own) - self.impurity(others)
+        possible = (summed(own, -1) > 0) & (summed(others, -1) > 0)
         return np.where(possible, gain, -np.inf)
 
     def options(self, categories: Mask) -> Mask:

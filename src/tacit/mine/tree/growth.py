@@ -10,9 +10,10 @@ z is `caution` for a table of two by two, and so much more for larger ones that 
 rarely. A node whose class leads by less than noise takes its parent's; since its split was the best
 of m attributes, which go together, a lead must be as rare as `caution` errors, sqrt(m) times over.
 Where hardly any report fits an event, its variance is that of one report more. With `caution` 0 it
-is the papers' procedure: negative shares are cut at zero and the tree grows until its leaves are
-pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and what chance
-did to the true records is not doubted: that is what pruning is for.
+is the papers' procedure: every negative share is cut at zero, a node where one class is left is
+pure, one where none is left is empty and takes its parent's class, and the tree grows until its
+leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and
+what chance did to the true records is not doubted: that is what pruning is for.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ from tacit.mine.tree.nodes import Nodes
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tables import Tables
 from tacit.mine.tree.tree import NONE, Tree
+
+#: Gains no further apart are the same, and the first attribute is taken: where shares were cut at
+#: zero, many attributes leave nothing but pure nodes, and rounding should not choose among them.
+_TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,8 @@ def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
     free = tables.events.choices() > 1
     for a, split in tables.splits([a for a in reports.features if free[:, a].any()], with_noise):
         nodes = np.flatnonzero(free[:, a])
-        gains = rule.criterion.gains(np.maximum(split.value[nodes], 0))
+        value = split.value[nodes]
+        gains = rule.criterion.gains(value if rule.caution == 0 else np.maximum(value, 0))
         if split.moments is not None:
             unseen = tables.unseen(np.full(tables.n, a))[:, None, None] / reports.n_records
             least = rule.beyond(*split.value.shape[1:]) * np.sqrt(split.moments.noise**2 + unseen)
@@ -144,7 +150,7 @@ def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
             gains = np.where(outstanding[nodes], gains, -np.inf)
         option = gains.argmax(axis=1)
         gain = np.take_along_axis(gains, option[:, None], axis=1)[:, 0]
-        better = gain > best.gain[nodes]
+        better = gain > best.gain[nodes] + _TIE
         _keep(best, nodes[better], a, gain[better], option[better], split)
     return best
 

@@ -9,7 +9,7 @@ from tacit.channel.linear import Array, Mask
 from tacit.mine.learning import Places
 from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.reports import Reports
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree import NONE, Tree, first_largest
 
 #: What is known of each node.
 _COLUMNS = ["parent", "depth", "voice", "label", "value", "moment", "unseen", "attribute", "child"]
@@ -52,7 +52,7 @@ class Nodes:
         self.unseen[new] = unseen
         self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
         self.attribute[new], self.child[new] = NONE, NONE
-        own = value.argmax(axis=1)
+        own = first_largest(value)
         above = np.where(parent == NONE, own, self.label[parent])
         sure = (parent == NONE) | self._leads(new, own, above)
         self.label[new] = np.where(sure, own, above)
@@ -69,7 +69,7 @@ class Nodes:
         total = summed(value, -1)
         mixed = summed((value > _NOTHING).astype(np.float64), -1) > 1
         if self.caution == 0:
-            return np.asarray(mixed & (total > 0))
+            return np.asarray(mixed)
         noise = self._noise(nodes).sum(axis=(-2, -1))
         return np.asarray(mixed & (total > self.caution * np.sqrt(np.maximum(noise, 0))))
 
@@ -92,9 +92,9 @@ class Nodes:
     def _leads(self, nodes: Places, own: Places, above: Places) -> Mask:
         """Whether the own class leads that of the parent by more than noise."""
         value = self.value[nodes]
-        known = summed(value, -1) > _NOTHING
         if self.lead == 0:
-            return np.asarray(known)
+            return np.asarray(value.max(axis=-1) > _NOTHING)
+        known = summed(value, -1) > _NOTHING
         noise, each = self._noise(nodes), np.arange(len(value))
         variance = noise[each, own, own] + noise[each, above, above] - 2 * noise[each, own, above]
         ahead = value[each, own] - value[each, above]

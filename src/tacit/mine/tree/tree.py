@@ -17,6 +17,14 @@ from tacit.mine.learning import Places
 
 #: In `attribute` of a leaf, `parent` of the root, and `child` where there is no category.
 NONE = -1
+#: Shares of classes that differ by less than this part of the larger one are the same.
+_SAME = 1e-9
+
+
+def first_largest(shares: Array) -> Places:
+    """The class of the largest share in each row; of equal ones, rounding aside, the first."""
+    largest = shares.max(axis=1, keepdims=True)
+    return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,7 @@ class Tree:
     @cached_property
     def label(self) -> Places:
         """The class of each node."""
-        return np.asarray(self.chances.argmax(axis=1))
+        return first_largest(self.chances)
 
     def find(self, records: Codes, without: int) -> Places:
         """The leaf of each record, given by codes of all attributes but one, the target."""

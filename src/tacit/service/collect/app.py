@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.collect import logs, openapi
 from tacit.service.collect.answers import JSON, Answer, File
-from tacit.service.collect.door import Door
+from tacit.service.collect.door import Door, slug_of
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
     NOTHING,
@@ -60,7 +60,7 @@ class Parts:
     @property
     def published(self) -> Mapping[str, Published]:
         """The surveys by their slug."""
-        return {Door(survey).slug: survey for survey in self.surveys}
+        return {slug_of(survey): survey for survey in self.surveys}
 
 
 def application(parts: Parts) -> ASGIApp:
@@ -68,9 +68,7 @@ def application(parts: Parts) -> ASGIApp:
     published = parts.published
     doors = {slug: Door(survey) for slug, survey in published.items()}
     exact: dict[str, ASGIApp] = {
-        f"/s/{slug}/responses": Submissions(
-            door, parts.taker, parts.metrics, parts.rate, parts.today
-        )
+        f"/s/{slug}/responses": Submissions(door, parts.taker, parts.metrics, parts.rate)
         for slug, door in doors.items()
     }
     read: dict[str, ASGIApp] = {

@@ -44,11 +44,10 @@ class Door:
     def __init__(self, published: Published) -> None:
         survey, reported = published.survey, published.design.reported
         self.survey = survey.fingerprint
-        self.slug = self.survey[:SLUG_LETTERS]
         self._opens, self._closes = survey.opens, survey.closes
         self.dated = survey.opens is not None or survey.closes is not None
         self.invited = survey.access == "invited"
-        self.limit = _limit(published)
+        self.limit = body_limit(published)
         self._fingerprint = published.fingerprint
         self._keys = {"fingerprint", "key", "record"} | ({"token"} if self.invited else set())
         self._tables = [
@@ -138,7 +137,12 @@ def _token(token: Any) -> str:
     return token
 
 
-def _limit(published: Published) -> int:
+def slug_of(published: Published) -> str:
+    """The name of a survey in addresses."""
+    return published.survey.fingerprint[:SLUG_LETTERS]
+
+
+def body_limit(published: Published) -> int:
     """Bytes of the largest request that can be right."""
     longest = {
         attribute.name: max((text(label) for label in attribute.categories), key=_written)

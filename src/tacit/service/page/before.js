@@ -8,9 +8,17 @@ import { ruleList } from "./explain.js";
 import { inOwnCategories } from "./odds.js";
 import { isGiven } from "./questions.js";
 
+/** A language in its own words; its code where the browser does not know it. */
+function named(language) {
+  try {
+    return new Intl.DisplayNames([language], { type: "language" }).of(language);
+  } catch {
+    return language;
+  }
+}
+
 /** A choice of languages, each named in itself. */
 export function languageStep(page) {
-  const named = (language) => new Intl.DisplayNames([language], { type: "language" }).of(language);
   const title = page.speakers.map((speaker, i) => [
     i ? " · " : "",
     el("span", { lang: speaker.page }, speaker.say("language")),
@@ -163,6 +171,7 @@ export function practiceStep(page) {
   const outcome = el("div", { class: "outcome-box", role: "status" });
   const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
   const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
+  const told = !group ? "onlyTried" : own ? "onlyYouKnow" : "nobodyKnows";
   let tried = false;
   return {
     badge: el("span", { class: "badge open" }, speaker.say("practice")),
@@ -187,7 +196,7 @@ export function practiceStep(page) {
       if (code === null) return { error: "chooseOne", control };
       tried = true;
       primary.replaceChildren(...speaker.say("next"));
-      outcome.append(...practiceTold(speaker, practice, reports, throwIt(code), own));
+      outcome.append(...practiceTold(speaker, practice, reports[throwIt(code)], told));
       if (group && !own) outcome.append(hundred(speaker, control, reports, throwIt));
       return { stay: true };
     },
@@ -207,9 +216,9 @@ const practiceRules = (speaker, { device, practice }, group, answers, reports) =
   ),
 ];
 
-const practiceTold = (speaker, practice, reports, code, own) => [
-  el("p", { class: "big" }, speaker.say("wouldSend", { answer: reports[code].cloneNode(true) })),
-  el("p", {}, speaker.say(own ? "onlyYouKnow" : "nobodyKnows")),
+const practiceTold = (speaker, practice, answer, told) => [
+  el("p", { class: "big" }, speaker.say("wouldSend", { answer: answer.cloneNode(true) })),
+  el("p", {}, speaker.say(told)),
   ...(practice.explanation ? [speaker.own(practice.explanation, "p")] : []),
 ];
 

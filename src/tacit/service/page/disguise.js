@@ -212,6 +212,7 @@ export function readGroup(attributes, coin) {
   );
   return {
     family: coin.family,
+    coin,
     names,
     sizes,
     categories: attributes.map(({ categories }) => categories),

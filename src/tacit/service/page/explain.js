@@ -3,10 +3,21 @@
 import { every, rulesOf } from "./device.js";
 import { el } from "./elements.js";
 import { ZERO, less, minus, ONE } from "./fractions.js";
-import { chance, isJoint, leastDisguised, of100, of100up, posterior, sizesOf } from "./odds.js";
+import {
+  chance,
+  givenAway,
+  isJoint,
+  leastDisguised,
+  of100,
+  of100up,
+  posterior,
+  sizesOf,
+} from "./odds.js";
 
 /** Odds are tabled for this many answers at most. */
 const TABLED = 8;
+/** Answers that give the truth away are named up to this many. */
+const NAMED = 4;
 
 /** A number of people rounded down: "fewer than 1" where that is 0, but not nobody. */
 function fewest(speaker, share) {
@@ -31,16 +42,28 @@ export function odds(speaker, group, position, labels) {
     listable && !isJoint(group)
       ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)]
       : null,
-    group.names.length > 1 ? el("p", {}, speaker.say("together")) : null,
   ];
   return el(
     "div",
     { class: "odds" },
     sentences.map((sentence) => el("p", {}, sentence)),
+    warnings(speaker, group, position, labels).map((told) => el("p", { class: "warning" }, told)),
     more.flat().some(Boolean)
       ? el("details", {}, el("summary", {}, speaker.say("moreOdds")), more)
       : null,
   );
+}
+
+/** What an answer tells for certain, and what answers of one throw tell together. */
+function warnings(speaker, group, position, labels) {
+  const found = givenAway(group, position);
+  const told = ({ reported, truth }) =>
+    speaker.say("givesAway", { reported: labels.report(reported), truth: labels.truth(truth) });
+  const many = found.length > NAMED || (found.length > 0 && isJoint(group));
+  return [
+    ...(many ? [speaker.say("givesAwaySome")] : found.map(told)),
+    ...(group.names.length > 1 ? [speaker.say("together")] : []),
+  ];
 }
 
 /** How many send another answer than the true one. */
@@ -67,7 +90,7 @@ function guesses(speaker, group, position, truths, reports, listable) {
   for (let r = 0; r < reports; r += 1) {
     for (let t = 0; t < truths; t += 1) {
       const share = posterior(group, position, r, t);
-      if (less(most, share)) most = share;
+      if (share && less(most, share)) most = share;
     }
   }
   return [speaker.say("oddsGuess", { n: of100up(most) })];
@@ -79,16 +102,12 @@ const asked = (speaker, group) => speaker.say("oddsAsked", { n: of100up(group.we
 function senders(speaker, group, position, labels) {
   if (!labels.same) return null;
   const { reports } = sizesOf(group, position);
-  const said = Array.from({ length: reports }, (_, r) =>
-    el(
-      "li",
-      {},
-      speaker.say("oddsSent", {
-        ...fewest(speaker, minus(ONE, posterior(group, position, r, r))),
-        reported: labels.report(r),
-      }),
-    ),
-  );
+  const said = Array.from({ length: reports }, (_, r) => {
+    const truthful = posterior(group, position, r, r);
+    if (!truthful) return null; // never sent
+    const hidden = fewest(speaker, minus(ONE, truthful));
+    return el("li", {}, speaker.say("oddsSent", { ...hidden, reported: labels.report(r) }));
+  });
   return [el("p", {}, speaker.say("oddsSentIf")), el("ul", {}, said)];
 }
 

@@ -30,6 +30,7 @@ const BY_KIND = {
   replace: ({ units, distributions }, position, reported) => {
     const found = units.findIndex((unit) => unit.positions.includes(position));
     const { positions, sizes } = units[found];
+    if (sizes.length === 1) return distributions[found][reported];
     const at = positions.indexOf(position);
     const run = sizes.slice(at + 1).reduce((cells, size) => cells * size, 1);
     const shows = (cell) => Math.floor(cell / run) % sizes[at] === reported;
@@ -60,10 +61,24 @@ export function leastDisguised(group, position) {
   return changed.reduce((a, b) => (a.n * b.d <= b.n * a.d ? a : b));
 }
 
-/** P(true | reported) if all true answers were equally common; ZERO where it is never sent. */
+/** Reports that only one true answer can lead to, with that answer: they give it away. */
+export function givenAway(group, position) {
+  const { truths, reports } = sizesOf(group, position);
+  const found = [];
+  for (let reported = 0; reported < reports; reported += 1) {
+    const possible = [];
+    for (let truth = 0; truth < truths && possible.length < 2; truth += 1) {
+      if (chance(group, position, reported, truth).n > 0n) possible.push(truth);
+    }
+    if (possible.length === 1) found.push({ reported, truth: possible[0] });
+  }
+  return found;
+}
+
+/** P(true | reported) if all true answers were equally common; null where it is never sent. */
 export function posterior(group, position, reported, truth) {
   const { truths } = sizesOf(group, position);
   const row = Array.from({ length: truths }, (_, t) => chance(group, position, reported, t));
   const sent = row.reduce(plus, ZERO);
-  return sent.n === 0n ? ZERO : divided(row[truth], sent);
+  return sent.n === 0n ? null : divided(row[truth], sent);
 }

@@ -6,8 +6,8 @@ import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
-import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
-import { Speaker, loadWords } from "./words.js";
+import { bodyOf, deliver, memoOf, newKey, takeToken, tokenKept } from "./send.js";
+import { Speaker, loadWords, preferred } from "./words.js";
 
 const main = document.getElementById("main");
 const title = document.getElementById("title");
@@ -33,7 +33,11 @@ let shown = null;
 function show(index) {
   at = index;
   furthest = Math.max(furthest, index);
-  render(steps[index].show(page), steps[index]);
+  try {
+    render(steps[index].show(page), steps[index]);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 /** A step as a form: its body, what is wrong with an answer, and where to go from here. */
@@ -311,6 +315,7 @@ function again(kept) {
 function somebodyElse() {
   const { speaker, memo } = page;
   const start = () => {
+    if (page.token === memo.read()?.token) tokenKept.forget(); // it was for who answered before
     memo.forget();
     location.reload();
   };
@@ -338,17 +343,6 @@ async function checkFingerprint({ design, fingerprint }) {
     throw new Error("the rules do not fit their fingerprint");
 }
 
-/** The survey's languages, those that the browser asks for first. */
-function preferred({ languages }) {
-  const rank = (language) => {
-    const found = navigator.languages.findIndex(
-      (wanted) => wanted.split("-")[0] === language.split("-")[0],
-    );
-    return found < 0 ? Infinity : found;
-  };
-  return [...languages].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
-}
-
 async function start() {
   const token = takeToken();
   history.replaceState({ at: 0 }, "");
@@ -373,13 +367,9 @@ async function start() {
 /** Nothing can be asked: the survey could not be fetched, or its design is not understood. */
 async function fail(error) {
   console.error(error);
-  page.speaker = new Speaker(
-    { questions: [] },
-    navigator.language,
-    await loadWords(navigator.language),
-  );
+  const language = navigator.language;
+  page.speaker ??= new Speaker({ questions: [] }, language, await loadWords(language));
   document.documentElement.lang = page.speaker.page;
-  page.published = page.published ?? {};
   const reload = button("primary", page.speaker.say("reload"), () => location.reload());
   stop(
     "broken.title",

@@ -64,7 +64,9 @@ export function questionSteps(survey, items) {
   for (const question of survey.questions) {
     const own = attributesOf(question).map(({ name }) => items.get(name));
     const direct = own.filter(({ group }) => !isGiven(group, survey.device));
-    if (direct.length) steps.push({ show: (page) => directStep(page, question, direct) });
+    for (const alike of byCoin(direct)) {
+      steps.push({ show: (page) => directStep(page, question, alike) });
+    }
     for (const { group } of own) {
       if (!isGiven(group, survey.device) || seen.has(group)) continue;
       seen.add(group);
@@ -73,6 +75,16 @@ export function questionSteps(survey, items) {
     }
   }
   return steps;
+}
+
+/** The attributes of a multiple choice apart where their odds are. */
+function byCoin(items) {
+  const found = new Map();
+  for (const item of items) {
+    const coin = JSON.stringify(item.group.coin);
+    found.set(coin, [...(found.get(coin) ?? []), item]);
+  }
+  return found.values();
 }
 
 // Texts --------------------------------------------------------------------------------------

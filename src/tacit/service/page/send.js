@@ -3,7 +3,8 @@
 import { below } from "./disguise.js";
 
 const ATTEMPTS = 8;
-const LONGEST_WAIT = 60;
+const LONGEST_STEP = 60; // seconds between attempts, unless the server asks for more
+const TOO_LONG = 600; // seconds that nobody waits for: the page offers to send later
 const PATIENCE = 20_000; // milliseconds for one attempt
 
 /** 16 random bytes as 32 hexadecimal digits: a retry with the same key is stored once. */
@@ -40,15 +41,17 @@ const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 export const memoOf = (fingerprint, preview) =>
   preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
 
-/** The one-time token of the link: taken out of the address, kept for a reload of this tab. */
+/** The one-time token of the link, kept for a reload of this tab. */
+export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
+
+/** The token, taken out of the address if it is there. */
 export function takeToken() {
-  const kept = stored("sessionStorage", `tacit:token:${location.pathname}`);
   const given = location.hash.slice(1);
   if (given) {
     history.replaceState(null, "", location.pathname);
-    kept.write(given);
+    tokenKept.write(given);
   }
-  return given || kept.read();
+  return given || tokenKept.read();
 }
 
 /** One attempt: stored, worth another attempt after some seconds, or refused for a reason. */
@@ -68,9 +71,10 @@ async function attempt(body) {
   } catch {
     return { wait: 0, type: "network" };
   }
-  if (answer.ok) return { stored: true };
-  const problem = await answer.json().catch(() => ({}));
-  const type = String(problem.type ?? "")
+  const told = (await answer.json().catch(() => null)) ?? {};
+  // Only the server's own word counts: a network that asks for a login answers 200 as well.
+  if (answer.ok) return told.stored === true ? { stored: true } : { wait: 0, type: "network" };
+  const type = String(told.type ?? "")
     .split("/")
     .pop();
   if ([408, 429].includes(answer.status) || answer.status >= 500) {
@@ -86,10 +90,10 @@ export async function deliver(body, waiting) {
   for (let number = 1; ; number += 1) {
     const found = await attempt(body);
     if (found.wait === undefined) return found;
-    if (number === ATTEMPTS) return { gaveUp: true, type: found.type };
-    // Devices that failed together should not come back together.
-    const spread = 2 ** number + Number(below(BigInt(2 ** number)));
-    const seconds = Math.min(Math.max(found.wait, spread >> 1), LONGEST_WAIT);
+    if (number === ATTEMPTS || found.wait > TOO_LONG) return { gaveUp: true, type: found.type };
+    // Twice as long each time, by chance a little more: who failed together comes back apart.
+    const step = Math.min(2 ** (number - 1), LONGEST_STEP);
+    const seconds = Math.max(found.wait, step) + Number(below(BigInt(step)));
     waiting(found.type, seconds);
     await pause(seconds);
   }

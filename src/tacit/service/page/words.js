@@ -17,6 +17,17 @@ export async function loadWords(language) {
   return answer.json();
 }
 
+/** The survey's languages, those that the browser asks for first. */
+export function preferred({ languages }) {
+  const rank = (language) => {
+    const found = navigator.languages.findIndex(
+      (wanted) => wanted.split("-")[0] === language.split("-")[0],
+    );
+    return found < 0 ? Infinity : found;
+  };
+  return [...languages].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+}
+
 /** Speaks: `say` for the page's texts, `own` for the survey's, `label` for its categories. */
 export class Speaker {
   constructor(survey, language, words) {

@@ -120,9 +120,23 @@ def test_a_node_of_the_same_class_speaks_for_itself() -> None:
     assert grown([0.3, 0.1], 0.5).voice[1] == 1
 
 
+@pytest.mark.parametrize("wrong", [-1e-17, 0.0, 1e-17])
+def test_of_equal_classes_the_first_is_taken_whatever_rounding_did(wrong: float) -> None:
+    found = grown([0.1, 0.1 + wrong], 0.0, lead=0.0)
+    assert found.label[1] == 0
+    assert found.tree().label[1] == 0
+
+
 def test_an_empty_node_takes_the_class_of_its_parent() -> None:
     assert grown([0.0, 0.0], 0.0).voice[1] == 0
-    assert grown([-0.1, 0.05], 0.0, lead=0.0).voice[1] == 0
+    assert grown([-0.1, 0.05], 0.0).voice[1] == 0
+    assert grown([-0.1, -0.05], 0.0, lead=0.0).voice[1] == 0
+
+
+def test_with_negative_shares_cut_at_zero_a_node_with_one_class_left_is_pure() -> None:
+    """The papers' procedure: P(node) is negative here, but a class is left."""
+    found = grown([-0.1, 0.05], 0.0, lead=0.0)
+    assert (found.voice[1], found.label[1]) == (1, 1)
 
 
 @pytest.mark.parametrize(
