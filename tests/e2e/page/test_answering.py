@@ -62,6 +62,7 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     """Every kind of question and family, to what will be sent."""
     page = person.page
     assert person.opens(address) == "Work and health"
+    assert "is disguised here, before anything is sent." in page.locator(".path").inner_text()
     assert person.goes_on() == "Do you like chocolate?"
     person.chooses("Yes")
     person.goes_on()
