@@ -164,6 +164,41 @@ _ONE = {
 OPEN = published(_ONE | {"title": "Open"})
 INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
 FULL = published(_ONE | {"title": "Full", "quota": 1})
+#: The names and coins of OPEN, but another question.
+REWORDED = published(_ONE | {"title": "Open", "questions": [yes_no("a", text="Another?")]})
+THROWN = published(_ONE | {"title": "Thrown", "device": "birth_month"})
+#: One throw for questions whose personal ones are not equally common.
+PAIR = published(
+    {
+        "title": "Pair",
+        "questions": [yes_no("a"), yes_no("b"), yes_no("c")],
+        "groups": [
+            {"questions": ["a", "b", "c"], "family": "unrelated", "theta": "1/2", "personal": {
+                "a": {"text": "Personal a?", "distribution": ["1/2", "1/2"]},
+                "b": {"text": "Personal b?", "distribution": ["49/50", "1/50"]},
+                "c": {"text": "Personal c?", "distribution": ["1/2", "1/2"]},
+            }},
+        ],
+    }
+)  # fmt: skip
+_DEGREES = {"kind": "ordered", "categories": ["1", "2", "3"]}
+#: Two questions with categories of the same names, of which one has labels.
+DEGREES = published(
+    {
+        "title": "Degrees",
+        "questions": [
+            {
+                "name": "a",
+                "text": "How often?",
+                "labels": {"1": "Never", "3": "Always"},
+                **_DEGREES,
+            },
+            {"name": "b", "text": "How many?", **_DEGREES},
+        ],
+        "groups": [{"questions": ["a", "b"], "family": "related", "theta": "2/3"}],
+        "labels": {"2": "Two"},
+    }
+)
 #: theta = 0: what is sent is never what was answered.
 OPPOSITE = published(
     {
@@ -274,5 +309,6 @@ def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
+        *(REWORDED, THROWN, PAIR, DEGREES),
         *map(own_device, DEVICES),
     ]

@@ -80,6 +80,16 @@ class Respondent:
         self._seen(heading)
 
 
+def answered(page: Page, address: str) -> Respondent:
+    """A respondent who has said Yes to the only question and come to what will be sent."""
+    person = Respondent(page)
+    person.opens(address)
+    person.goes_on()
+    person.chooses("Yes")
+    assert person.goes_on() == "This will be sent"
+    return person
+
+
 _OUTLINED = """element => {
   const framed = element.closest(".option") ?? element;
   return getComputedStyle(framed).outlineStyle !== "none";

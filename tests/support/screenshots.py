@@ -36,20 +36,20 @@ crypto.getRandomValues = (words) => {
 };
 """
 _DATES = ("opens: 2027-03-01\n", "closes: 2027-03-31\n", "access: invited\n")
-MONTH = published(
-    {
-        "title": "Health at work",
-        "device": "birth_month",
-        "questions": [
-            {
-                "name": "painkillers",
-                "kind": "yes_no",
-                "text": "Have you taken painkillers to get through a working day?",
-            }
-        ],
-        "groups": [{"questions": ["painkillers"], "family": "related", "theta": "3/4"}],
-    }
-)
+_PAINKILLERS = {
+    "title": "Health at work",
+    "questions": [
+        {
+            "name": "painkillers",
+            "kind": "yes_no",
+            "text": "Have you taken painkillers to get through a working day?",
+        }
+    ],
+    "groups": [{"questions": ["painkillers"], "family": "related", "theta": "3/4"}],
+}
+MONTH = published(_PAINKILLERS | {"device": "birth_month"})
+INVITED = published(_PAINKILLERS | {"access": "invited"})
+LATER = published(_PAINKILLERS | {"opens": "2999-03-01"})
 COIN = published(
     {
         "title": "Health at work",
@@ -136,30 +136,68 @@ def browser_steps(page: Page, served: Served, shoot: Shoot) -> None:
     page.locator("details").evaluate("details => (details.open = true)")
     shoot("review")
     sending(page, shoot)
-    page.reload()
-    page.wait_for_selector("h1")
+    reloaded(page)
     shoot("again")
 
 
+#: How a submission may fail: status, problem, seconds to wait, what the page then says, picture.
+_FAILURES = (
+    (503, "busy", "20", "tries again", "waiting"),
+    (503, "unavailable", "7200", "Not stored yet", "later"),
+    (403, "closed", "", "closed", "refused"),
+)
+
+
 def sending(page: Page, shoot: Shoot) -> None:
-    """The server is busy, refuses, and stores."""
-    for status, problem, name in ((503, "busy", "waiting"), (403, "closed", "refused")):
-        page.route("**/responses", refusing(status, problem))
+    """The respondent hesitates; then the server is busy, is down, refuses, and stores."""
+    reloaded(page)
+    shoot("unsent")
+    page.get_by_role("button", name="Do not send").click()
+    shoot("not-sent")
+    reloaded(page)
+    for status, problem, wait, told, name in _FAILURES:
+        page.route("**/responses", refusing(status, problem, wait))
         page.locator("button.primary").click()
-        page.locator("form:has-text('tries again'), h1:has-text('closed')").first.wait_for()
+        page.locator(f"form:has-text('{told}')").wait_for()
         shoot(name)
         page.unroute("**/responses")
-        page.reload()
-        page.wait_for_selector("h1")
+        reloaded(page)
+    shoot("pending")
     page.locator("button.primary").click()
     page.get_by_role("heading", name="Stored").wait_for()
     shoot("stored")
 
 
-def refusing(status: int, problem: str) -> Any:
+def refusing(status: int, problem: str, wait: str) -> Any:
     return lambda route: route.fulfill(
-        status=status, headers={"Retry-After": "20"}, json={"type": problem, "status": status}
+        status=status, headers={"Retry-After": wait}, json={"type": problem, "status": status}
     )
+
+
+def reloaded(page: Page) -> None:
+    page.reload()
+    page.wait_for_selector("h1")
+
+
+def notices(page: Page, served: Served, shoot: Shoot) -> None:
+    """Surveys that cannot be answered: for want of a link, or because there is none."""
+    page.goto(served[INVITED])
+    page.wait_for_selector("h1")
+    shoot("no-link")
+    page.goto(f"{served[INVITED]}#used-before")
+    page.locator("button[type=submit]").wait_for()
+    go(page)
+    answered(page)
+    page.locator("button.primary").click()
+    page.get_by_role("heading", name="cannot be used").wait_for()
+    shoot("link-used")
+    for address, name in (
+        (served[LATER], "not-yet-open"),
+        (f"{served.origin}/s/{'0' * 16}/", "not-found"),
+    ):
+        page.goto(address)
+        page.wait_for_selector("h1")
+        shoot(name)
 
 
 def own_steps(page: Page, served: Served, shoot: Shoot) -> None:
@@ -219,6 +257,7 @@ def pictures(browser: Browser, served: Served) -> Iterator[tuple[str, bytes]]:
             if scheme == "light":
                 browser_steps(page, served, shoot)
                 own_steps(page, served, shoot)
+                notices(page, served, shoot)
             else:
                 page.goto(served[every_kind()])
                 page.wait_for_selector("h1")
@@ -237,7 +276,7 @@ def small(content: bytes) -> bytes:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    surveys = [every_kind(), die(), MONTH, COIN, MANY]
+    surveys = [INVITED, LATER, every_kind(), die(), MONTH, COIN, MANY]
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(surveys, Path(folder)) as served,

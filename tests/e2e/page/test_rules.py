@@ -22,7 +22,7 @@ from tacit.schema import Attribute
 from tacit.survey.devices import OUTCOMES
 from tests.support.browser import Served, device
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
-from tests.support.page_surveys import DEVICES, every_kind, own_device
+from tests.support.page_surveys import DEGREES, DEVICES, PAIR, every_kind, own_device
 from tests.support.respondent import Respondent
 from tests.support.tables import brute_force
 
@@ -198,6 +198,21 @@ def test_an_answer_that_gives_the_truth_away_says_so(browser: Browser, served: S
     context.close()
 
 
+def test_a_category_is_read_by_the_labels_of_its_own_question(
+    browser: Browser, served: Served
+) -> None:
+    context = device(browser)
+    person = Respondent(context.new_page())
+    person.opens(served[DEGREES])
+    read = []
+    for _ in range(2):
+        person.goes_on()
+        read.append(person.page.locator("fieldset label").all_inner_texts())
+        person.page.get_by_role("radio").first.check()
+    assert read == [["Never", "Two", "Always"], ["1", "Two", "3"]]
+    context.close()
+
+
 # Odds -------------------------------------------------------------------------------------------
 
 
@@ -259,3 +274,21 @@ def alone(exact: Any, case: Case, position: int) -> Any:
         axis = 1 + (1 if drop else 0)
         summed = summed.take(0, axis=axis)
     return summed
+
+
+def test_each_question_of_a_throw_has_its_own_odds(browser: Browser, served: Served) -> None:
+    """1/2 of 1/2 for a and c, 1/2 of 1/50 for b; said once for a and c."""
+    context = device(browser)
+    person = Respondent(context.new_page())
+    person.opens(served[PAIR])
+    person.goes_on()
+    told = [
+        (odds.locator(".about").all_inner_texts(), odds.locator("p:not(.about)").first.inner_text())
+        for odds in person.page.locator(".odds").all()
+    ]
+    yes = "Of 100 people whose true answer is No, {} send Yes all the same."
+    assert told == [
+        (["Question a?", "Question c?"], yes.format(25)),
+        (["Question b?"], yes.format(1)),
+    ]
+    context.close()

@@ -136,31 +136,31 @@ function forCheckers({ speaker, published }) {
 
 // Practice -----------------------------------------------------------------------------------
 
-/** The first coin of the design that can disguise one answer of so many, for practice. */
-function practiceGroup({ survey, published }) {
+/** The first coin of the design that can disguise one answer of so many, and its question. */
+function practiceGroup({ survey, published, items }) {
   const categories = survey.practice.answers.map((_, i) => String(i));
-  for (const { coin } of published.design.groups) {
+  for (const { coin, attributes } of published.design.groups) {
     if (["truthful", "unrelated", "crosswise"].includes(coin.family)) continue;
     try {
       const group = readGroup([{ name: "practice", categories }], coin);
       if (survey.device !== "browser") rulesOf(group, survey.device);
-      return group;
+      return { group, question: items.get(attributes[0]).question };
     } catch {
       continue;
     }
   }
-  return null;
+  return { group: null };
 }
 
 /** A question to try the rules on; its answer stays on the page. */
 export function practiceStep(page) {
   const { speaker, survey } = page;
   const { practice } = survey;
-  const group = practiceGroup(page);
+  const { group, question } = practiceGroup(page);
   const answers = practice.answers.map((answer) => speaker.own(answer));
   const reports =
     group && !inOwnCategories(group)
-      ? group.reported[0].categories.map((category) => speaker.label(category))
+      ? group.reported[0].categories.map((category) => speaker.label(category, question))
       : answers;
   const own = group !== null && isGiven(group, survey.device);
   const control = oneOf(

@@ -1,12 +1,13 @@
 // The respondent's page: one step after the other, until what is disguised is sent.
 // True answers live in this page's memory only, and only until they are disguised.
 
+import { again, bytes, sentDetails, sentList, somebodyElse } from "./again.js";
 import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
-import { isGiven, itemsOf, questionSteps, questionText, reportLabel } from "./questions.js";
-import { bodyOf, deliver, memoOf, newKey, takeToken, tokenKept } from "./send.js";
+import { isGiven, itemsOf, questionSteps } from "./questions.js";
+import { askedOf, bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
 
 const main = document.getElementById("main");
@@ -14,13 +15,15 @@ const title = document.getElementById("title");
 const progress = document.getElementById("progress");
 /** In a preview nothing is stored, and any token will do. */
 const PREVIEW = document.querySelector("body > [role=note]") ? "preview" : null;
+/** Steps in the history that are not of this load of the page are over. */
+const LOAD = performance.timeOrigin;
 
 /** What the steps share. */
 const page = {
   answers: new Map(), // true codes by attribute, until they are disguised
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
-  throws: new Map(), // whether a group's sensitive questions are asked, by group
+  throws: new Map(), // whether sensitive questions are asked, by the first of their group
 };
 let steps = [];
 let at = 0;
@@ -91,23 +94,34 @@ function showProgress({ number }) {
 }
 
 function forward() {
-  history.pushState({ at: at + 1 }, "");
+  history.pushState({ at: at + 1, load: LOAD }, "");
   show(at + 1);
 }
 
 window.addEventListener("popstate", ({ state }) => {
-  const wanted = state?.at ?? 0;
-  if (wanted < locked || wanted > furthest || !steps.length) {
-    history.pushState({ at }, "");
-    return;
+  if (anotherLink()) return;
+  if (state?.load !== LOAD || state.at < locked) {
+    history.back(); // what is over is not shown again: on, until the page is left
+  } else if (state.at !== at && state.at <= furthest) {
+    shown?.read?.(); // keep what was entered so far
+    show(state.at);
   }
-  shown?.read?.(); // keep what was entered so far
-  show(wanted);
 });
+
+/** A link that is opened where the page is already open starts the page anew. */
+function anotherLink() {
+  const given = location.hash.length > 1;
+  if (given) location.reload();
+  return given;
+}
+window.addEventListener("hashchange", anotherLink);
+
+// A page that the browser has kept may hold somebody's true answers.
+window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 
 /** A page without a way on: closed, full, refused, or nothing to do. */
 function stop(title, text, extra = [], actions = []) {
-  locked = at;
+  locked = furthest = at;
   const body = [heading(page.speaker.say(title)), el("p", {}, page.speaker.say(text)), ...extra];
   render({ body, actions });
 }
@@ -128,7 +142,7 @@ function allSteps() {
   const { survey, speaker } = page;
   const language = page.speakers.length > 1 ? [{ show: languageStep }] : [];
   const kept = page.memo.read();
-  if (kept) return [...language, { show: () => again(kept) }];
+  if (kept) return [...language, { show: () => showKept(kept) }];
   const barred = bar();
   if (barred) return [...language, { show: barred }];
   page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
@@ -172,7 +186,7 @@ const notice = (type, actions = []) => ({
 
 // Review and sending ---------------------------------------------------------------------------
 
-/** Disguises the answers, once, and forgets the true ones. */
+/** Disguises the answers; what the page has thrown is kept, so that a reload throws nothing. */
 function disguiseAll() {
   const { design, survey, answers, given } = page;
   page.sending = {
@@ -187,63 +201,53 @@ function disguiseAll() {
           ),
     ),
   };
-  if (survey.device === "browser") {
-    for (const kept of [answers, page.typed, given, page.throws]) kept.clear();
-    locked = at;
-  }
+  if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });
+}
+
+/** Forgets the true answers; the steps that ask for them are over. */
+function forgetTruth() {
+  for (const kept of [page.answers, page.typed, page.given, page.throws]) kept.clear();
+  page.asked.forget();
+  locked = at;
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */
 function review() {
   const { speaker, survey } = page;
-  disguiseAll();
   const own = survey.device !== "browser";
+  const kept = page.memo.read(); // another tab may have come first
+  if (!kept) disguiseAll();
+  if (kept || !own) forgetTruth();
+  if (kept) return showKept(kept);
   const send = () => sendIt(page.sending);
   return {
     body: [
       heading(speaker.say("review")),
       el("p", {}, speaker.say(own ? "reviewOwn" : "reviewDisguised")),
-      sentList(page.sending.record),
-      bytes(page.sending),
+      sentList(page, page.sending.record),
+      bytes(page, page.sending),
     ],
     actions: [
       button("primary", speaker.say("send"), send),
       own ? button("secondary", speaker.say("back"), () => history.back()) : null,
-      button("secondary", speaker.say("doNotSend"), () => stop("notSent.title", "notSent.text")),
+      button("secondary", speaker.say("doNotSend"), doNotSend),
     ],
   };
 }
 
-/** Each question with what is sent for it. */
-function sentList(record) {
-  const { speaker, design, items } = page;
-  const rows = design.reported.map(({ name }) => {
-    const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
-    const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
-    const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
-    return el(
-      "div",
-      {},
-      el("dt", {}, questions),
-      el("dd", {}, reportLabel(speaker, group, record[name], asked[0])),
-    );
-  });
-  return el("dl", { class: "sent" }, rows);
-}
+const showKept = (kept) => again(page, kept, sendIt, doNotSend);
 
-/** The very bytes, for those who want to see them. */
-const bytes = (sending) =>
-  el(
-    "details",
-    {},
-    el("summary", {}, page.speaker.say("bytes")),
-    el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page.published.fingerprint, sending)),
-  );
+function doNotSend() {
+  const kept = page.memo.read();
+  stop("notSent.title", kept ? "notSent.kept" : "notSent.text", kept ? [somebodyElse(page)] : []);
+}
 
 async function sendIt(sending) {
   const { speaker, memo } = page;
-  memo.write(sending); // before sending: whatever happens next, only the same can be sent again
   locked = at;
+  const kept = memo.read();
+  if (kept && kept.key !== sending.key) return render(showKept(kept)); // another tab was first
+  memo.write(sending); // before sending: whatever happens next, only the same can be sent again
   const told = el("p", { role: "status" }, speaker.say("sendingNow"));
   render({ body: [heading(speaker.say("sending")), told], actions: [] });
   const found = await deliver(bodyOf(page.published.fingerprint, sending), (type, seconds) =>
@@ -261,11 +265,8 @@ const waitingWords = (type) => {
 
 function finish(sending) {
   page.memo.write({ ...sending, stored: true });
-  stop("done.title", "done.text", [sentDetails(sending), somebodyElse()]);
+  stop("done.title", "done.text", [sentDetails(page, sending), somebodyElse(page)]);
 }
-
-const sentDetails = ({ record }) =>
-  el("details", {}, el("summary", {}, page.speaker.say("whatWasSent")), sentList(record));
 
 function later(type, sending) {
   const retry = button("primary", page.speaker.say("sendAgain"), () => sendIt(sending));
@@ -288,46 +289,6 @@ function refused(type) {
   stop(`${told}.title`, `${told}.text`);
 }
 
-// Answering again --------------------------------------------------------------------------------
-
-/** What this device shows when it has answered before: only the same can be sent again. */
-function again(kept) {
-  const { speaker, token } = page;
-  const sending = { key: kept.key, token: token ?? kept.token, record: kept.record };
-  const send = button(kept.stored ? "secondary" : "primary", speaker.say("sendSame"), () =>
-    sendIt(sending),
-  );
-  const told = kept.stored ? "again" : "pending";
-  return {
-    body: [
-      heading(speaker.say(`${told}.title`)),
-      el("p", {}, speaker.say(`${told}.text`)),
-      sentList(kept.record),
-      bytes(sending),
-      el("div", { class: "actions" }, send),
-      somebodyElse(),
-    ],
-    actions: [],
-  };
-}
-
-/** Forgets what was sent from this device, for the next person. */
-function somebodyElse() {
-  const { speaker, memo } = page;
-  const start = () => {
-    if (page.token === memo.read()?.token) tokenKept.forget(); // it was for who answered before
-    memo.forget();
-    location.reload();
-  };
-  return el(
-    "section",
-    { class: "else" },
-    el("h2", {}, speaker.say("else.title")),
-    el("p", {}, speaker.say("else.text")),
-    button("secondary", speaker.say("else.button"), start),
-  );
-}
-
 // Start ------------------------------------------------------------------------------------------
 
 async function loadSurvey() {
@@ -343,16 +304,22 @@ async function checkFingerprint({ design, fingerprint }) {
     throw new Error("the rules do not fit their fingerprint");
 }
 
+/** That of what is asked: the rules and the questions; without SHA-256, the survey's. */
+const askedFingerprint = async ({ fingerprint, survey, survey_fingerprint }) =>
+  (await fingerprintOf({ design: fingerprint, questions: survey.questions })) ?? survey_fingerprint;
+
 async function start() {
   const token = takeToken();
-  history.replaceState({ at: 0 }, "");
+  history.replaceState({ at: 0, load: LOAD }, "");
   page.published = await loadSurvey();
   page.survey = page.published.survey;
   page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
   page.design = readDesign(page.published.design);
   await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
-  page.memo = memoOf(page.published.fingerprint, PREVIEW !== null);
+  page.memo = memoOf(await askedFingerprint(page.published), PREVIEW !== null);
+  page.asked = askedOf(page.token);
+  page.throws = new Map(page.asked.read());
   page.speakers = await Promise.all(
     preferred(page.survey).map(
       async (language) => new Speaker(page.survey, language, await loadWords(language)),

@@ -8,7 +8,7 @@ import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
 import { odds, ruleList } from "./explain.js";
-import { inOwnCategories } from "./odds.js";
+import { inOwnCategories, isJoint } from "./odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
@@ -101,11 +101,18 @@ const labelsOf = (speaker, { categories, question }) =>
 /** Labels of what is reported of a group, a list for each reported attribute. */
 export const reportLabels = (speaker, group, asked) =>
   group.reported.map(({ categories }, i) =>
-    categories.map((category) => reportLabel(speaker, group, category, asked[i])),
+    categories.map((category) =>
+      reportLabel(speaker, group, category, isJoint(group) ? asked : [asked[i]]),
+    ),
   );
 
-/** What is read for a reported category; of two answers that are compared, whether they agree. */
-export function reportLabel(speaker, group, category, { question, categories }) {
+/** What is read for a reported category; of two answers that are compared, whether they agree.
+ *
+ * What questions report together is labelled by any of them.
+ */
+export function reportLabel(speaker, group, category, asked) {
+  const labelled = ({ question }) => question.labels && Object.hasOwn(question.labels, category);
+  const { question, categories } = asked.find(labelled) ?? asked[0];
   if (group.family !== "crosswise") return speaker.label(category, question);
   return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
 }
@@ -118,8 +125,23 @@ const badge = (speaker, group) =>
     ? el("span", { class: "badge open" }, speaker.say("sentAsItIs"))
     : el("span", { class: "badge" }, speaker.say("disguised"));
 
-/** The odds of an attribute, below its question. */
-function oddsOf(speaker, group, asked, position = 0) {
+/** The odds of attributes of one group; once where they read the same, else by question. */
+function oddsOfAll(speaker, own, asked) {
+  const found = new Map();
+  for (const item of isJoint(own[0].group) ? own.slice(0, 1) : own) {
+    const made = oddsOf(speaker, item.group, asked, item.position);
+    const text = made.textContent;
+    found.set(text, { made, of: [...(found.get(text)?.of ?? []), questionText(speaker, item)] });
+  }
+  if (found.size > 1) {
+    for (const { made, of } of found.values())
+      made.prepend(...of.map((question) => el("p", { class: "about" }, question)));
+  }
+  return [...found.values()].map(({ made }) => made);
+}
+
+/** The odds of an attribute. */
+function oddsOf(speaker, group, asked, position) {
   if (group.family === "truthful") return el("p", { class: "odds" }, speaker.say("notDisguised"));
   const reports = reportLabels(speaker, group, asked);
   const own = labelsOf(speaker, asked[position]);
@@ -152,7 +174,7 @@ function directStep(page, question, own) {
           : null,
         control.node,
       ),
-      oddsOf(speaker, own[0].group, asked, own[0].position),
+      oddsOfAll(speaker, own, asked),
     ],
     read: () => {
       const read = control.read();
@@ -251,16 +273,25 @@ function crosswise(page, item) {
     ],
     after: [
       el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
-      oddsOf(speaker, item.group, [item]),
+      oddsOfAll(speaker, [item], [item]),
     ],
   };
 }
 
+/** Whether the sensitive questions of a group came up; thrown once, and kept for a reload. */
+function sensitiveAsked({ asked, throws }, group) {
+  const [name] = group.names;
+  if (!throws.has(name)) {
+    throws.set(name, throwCoin(group).kind === "keep");
+    asked.write([...throws]);
+  }
+  return throws.get(name);
+}
+
 /** The page throws which questions it asks, once, and asks only these. */
 function unrelated(page, group, asked) {
-  const { speaker, throws, given } = page;
-  if (!throws.has(group)) throws.set(group, throwCoin(group).kind === "keep");
-  const sensitive = throws.get(group);
+  const { speaker, given } = page;
+  const sensitive = sensitiveAsked(page, group);
   const alone = asked.length === 1;
   const controls = asked.map((item, i) => {
     const { question, personal } = item;
@@ -283,7 +314,7 @@ function unrelated(page, group, asked) {
   });
   const how = el("p", { class: "note" }, speaker.say(sensitive ? "askedThis" : "askedOther"));
   const top = alone ? how : [heading(speaker.say("askedThese")), how];
-  return { top, controls, after: oddsOf(speaker, group, asked) };
+  return { top, controls, after: oddsOfAll(speaker, asked, asked) };
 }
 
 /** The respondent throws her own device, follows its rule and gives the answer it asks for. */
@@ -328,7 +359,7 @@ function thrown(page, group, asked) {
     el("p", {}, speaker.say(`how_${survey.device}`)),
     ruleList(speaker, group, survey.device, items, reports),
   ];
-  return { top, controls, after: oddsOf(speaker, group, asked) };
+  return { top, controls, after: oddsOfAll(speaker, asked, asked) };
 }
 
 /** An answer, and what it stands for if the personal question is answered. */

@@ -37,12 +37,16 @@ function stored(storage, name) {
 /** A memory that keeps nothing. */
 const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 
-/** What was sent from this device for a design: {key, token, record, stored}; never the truth. */
+/** What was disguised here, by what was asked: {key, token, record, stored or unsent}. */
 export const memoOf = (fingerprint, preview) =>
   preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
 
 /** The one-time token of the link, kept for a reload of this tab. */
 export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
+
+/** Which questions of the unrelated groups came up, by name; a reload of this tab asks the same. */
+export const askedOf = (token) =>
+  stored("sessionStorage", `tacit:asked:${location.pathname}#${token}`);
 
 /** The token, taken out of the address if it is there. */
 export function takeToken() {

@@ -36,7 +36,6 @@ export class Speaker {
     this.page = spoken(language);
     this.words = words;
     this.plural = new Intl.PluralRules(this.page);
-    this.options = survey.questions.flatMap((question) => question.labels ?? {});
   }
 
   /** A text of the page; {names} in it stand for values: texts, numbers or elements. */
@@ -68,7 +67,7 @@ export class Speaker {
 
   /** What respondents read for a category; yes and no without a label are the page's own. */
   labelText(category, question) {
-    const given = [question?.labels, this.survey.labels, ...this.options].find(
+    const given = [question?.labels, this.survey.labels].find(
       (labels) => labels && Object.hasOwn(labels, category),
     );
     if (given) return this.text(given[category]);

@@ -1,0 +1,216 @@
+"""Chance is asked once: a second time, another tab, a reload or Back come to the same record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tacit.survey import Published
+from tests.support.browser import Served, device, watched
+from tests.support.page_surveys import INVITED, OPEN, PAIR, REWORDED, THROWN
+from tests.support.respondent import Respondent, answered
+
+DONE, AGAIN = "Stored. Thank you!", "This device has already answered"
+REVIEW = "This will be sent"
+TABS = 4
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = device(browser)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+def shown(page: Page) -> str | None:
+    """The very bytes that the page says it will send."""
+    return page.locator("pre").text_content()
+
+
+def test_a_second_submission_sends_the_same_bytes(page: Page, served: Served) -> None:
+    seen = watched(page)
+    before = served.stored(OPEN)
+    person = answered(page, served[OPEN])
+    told = page.locator("pre").text_content()
+    person.presses("Send")
+    person.reaches(DONE)
+    for _ in range(2):
+        assert person.opens(served[OPEN]) == AGAIN
+        person.presses("Send the same again")
+        person.reaches(DONE)
+    assert seen.bodies == [told] * 3
+    assert served.stored(OPEN) == before + 1
+
+
+def test_somebody_else_on_this_device_starts_afresh(page: Page, served: Served) -> None:
+    seen = watched(page)
+    person = answered(page, served[OPEN])
+    person.presses("Send")
+    person.reaches(DONE)
+    person.presses("Somebody else answers")
+    person.reaches("Open")
+    assert page.evaluate("localStorage.length") == 0
+    answered(page, served[OPEN]).presses("Send")
+    person.reaches(DONE)
+    first, second = (json.loads(body)["key"] for body in seen.bodies)
+    assert first != second
+
+
+def asked_fingerprint(survey: Published) -> str:
+    """SHA-256 of the rules and the questions, in canonical JSON."""
+    questions = survey.to_dict()["survey"]["questions"]
+    asked = {"design": survey.fingerprint, "questions": questions}
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_the_memo_holds_what_was_sent_and_nothing_else(page: Page, served: Served) -> None:
+    person = answered(page, served[OPEN])
+    person.presses("Send")
+    person.reaches(DONE)
+    kept = page.evaluate("() => ({...localStorage})")
+    assert list(kept) == [f"tacit:{asked_fingerprint(OPEN)}"]
+    memo = json.loads(kept[f"tacit:{asked_fingerprint(OPEN)}"])
+    assert set(memo) == {"key", "token", "record", "stored"}
+    assert set(memo["record"]) == {"a"}
+
+
+def test_another_question_with_the_same_coin_is_asked(page: Page, served: Served) -> None:
+    assert REWORDED.fingerprint == OPEN.fingerprint
+    for survey in (OPEN, REWORDED):
+        before = served.stored(survey)
+        person = answered(page, served[survey])
+        person.presses("Send")
+        person.reaches(DONE)
+        assert served.stored(survey) == before + 1
+
+
+def test_without_sha_256_the_memo_is_by_the_survey(context: BrowserContext, served: Served) -> None:
+    context.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined });")
+    page = context.new_page()
+    answered(page, served[OPEN])
+    kept = page.evaluate("() => Object.keys(localStorage)")
+    assert kept == [f"tacit:{OPEN.survey.fingerprint}"]
+
+
+def test_several_tabs_come_to_one_record(context: BrowserContext, served: Served) -> None:
+    before = served.stored(OPEN)
+    people = [Respondent(context.new_page()) for _ in range(TABS)]
+    for person in people:
+        person.opens(served[OPEN])
+        person.goes_on()
+        person.chooses("Yes")
+    assert [person.goes_on() for person in people] == [REVIEW] * TABS
+    assert len({shown(person.page) for person in people}) == 1
+    for person in people:
+        person.presses("Send")
+        person.reaches(DONE)
+    assert served.stored(OPEN) == before + 1
+
+
+def test_several_tabs_of_an_own_device_send_one_record(
+    context: BrowserContext, served: Served
+) -> None:
+    """Each may be changed until one is sent; that one is then shown by all."""
+    before = served.stored(THROWN)
+    first, second = (answered(context.new_page(), served[THROWN]) for _ in range(2))
+    assert shown(first.page) != shown(second.page)
+    sent = shown(first.page)
+    first.presses("Send")
+    first.reaches(DONE)
+    second.presses("Send")
+    second.reaches(AGAIN)
+    assert shown(second.page) == sent
+    assert served.stored(THROWN) == before + 1
+
+
+def test_a_reload_does_not_throw_again(page: Page, served: Served) -> None:
+    person = answered(page, served[OPEN])
+    told = shown(page)
+    for _ in range(2):
+        page.reload()
+        person.reaches(REVIEW)
+        assert "chance is not asked twice" in page.locator("form").inner_text()
+        assert shown(page) == told
+        person.presses("Do not send")
+        person.reaches("Nothing was sent")
+    page.reload()
+    person.reaches(REVIEW)
+    seen = watched(page)
+    person.presses("Send")
+    person.reaches(DONE)
+    assert seen.bodies == [told]
+
+
+def test_a_reload_asks_the_questions_that_came_up(browser: Browser, served: Served) -> None:
+    """Thrown anew, 8 devices would all ask the same again with a chance of 1/2 each."""
+    for _ in range(8):
+        context = device(browser)
+        person = Respondent(context.new_page())
+        asked = []
+        for _ in range(3):
+            person.opens(served[PAIR])
+            person.goes_on()
+            asked.append(person.page.locator("fieldset h2").all_inner_texts())
+        assert asked[0] == asked[1] == asked[2]
+        for fieldset in person.page.locator("fieldset").all():
+            fieldset.get_by_role("radio", name="Yes").check()
+        assert person.goes_on() == REVIEW
+        assert person.page.evaluate("sessionStorage.length") == 0, "nobody can tell afterwards"
+        context.close()
+
+
+def test_two_people_with_links_of_their_own_can_share_a_tab(page: Page, served: Served) -> None:
+    seen = watched(page)
+    before = served.stored(INVITED)
+    person = Respondent(page)
+    for number, token in enumerate(served.links[2:4]):
+        page.goto(f"{served[INVITED]}#{token}")
+        if number:
+            person.reaches(AGAIN)
+            person.presses("Somebody else answers")
+        person.reaches("Invited")
+        assert page.url == served[INVITED]
+        person.goes_on()
+        person.chooses("Yes")
+        person.goes_on()
+        person.presses("Send")
+        person.reaches(DONE)
+    first, second = map(json.loads, seen.bodies)
+    assert (first["token"], second["token"]) == served.links[2:4]
+    assert first["key"] != second["key"]
+    assert served.stored(INVITED) == before + 2
+
+
+def test_back_leaves_the_page_when_its_steps_are_over(page: Page, served: Served) -> None:
+    page.goto(served[PAIR])
+    page.wait_for_selector("h1")
+    person = answered(page, served[OPEN])
+    page.reload()
+    person.reaches(REVIEW)
+    person.presses("Send")
+    person.reaches(DONE)
+    page.evaluate("history.back()")
+    person.reaches("Pair")
+    assert page.url == served[PAIR]
+
+
+def test_a_page_that_the_browser_kept_starts_anew(page: Page, served: Served) -> None:
+    """As when somebody else presses Back on a shared device."""
+    person = Respondent(page)
+    person.opens(served[OPEN])
+    person.goes_on()
+    person.chooses("Yes")
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    person.reaches("Open")
+    person.goes_on()
+    assert page.locator("input:checked").count() == 0
