@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tacit
 from tacit import privacy, reproduce, survey
+from tacit.service import store
 
 PROMISED = {
     "Attribute",
@@ -56,11 +57,23 @@ PROMISED_OF_SURVEY = {
 }
 
 
+PROMISED_OF_STORE = {
+    "Outcome",
+    "Response",
+    "State",
+    "Store",
+    "code_type",
+    "packed",
+    "unpacked",
+}
+
+
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(tacit.__all__) == PROMISED
     assert set(privacy.__all__) == PROMISED_OF_PRIVACY
     assert set(survey.__all__) == PROMISED_OF_SURVEY
+    assert set(store.__all__) == PROMISED_OF_STORE
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

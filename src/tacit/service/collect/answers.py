@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -39,6 +40,8 @@ REVALIDATED: Header = (b"cache-control", b"no-cache")
 FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
 #: For answers given before the whole request was read.
 HANG_UP: Header = (b"connection", b"close")
+#: Where a message holds its whole answer as it goes over the wire: the first line, and the rest.
+RENDERED = "tacit.rendered"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ class Answer:
             own += [(b"content-type", self.kind.encode())]
             own += [(b"content-length", str(len(self.body)).encode())]
         headers = [*own, *self.headers, *PROTECTION]
-        return {"type": "http.response.start", "status": self.status, "headers": headers}
+        made = {"type": "http.response.start", "status": self.status, "headers": headers}
+        if HANG_UP not in headers:
+            line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
+            made[RENDERED] = (line, joined(headers) + b"\r\n" + self.body)
+        return made
 
     @cached_property
     def rest(self) -> Message:

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from tacit.service.collect.answers import HANG_UP, Answer, joined
 from tacit.service.collect.corking import Corked
 from tacit.service.collect.problems import BUSY, LONG_HEAD, MALFORMED, SLOW, TOO_LARGE
+from tacit.service.collect.rendered import Cycle
 
 #: Bytes of the request line and the headers together.
 MOST_HEAD = 32 << 10
@@ -52,6 +53,10 @@ class Guarded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._taken, self._head_done = 0, True
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        cycle.__class__ = Cycle  # uvicorn makes its own, with the same fields
+        super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(_NOT_HTTP)
