@@ -20,6 +20,14 @@ from tacit.service.store.database import PATIENCE, Database
 
 #: One lock for writing, one for making tables, in each schema of each database.
 _WRITES, _MAKES = 0x74616369, 0x74616374
+#: A host that is gone without a word is given up after seconds, not after the system's minutes.
+_NOT_FOR_EVER = {
+    "connect_timeout": int(PATIENCE),
+    "tcp_user_timeout": int(2 * PATIENCE * 1000),
+    "keepalives_idle": int(PATIENCE),
+    "keepalives_interval": 1,
+    "keepalives_count": int(PATIENCE),
+}
 _TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: Nothing is written before VACUUM FULL may come: its lock is asked for first, and not for long,
@@ -48,7 +56,7 @@ class Postgres(Database):
         self.shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
         self.engine = create_engine(
             url,
-            connect_args={"connect_timeout": int(PATIENCE)},
+            connect_args=_NOT_FOR_EVER,
             pool_pre_ping=True,
             paramstyle="format",
             hide_parameters=True,

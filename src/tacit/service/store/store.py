@@ -113,12 +113,13 @@ class Store:
         self.settle()
 
     def state(self, fingerprint: str) -> State:
-        """Where a survey stands."""
+        """Where a survey stands; by its counters, so that many may ask."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
-            left = select(func.count()).select_from(tokens).where(tokens.c.survey == row["number"])
-            remaining = connection.scalar(left) or 0
-        return State(not row["closed"], row["records"], row["issued"], remaining)
+            known = self._terms(connection, fingerprint)
+        records, issued = row["records"], row["issued"]
+        spent = records if known is not None and known[1].invited else 0  # each record took one
+        return State(not row["closed"], records, issued, issued - spent)
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids."""
