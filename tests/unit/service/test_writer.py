@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import date
@@ -270,6 +274,30 @@ def test_a_database_that_is_restarted_comes_back_by_itself(cluster: Cluster, mod
     assert with_writer(store, work) in (Outcome.STORED, Outcome.REPEATED)
     assert sorted(store.codes(OPEN.survey.fingerprint)[:, 1]) == [0, 1]
     store.close()
+
+
+_ALONE = ("unshare", "--net")
+
+
+def _may_be_alone() -> bool:
+    if shutil.which("ip") is None or shutil.which(_ALONE[0]) is None or os.geteuid() != 0:
+        return False
+    tried = [*_ALONE, "ip", "link", "set", "lo", "up"]
+    return subprocess.run(tried, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _may_be_alone(), reason="only root may make a network to take away")
+@pytest.mark.usefixtures("cluster")
+def test_a_host_that_is_gone_without_a_word_is_given_up_and_found_again() -> None:
+    done = subprocess.run(
+        [*_ALONE, sys.executable, "-m", "tests.support.vanishing"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = done.stdout.split()  # meanwhile there was no outcome
+    assert before == "stored"
+    assert after in ("stored", "repeated")
 
 
 def test_an_unforeseen_error_leaves_nobody_waiting(

@@ -28,6 +28,15 @@ _NOT_FOR_EVER = {
     "keepalives_interval": 1,
     "keepalives_count": int(PATIENCE),
 }
+#: The other end too: it would keep the lock of a session whose network was gone, for hours.
+_SESSION = (
+    "synchronous_commit = on",
+    "client_min_messages = error",
+    f"tcp_keepalives_idle = {PATIENCE:.0f}",
+    "tcp_keepalives_interval = 1",
+    f"tcp_keepalives_count = {PATIENCE:.0f}",
+    f"tcp_user_timeout = {2 * PATIENCE * 1000:.0f}",
+)
 _TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: Nothing is written before VACUUM FULL may come: its lock is asked for first, and not for long,
@@ -134,6 +143,6 @@ class Postgres(Database):
 
 def _prepare(connection: Any, _: object) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET synchronous_commit = on")
-        cursor.execute("SET client_min_messages = error")
+        for setting in _SESSION:
+            cursor.execute(f"SET {setting}")
     connection.commit()
