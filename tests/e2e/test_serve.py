@@ -69,8 +69,8 @@ def test_pages_and_published_surveys_are_served(served: Served) -> None:
         assert found.status_code == 200, path
     assert httpx.get(served.origin + place(SURVEY, "survey.json")).text == SURVEY.to_json()
     assert "server" not in page.headers
-    first = served.output[0]
-    assert first == f"serving {served.origin}{place(SURVEY)}  Smoking\n"
+    terms = "Smoking (open, from now to whenever it is closed)"
+    assert served.output[0] == f"serving {served.origin}{place(SURVEY)}  {terms}" + "\n"
 
 
 def test_each_refusal_is_a_problem_of_its_own(served: Served) -> None:

@@ -90,9 +90,10 @@ def serve(
 
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
-    """One line a survey: where it is, and what it is called."""
+    """One line a survey: where it is, what it is called, and who may answer when."""
     from tacit.survey.values import text_in
 
     for address, published in addresses:
         survey = published.survey
-        typer.echo(f"serving {address}  {text_in(survey.title, survey.languages[0])}")
+        title = text_in(survey.title, survey.languages[0])
+        typer.echo(f"serving {address}  {title} ({survey.terms})")

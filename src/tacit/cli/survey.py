@@ -150,7 +150,8 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     questions = show.number_of(survey.questions, "question")
     attributes = show.number_of(survey.design.schema.names, "attribute")
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
-    out.print(f"{_terms(survey)}\nfingerprint {survey.design.fingerprint}\n")
+    out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
+    out.print(f"fingerprint {survey.design.fingerprint}\n")
     out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
     out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
     n = f"{planned[0].respondents:,}"
@@ -165,13 +166,6 @@ def _render_privacy(told: Report) -> None:
         out.print(said)
     for said in told.warnings:
         out.print(f"\nwarning: {said}")
-
-
-def _terms(survey: Survey) -> str:
-    """Who may answer when, and who throws."""
-    days = f"from {survey.opens or 'now'} to {survey.closes or 'whenever it is closed'}"
-    quota = f", {survey.quota:,} records at most" if survey.quota else ""
-    return f"{survey.access}, {days}{quota}; thrown by: {survey.device.replace('_', ' ')}"
 
 
 _QUESTIONS = (("question", "left"), ("kind", "left"), ("sensitive", "left"), ("answers", "left"))

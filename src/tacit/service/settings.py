@@ -9,7 +9,15 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.files import read_text
@@ -58,7 +66,10 @@ class Settings(BaseModel):
         default=4096, ge=1, description="Responses that may wait to be stored; more get 503."
     )
     batch: int = Field(
-        default=512, ge=1, description="Responses that are made durable together, at most."
+        default=512,
+        ge=1,
+        le=10_000,
+        description="Responses that are made durable together, at most.",
     )
     connections: int = Field(default=2000, ge=1, description="Connections at a time; more get 503.")
     request_seconds: float = Field(
@@ -71,6 +82,16 @@ class Settings(BaseModel):
     log: Literal["auto", "json", "console"] = Field(
         default="auto", description="How logs look; auto is console on a terminal, else json."
     )
+
+    @field_validator("trusted_proxy", mode="wrap")
+    @classmethod
+    def _networks(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError(
+                "must be addresses or networks, such as 10.0.0.1 or fd00::/8"
+            ) from None
 
     @field_validator("rate")
     @classmethod

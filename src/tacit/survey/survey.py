@@ -86,6 +86,13 @@ class Survey(Part):
             if name not in grouped:
                 yield Group([name], truthful())
 
+    @property
+    def terms(self) -> str:
+        """Who may answer when, and how many, in words."""
+        days = f"from {self.opens or 'now'} to {self.closes or 'whenever it is closed'}"
+        quota = f", {self.quota:,} records at most" if self.quota else ""
+        return f"{self.access}, {days}{quota}"
+
     def label(self, question: Any, category: str, language: str) -> str:
         """What respondents read for a category of a question."""
         texts = question.labels.get(category, self.labels.get(category, category))

@@ -68,9 +68,7 @@ def application(parts: Parts) -> ASGIApp:
     published = parts.published
     doors = {slug: Door(survey) for slug, survey in published.items()}
     exact: dict[str, ASGIApp] = {
-        f"/s/{slug}/responses": Submissions(
-            door, parts.taker, parts.metrics, parts.rate, parts.today
-        )
+        f"/s/{slug}/responses": Submissions(door, parts.taker, parts.metrics, parts.rate)
         for slug, door in doors.items()
     }
     read: dict[str, ASGIApp] = {

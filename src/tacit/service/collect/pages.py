@@ -16,7 +16,7 @@ from tacit.service.collect.notices import notice
 from tacit.service.collect.problems import METHOD, NOT_FOUND, Problem
 from tacit.survey import Published
 
-#: Why a survey takes no answers though its days would allow it; None if it does.
+#: Why a survey takes no answers on any day; None if it does.
 Standing = Callable[[str], Awaitable[Problem | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
@@ -59,7 +59,7 @@ class SurveyPages:
         await app(scope, receive, send)
 
     async def _problem(self, door: Door) -> Problem | None:
-        return door.days(self._today) or await self._standing(door.survey)
+        return await self._standing(door.survey) or door.days(self._today)
 
 
 class SurveyFiles:

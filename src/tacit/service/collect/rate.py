@@ -11,7 +11,7 @@ import math
 import secrets
 import time
 from collections.abc import Sequence
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from limits import RateLimitItem, parse
 from limits.storage import Storage
@@ -121,11 +121,8 @@ class Rate:
         return _shortened(peer)
 
     def _trusts(self, address: str) -> bool:
-        try:
-            known = ip_address(address)
-        except ValueError:
-            return False
-        return any(known in network for network in self._proxies)
+        known = _known(address)
+        return known is not None and any(known in network for network in self._proxies)
 
 
 def rate_of(text: str) -> RateLimitItem | None:
@@ -137,10 +134,16 @@ def _shortened(address: str) -> str:
     """IPv6 by its network, all else as it is."""
     if ":" not in address:
         return address
-    try:
-        known = ip_address(address)
-    except ValueError:
-        return address
+    known = _known(address)
     if isinstance(known, IPv6Address):
         return str(IPv6Network((known, _IPV6_PREFIX), strict=False))
-    return address
+    return address if known is None else str(known)
+
+
+def _known(address: str) -> IPv4Address | IPv6Address | None:
+    """An address; IPv4 written as IPv6, as a socket for both sees it, is IPv4."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import date
+from collections.abc import Mapping
 from typing import Protocol
 
 from starlette.types import Receive, Scope, Send
@@ -50,10 +49,8 @@ class Submissions:
         taker: Taker,
         metrics: Metrics,
         rate: Rate | None = None,
-        today: Callable[[], date] = date.today,
     ) -> None:
         self._door, self._taker, self._metrics, self._rate = door, taker, metrics, rate
-        self._today = today
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -89,7 +86,4 @@ class Submissions:
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
             raise Refused(problems.TOO_MANY, problems.TOO_MANY.saying(None, wait), early=True)
-        problem = self._door.days(self._today)
-        if problem is not None:
-            raise Refused(problem, early=True)
-        return check_head(scope)
+        return check_head(scope)  # days and quota are the store's: a repeat is told as one

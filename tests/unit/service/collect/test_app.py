@@ -18,7 +18,7 @@ from tacit.service import page
 from tacit.service.collect.answers import PROTECTION
 from tacit.service.collect.app import Parts, application
 from tacit.service.collect.openapi import document
-from tacit.service.collect.problems import PROBLEMS, Problem
+from tacit.service.collect.problems import CLOSED, PROBLEMS, Problem
 from tacit.service.collect.rate import Rate
 from tacit.service.store import Outcome, Response
 from tests.support.asking import ask, place, submission
@@ -145,17 +145,32 @@ def test_only_what_is_offered_can_be_asked() -> None:
         assert (problem(answer), answer.headers["allow"]) == ((405, "method"), "GET, HEAD")
 
 
-def test_a_survey_takes_answers_on_its_days_only() -> None:
+def test_a_survey_is_shown_on_its_days_only() -> None:
     survey = published(opens="2027-03-01", closes="2027-03-31")
-    taker = Taker()
     found = []
     for day in (date(2027, 2, 28), date(2027, 3, 1), date(2027, 4, 1)):
-        asked = app(taker, surveys=[survey], today=lambda day=day: day)
-        posted = ask(asked, "POST", place(survey, "responses"), json=submission(survey))
-        shown = ask(asked, "GET", place(survey), headers={"accept": "text/html"})
-        found.append((posted.status_code, posted.json().get("type"), shown.status_code))
-    assert found == [(403, "not-yet-open", 403), (201, None, 200), (403, "closed", 403)]
-    assert len(taker.taken) == 1
+        asked = app(surveys=[survey], today=lambda day=day: day)
+        shown = ask(asked, "GET", place(survey), headers={"accept": "application/json"})
+        found.append(problem(shown) if shown.status_code != 200 else None)
+    assert found == [(403, "not-yet-open"), None, (403, "closed")]
+
+
+def test_a_survey_closed_before_its_first_day_is_closed() -> None:
+    survey = published(opens="2027-03-01")
+
+    async def closed(fingerprint: str) -> Problem:
+        return CLOSED
+
+    asked = app(surveys=[survey], standing=closed, today=lambda: date(2027, 2, 28))
+    assert problem(ask(asked, "GET", place(survey))) == (403, "closed")
+
+
+def test_a_repeat_after_the_last_day_is_told_as_one() -> None:
+    """The store knows it; the door does not judge by the day."""
+    survey = published(closes="1999-12-31")
+    repeated = app(Taker(Outcome.REPEATED), surveys=[survey])
+    posted = ask(repeated, "POST", place(survey, "responses"), json=submission(survey))
+    assert (posted.status_code, posted.json()) == (200, {"stored": True})
 
 
 def test_one_address_may_not_send_without_end() -> None:

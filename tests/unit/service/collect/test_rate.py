@@ -38,6 +38,14 @@ def test_an_ipv6_network_counts_as_one_address() -> None:
     assert not shares(rate(), scope("2001:db8::1"), scope("2001:db8:0:1::1"))
 
 
+def test_ipv4_written_as_ipv6_is_the_same_address() -> None:
+    assert shares(rate(), scope("192.0.2.1"), scope("::ffff:192.0.2.1"))
+    assert not shares(rate(), scope("::ffff:192.0.2.1"), scope("::ffff:192.0.2.2"))
+    ours = rate(("127.0.0.1/32",))
+    mapped = "::ffff:127.0.0.1"
+    assert not shares(ours, scope(mapped, "192.0.2.1"), scope(mapped, "192.0.2.2"))
+
+
 def test_a_proxy_is_believed_only_if_it_is_trusted() -> None:
     ours = ("10.0.0.0/8",)
     both = (scope("10.0.0.1", "192.0.2.1"), scope("10.0.0.1", "192.0.2.2"))
