@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
+import resource
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -25,6 +28,8 @@ from tests.support.published import published, response, responses
 INVITED = published(access="invited")
 OPEN = published()
 BASE = "https://survey.example.org"
+#: Bytes that a file may have: enough to open a database, too few for a copy of it.
+_ROOM = 1 << 16
 
 
 @pytest.fixture(autouse=True)
@@ -217,6 +222,35 @@ def test_a_backup_overwrites_nothing_and_leaves_no_part(tacit: Any, folder: Path
     assert (status, err) == (2, "error: x.db: is there already; a backup overwrites nothing\n")
     assert tacit("backup", "--database", "x.db", "--out", "missing/b.db")[0] == 2
     assert not [path for path in folder.iterdir() if ".part" in path.name]
+
+
+def test_a_backup_that_finds_no_room_is_one_error_and_no_file(url: str, folder: Path) -> None:
+    _filled(url, OPEN, 500)
+    there = set(folder.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", "backup", "--database", url, "--out", "b.db"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (_ROOM, _ROOM)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: b\.db: .*(full|disk I/O error)\n", done.stderr)
+    assert set(folder.iterdir()) <= there
+
+
+def test_the_variable_of_the_service_names_the_database_too(
+    tacit: Any, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _filled(url, OPEN, 2)
+    monkeypatch.setenv("TACIT_DATABASE", url)
+    links = ("--base-url", BASE, "--out", "links.csv")
+    assert tacit("survey", "invite", "published.json", "1", *links)[0] == 0
+    assert tacit("survey", "close", "open.json") == (0, "closed: 2 records\n", "")
+    assert tacit("survey", "export", "open.json", "--out", "r.csv")[0] == 0
+    assert tacit("backup", "--out", "b.db") == (0, "wrote b.db\n", "")
+    status, _, err = tacit("survey", "close", "open.json", "--database", "none.db")  # a flag wins
+    assert (status, err) == (2, "error: none.db: there is no such database\n")
 
 
 def test_a_published_survey_that_was_changed_is_no_design(tacit: Any) -> None:

@@ -39,7 +39,7 @@ def _version(folder: Path) -> float:
 class Cluster:
     """A server that is started at once; `url()` makes a place for one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
         found = binaries()
         assert found is not None, "PostgreSQL is not installed"
         self._binaries = found
@@ -48,7 +48,7 @@ class Cluster:
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._run("initdb", "-D", self.data, "-A", "trust", "-U", "tacit", "-E", "UTF8")
-        settings = {**_SETTINGS, "unix_socket_directories": str(self.folder)}
+        settings = {**_SETTINGS, "unix_socket_directories": str(self.folder), **settings}
         with (self.data / "postgresql.conf").open("a", encoding="utf-8") as file:
             file.writelines(f"{key} = '{value}'\n" for key, value in settings.items())
         self._schemas = 0

@@ -21,9 +21,11 @@ PublishedFile = Annotated[
     Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
 ]
 DatabaseOption = Annotated[
-    str, typer.Option("--database", help="A file, or postgresql://USER@HOST/NAME.")
+    str,
+    typer.Option(
+        "--database", envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME."
+    ),
 ]
-_SLUG = 16
 _MOST_LINKS = 1_000_000
 
 
@@ -53,7 +55,7 @@ def invite(
         store.register(published)
         tokens = store.invite(fingerprint, n)
         try:
-            links = (f"{base}/s/{fingerprint[:_SLUG]}/#{token}\n" for token in tokens)
+            links = (f"{base}/s/{published.slug}/#{token}\n" for token in tokens)
             write_text(out, "link\n" + "".join(links), private=True)
         except BaseException:
             store.revoke(fingerprint, tokens)

@@ -56,13 +56,13 @@ class Writer:
         self._down: str | None = None
         self._last = 0
         store.hold()
-        store.settle()
+        self._tidied = self._tidy()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
         self._thread.start()
 
     async def submit(self, response: Response) -> Outcome:
         """What became of a response, once that is durable; Busy or Unavailable if nothing did."""
-        if self._down is not None or self._stopping.is_set():
+        if not self.ready:
             raise Unavailable(self._down or "the service is stopping")
         if self._queue.qsize() >= self._capacity:
             raise Busy(f"{self._capacity:,} responses wait already; try again soon")
@@ -78,7 +78,8 @@ class Writer:
     @property
     def ready(self) -> bool:
         """Whether responses are stored at present."""
-        return self._down is None and not self._stopping.is_set()
+        going = self._thread.is_alive() and not self._stopping.is_set()
+        return going and self._down is None
 
     def close(self) -> None:
         """Store all that waits, put the store in order and stop. Not to be called by the loop."""
@@ -90,12 +91,13 @@ class Writer:
     def _work(self) -> None:
         commits = 0
         while True:
-            batch, last = self._next(IDLE if commits else LONG_IDLE)
+            batch, last = self._next(LONG_IDLE if self._tidied else IDLE)
             if batch:
                 self._store(batch)
                 commits += 1
+                self._tidied = False
             if last or not batch or commits >= MOST_COMMITS:
-                self._tidy(last)
+                self._tidied = self._tidy(last)
                 commits = 0
             if last:
                 return
@@ -122,9 +124,8 @@ class Writer:
         try:
             outcomes = self.store.write([response for response, _ in batch], self._today())
         except Exception as error:  # whatever it is, nobody may wait for ever
-            said = str(error) if isinstance(error, StoreError) else type(error).__name__
-            self._down = said
-            _tell(batch, Unavailable(said))
+            self._down = _said(error)
+            _tell(batch, Unavailable(self._down))
             self._recover()
             return
         if self._watch is not None:
@@ -138,8 +139,8 @@ class Writer:
             self._refuse_waiting()
             try:
                 self.store.write([], self._today())
-            except StoreError as error:
-                self._down = str(error)
+            except Exception as error:  # whatever it is, it may pass
+                self._down = _said(error)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, longest)
             else:
@@ -155,13 +156,21 @@ class Writer:
         if batch:
             _tell(batch, Unavailable(self._down or "the database does not answer"))
 
-    def _tidy(self, last: bool) -> None:
-        """Empty the log, settle; a database that fails here is found out by the next write."""
-        with suppress(StoreError):
-            if last:
-                self.store.settle()
-            else:
-                self.store.rest(self._today())
+    def _tidy(self, last: bool = False) -> bool:
+        """Settle, empty the log; False if that is to be tried again soon, since others read it.
+
+        Whatever fails here is found out by the next write, or tried again after a long pause.
+        """
+        with suppress(Exception):
+            if not last:
+                return self.store.rest(self._today())
+            self.store.settle()
+        return True
+
+
+def _said(error: Exception) -> str:
+    """What may be told of an error: of one that was not foreseen its kind only."""
+    return str(error) if isinstance(error, StoreError) else type(error).__name__
 
 
 def _tell(batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:

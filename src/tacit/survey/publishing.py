@@ -14,6 +14,8 @@ from tacit.survey.reading import survey_from_dict
 from tacit.survey.survey import Survey
 
 VERSION = 1
+#: Letters of the survey's fingerprint that name it in addresses.
+SLUG_LETTERS = 16
 _KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
 
 
@@ -32,6 +34,11 @@ class Published:
     def fingerprint(self) -> str:
         """That of the design, which every record carries."""
         return self.design.fingerprint
+
+    @property
+    def slug(self) -> str:
+        """The survey's name in addresses."""
+        return self.survey.fingerprint[:SLUG_LETTERS]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the survey, its design and the fingerprints of both."""

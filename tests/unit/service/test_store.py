@@ -8,11 +8,13 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
-from sqlalchemy import Date, DateTime, inspect, text
+from sqlalchemy import Date, DateTime, event, inspect, text
 
 from tacit.errors import DataError, StoreError
 from tacit.service.store import Outcome, Response, State, Store, packed, unpacked
+from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
 
 TODAY = date(2027, 3, 31)
@@ -214,6 +216,28 @@ def test_a_database_that_does_not_answer_is_told_without_its_password(tmp_path: 
     with pytest.raises(StoreError, match="the database does not answer") as error:
         Store(f"postgresql://me:secret@/x?host={tmp_path}")
     assert "secret" not in str(error.value)
+
+
+def test_a_host_that_is_gone_is_given_up_after_seconds(cluster: Cluster) -> None:
+    store = Store(cluster.url())
+    with store.database.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        given = driver.info.get_parameters()
+    store.close()
+    assert given["tcp_user_timeout"] == "10000"
+    assert (given["keepalives_idle"], given["keepalives_interval"]) == ("5", "1")
+
+
+def test_the_state_is_told_without_counting_links(store: Store) -> None:
+    store.invite(fingerprint_of(INVITED), 3)
+    said: list[str] = []
+    event.listen(
+        store.database.engine, "before_cursor_execute", lambda *given: said.append(given[2])
+    )
+    assert store.state(fingerprint_of(INVITED)) == State(True, 0, 3, 3)
+    assert said
+    assert not any("tokens" in statement for statement in said)
 
 
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import sqlite3
-from collections.abc import Callable, Coroutine, Iterator
+import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,58 +17,26 @@ import pytest
 from sqlalchemy import event
 
 from tacit.errors import Busy, StoreError, Unavailable
-from tacit.service import writer as writing
-from tacit.service.store import Outcome, Response, Store
+from tacit.service.store import Outcome, Store
 from tacit.service.writer import Writer
 from tests.support.postgres import Cluster
-from tests.support.published import published, response, responses
-
-OPEN = published()
-INVITED = published(access="invited")
-TODAY = date(2027, 3, 31)
+from tests.support.published import published, response
+from tests.support.writers import (
+    INVITED,
+    OPEN,
+    records,
+    send,
+    store_of,
+    until_ready,
+    with_writer,
+)
 
 
 @pytest.fixture
 def store(url: str) -> Iterator[Store]:
-    made = _store(url)
+    made = store_of(url)
     yield made
     made.close()
-
-
-def _store(url: str | Path) -> Store:
-    made = Store(url)
-    for survey in (OPEN, INVITED):
-        made.register(survey)
-    return made
-
-
-def with_writer(
-    store: Store, work: Callable[[Writer], Coroutine[Any, Any, Any]], **given: Any
-) -> Any:
-    """Run a coroutine with a writer that is closed at its end."""
-
-    async def run() -> Any:
-        writer = Writer(store, today=lambda: TODAY, **given)
-        try:
-            return await work(writer)
-        finally:
-            await asyncio.to_thread(writer.close)
-
-    return asyncio.run(run())
-
-
-async def send(writer: Writer, batch: list[Response]) -> list[Any]:
-    """What becomes of responses that are sent at once."""
-    return await asyncio.gather(*map(writer.submit, batch), return_exceptions=True)
-
-
-async def until_ready(writer: Writer) -> None:
-    while not writer.ready:
-        await asyncio.sleep(0.01)
-
-
-def records(store: Store, survey: Any = OPEN) -> int:
-    return store.state(survey.survey.fingerprint).records
 
 
 def test_what_waits_shares_a_commit(store: Store) -> None:
@@ -174,7 +146,7 @@ def test_a_second_writer_is_refused(
 
 def test_a_full_queue_says_so_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "survey.db"
-    store = _store(path)
+    store = store_of(path)
 
     async def work(writer: Writer) -> tuple[list[Any], int]:
         other = sqlite3.connect(path, isolation_level=None)
@@ -204,7 +176,7 @@ def test_a_locked_database_is_unavailable_and_the_writer_recovers(
 ) -> None:
     monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
     path = tmp_path / "survey.db"
-    store = _store(path)
+    store = store_of(path)
     one = response(OPEN, 1)
 
     async def work(writer: Writer) -> Any:
@@ -226,7 +198,7 @@ def test_a_locked_database_is_unavailable_and_the_writer_recovers(
 
 
 def test_a_full_disk_is_unavailable_and_the_writer_recovers(tmp_path: Path) -> None:
-    store = _store(tmp_path / "survey.db")
+    store = store_of(tmp_path / "survey.db")
     pages = [1_000_000]
     event.listen(
         store.database.engine,
@@ -254,7 +226,7 @@ def test_a_full_disk_is_unavailable_and_the_writer_recovers(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_database_that_is_restarted_comes_back_by_itself(cluster: Cluster, mode: str) -> None:
-    store = _store(cluster.url())
+    store = store_of(cluster.url())
     one = response(OPEN, 1)
 
     async def work(writer: Writer) -> Any:
@@ -271,10 +243,34 @@ def test_a_database_that_is_restarted_comes_back_by_itself(cluster: Cluster, mod
     store.close()
 
 
+_ALONE = ("unshare", "--net")
+
+
+def _may_be_alone() -> bool:
+    if shutil.which("ip") is None or shutil.which(_ALONE[0]) is None or os.geteuid() != 0:
+        return False
+    tried = [*_ALONE, "ip", "link", "set", "lo", "up"]
+    return subprocess.run(tried, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _may_be_alone(), reason="only root may make a network to take away")
+@pytest.mark.usefixtures("cluster")
+def test_a_host_that_is_gone_without_a_word_is_given_up_and_found_again() -> None:
+    done = subprocess.run(
+        [*_ALONE, sys.executable, "-m", "tests.support.vanishing"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = done.stdout.split()  # meanwhile there was no outcome
+    assert before == "stored"
+    assert after in ("stored", "repeated")
+
+
 def test_an_unforeseen_error_leaves_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = _store(tmp_path / "survey.db")
+    store = store_of(tmp_path / "survey.db")
     write = store.write
 
     def broken(batch: Any, today: date) -> Any:
@@ -292,47 +288,4 @@ def test_an_unforeseen_error_leaves_nobody_waiting(
         return await writer.submit(response(OPEN, 1))
 
     assert with_writer(store, work) is Outcome.STORED
-    store.close()
-
-
-def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
-    store = _store(tmp_path / "survey.db")
-    log = tmp_path / "survey.db-wal"
-    tokens = store.invite(INVITED.survey.fingerprint, 5)
-
-    async def work(writer: Writer) -> None:
-        await send(writer, list(responses(INVITED, tokens)))
-        assert log.stat().st_size > 0
-        while log.stat().st_size > 0:
-            await asyncio.sleep(0.01)
-
-    with_writer(store, work)
-    store.close()
-
-
-def test_the_log_is_emptied_under_lasting_load_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "MOST_COMMITS", 3)
-    store = _store(tmp_path / "survey.db")
-    rested: list[date] = []
-    monkeypatch.setattr(store, "rest", rested.append)
-    with_writer(store, lambda w: send(w, [response(OPEN, n) for n in range(10)]), most=1)
-    assert rested == [TODAY] * 3
-    store.close()
-
-
-def _unsettled(store: Store) -> int:
-    records, settled = store._counts()
-    return records - settled
-
-
-def test_the_store_settles_at_32_new_records_at_an_eighth_or_on_another_day(url: str) -> None:
-    store = _store(url)
-    left = []
-    for new, day in ((31, 1), (1, 1), (992, 1), (127, 1), (1, 1), (1, 2), (0, 2)):
-        store.write([response(OPEN, n) for n in range(new)], date(2027, 1, day))
-        store.rest(date(2027, 1, day))
-        left.append(_unsettled(store))
-    assert left == [31, 0, 0, 127, 128, 0, 0]
     store.close()

@@ -28,8 +28,6 @@ from tacit.service.collect.problems import (
 from tacit.service.store import Response
 from tacit.survey import Published
 
-#: Letters of the survey's fingerprint that name it in addresses.
-SLUG_LETTERS = 16
 #: What JSON allows around a value.
 _SPACES = " \t\r\n"
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -139,7 +137,7 @@ def _token(token: Any) -> str:
 
 def slug_of(published: Published) -> str:
     """The name of a survey in addresses."""
-    return published.survey.fingerprint[:SLUG_LETTERS]
+    return published.slug
 
 
 def body_limit(published: Published) -> int:

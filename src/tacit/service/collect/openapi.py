@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tacit.service.collect.door import SLUG_LETTERS
 from tacit.service.collect.problems import (
     FAULT,
     LONG_HEAD,
@@ -14,6 +13,7 @@ from tacit.service.collect.problems import (
     PROBLEMS,
     Problem,
 )
+from tacit.survey.publishing import SLUG_LETTERS
 
 _RETRIED = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
 _SLUG = {

@@ -40,8 +40,10 @@ def _to_file(source: Database, out: Path) -> None:
     part = out.with_name(f".tacit-{secrets.token_hex(8)}.part")
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        with source.telling():
-            source.copy(part) if isinstance(source, Sqlite) else _fill(source, Sqlite(part))
+        if isinstance(source, Sqlite):
+            source.copy(part)
+        else:
+            _fill(source, _named(Sqlite(part), out))
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
         part.rename(out)
@@ -50,6 +52,12 @@ def _to_file(source: Database, out: Path) -> None:
     finally:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
             left.unlink(missing_ok=True)
+
+
+def _named(target: Sqlite, out: Path) -> Sqlite:
+    """A database that is told of as the file it is to become."""
+    target.shown = str(out)
+    return target
 
 
 def _fill(source: Database, target: Database) -> None:

@@ -57,8 +57,8 @@ class Database(ABC):
         """Put all rows in the order of their ids, and remove the bytes of their old order."""
 
     @abstractmethod
-    def forget(self) -> None:
-        """Empty the log of what is written already, where that is quick."""
+    def forget(self) -> bool:
+        """Empty the log of what is written already, unless somebody reads it; whether it is."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -69,7 +69,7 @@ class Database(ABC):
         """Turn what the drivers raise into one line that names the database."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             reason = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
             said = reason.splitlines()[0]
             raise Unavailable(f"{self.shown}: the database does not answer: {said}") from None

@@ -20,8 +20,32 @@ from tacit.service.store.database import PATIENCE, Database
 
 #: One lock for writing, one for making tables, in each schema of each database.
 _WRITES, _MAKES = 0x74616369, 0x74616374
+#: A host that is gone without a word is given up after seconds, not after the system's minutes.
+_NOT_FOR_EVER = {
+    "connect_timeout": int(PATIENCE),
+    "tcp_user_timeout": int(2 * PATIENCE * 1000),
+    "keepalives_idle": int(PATIENCE),
+    "keepalives_interval": 1,
+    "keepalives_count": int(PATIENCE),
+}
+#: The other end too: it would keep the lock of a session whose network was gone, for hours.
+_SESSION = (
+    "synchronous_commit = on",
+    "client_min_messages = error",
+    f"tcp_keepalives_idle = {PATIENCE:.0f}",
+    "tcp_keepalives_interval = 1",
+    f"tcp_keepalives_count = {PATIENCE:.0f}",
+    f"tcp_user_timeout = {2 * PATIENCE * 1000:.0f}",
+)
 _TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
+#: Nothing is written before VACUUM FULL may come: its lock is asked for first, and not for long,
+#: since everybody else queues behind it while a dump reads.
+_LOCK = (
+    "SET LOCAL lock_timeout = '1s'",
+    "SELECT number FROM surveys ORDER BY number FOR UPDATE",
+    "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
+)
 _REWRITE = """
 WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
 INSERT INTO responses (survey, id, day, codes)
@@ -41,7 +65,7 @@ class Postgres(Database):
         self.shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
         self.engine = create_engine(
             url,
-            connect_args={"connect_timeout": int(PATIENCE)},
+            connect_args=_NOT_FOR_EVER,
             pool_pre_ping=True,
             paramstyle="format",
             hide_parameters=True,
@@ -92,29 +116,33 @@ class Postgres(Database):
 
     def rewrite(self) -> None:
         with self.writing() as connection:
-            connection.execute(text("SELECT number FROM surveys ORDER BY number FOR UPDATE"))
+            for statement in _LOCK:
+                connection.execute(text(statement))
             connection.execute(text(_REWRITE))
-        with self._alone() as connection:
+        with self.telling(), self._alone() as connection:
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
             for table in ("responses", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
-            connection.execute(text("RESET lock_timeout"))
             if connection.scalar(text(_MAY_CHECKPOINT)):
                 connection.execute(text("SELECT pg_switch_wal()"))
                 connection.execute(text("CHECKPOINT"))
 
-    def forget(self) -> None:
+    def forget(self) -> bool:
         """Left to the database: its log holds what all its databases do."""
+        return True
 
     @contextmanager
     def _alone(self) -> Iterator[Connection]:
-        """A connection whose statements stand outside a transaction."""
-        with self.engine.connect() as connection:
+        """A connection whose statements stand outside a transaction; its settings end with it."""
+        connection = self.engine.connect()
+        try:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        finally:
+            self.let_go(connection)
 
 
 def _prepare(connection: Any, _: object) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET synchronous_commit = on")
-        cursor.execute("SET client_min_messages = error")
+        for setting in _SESSION:
+            cursor.execute(f"SET {setting}")
     connection.commit()

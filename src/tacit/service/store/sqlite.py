@@ -70,18 +70,30 @@ class Sqlite(Database):
         connection.close()
 
     def rewrite(self) -> None:
-        with self.engine.connect() as connection:
+        with self.telling(), self.engine.connect() as connection:
             _driver(connection).execute("VACUUM")
-        self.forget()
 
-    def forget(self) -> None:
-        with self.engine.connect() as connection:
-            _driver(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def forget(self) -> bool:
+        """Without waiting: who reads for long, such as a backup, would stop all submissions."""
+        with self.telling(), self.engine.connect() as connection:
+            driver = _driver(connection)
+            driver.execute("PRAGMA busy_timeout = 0")
+            try:
+                busy, *_ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+        return not busy
 
     def copy(self, out: Path) -> None:
-        """The state of this moment as another file, in the order of the ids; writers go on."""
-        with self.engine.connect() as connection:
-            _driver(connection).execute("VACUUM INTO ?", (str(out),))
+        """The state of this moment as another file, in the order of the ids; writers go on.
+
+        Raises OSError if that file cannot be written.
+        """
+        with self.telling(), self.engine.connect() as connection:
+            try:
+                _driver(connection).execute("VACUUM INTO ?", (str(out),))
+            except sqlite3.Error as error:
+                raise OSError(str(error)) from None
 
     def close(self) -> None:
         super().close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from tacit.survey import Published
 
 #: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
 FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
+#: Seconds until a settling that failed is tried again: while somebody reads for long, it stops all
+#: others in vain.
+RESPITE = 300.0
 _TOKEN_BYTES = 16
 
 _stored_codes = select(responses.c.id, responses.c.codes).where(
@@ -51,6 +56,7 @@ class Store:
         self._held: Connection | None = None
         self._known: dict[str, tuple[int, Terms]] = {}
         self._rested_on: date | None = None
+        self._settle_after = 0.0  # on the monotonic clock, if settling failed
         try:
             with self.database.writing() as connection:
                 self.database.queue_for_layout(connection)
@@ -107,12 +113,13 @@ class Store:
         self.settle()
 
     def state(self, fingerprint: str) -> State:
-        """Where a survey stands."""
+        """Where a survey stands; by its counters, so that many may ask."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
-            left = select(func.count()).select_from(tokens).where(tokens.c.survey == row["number"])
-            remaining = connection.scalar(left) or 0
-        return State(not row["closed"], row["records"], row["issued"], remaining)
+            known = self._terms(connection, fingerprint)
+        records, issued = row["records"], row["issued"]
+        spent = records if known is not None and known[1].invited else 0  # each record took one
+        return State(not row["closed"], records, issued, issued - spent)
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids."""
@@ -211,31 +218,30 @@ class Store:
 
     # Order -------------------------------------------------------------------------------------
 
-    def rest(self, today: date) -> None:
-        """What to do when nothing waits: empty the log, and settle if enough is new.
+    def rest(self, today: date) -> bool:
+        """What to do when nothing waits: settle if enough is new, empty the log; whether it is.
 
-        Enough: 32 records, an eighth of all if that is more, or any on another day.
+        Enough: 32 records, an eighth of all if that is more, or any at first, on another day and
+        after a settling that failed. Such a one is tried again later.
         """
-        with self.database.telling():
-            records, settled = self._counts()
-            another_day = self._rested_on not in (None, today)
-            enough = 1 if another_day else max(FEWEST_TO_SETTLE, records // SHARE_TO_SETTLE)
-            if records - settled >= enough:
+        records, settled = self._counts()
+        overdue = self._rested_on != today or self._settle_after > 0
+        enough = 1 if overdue else max(FEWEST_TO_SETTLE, records // SHARE_TO_SETTLE)
+        if records - settled >= enough and time.monotonic() >= self._settle_after:
+            with suppress(Unavailable):
                 self._settle()
-            else:
-                self.database.forget()
         self._rested_on = today
+        return self.database.forget()
 
     def settle(self) -> None:
         """Leave no trace of the order in which responses came."""
-        with self.database.telling():
-            records, settled = self._counts()
-            if records > settled:
-                self._settle()
-            else:
-                self.database.forget()
+        records, settled = self._counts()
+        if records > settled:
+            self._settle()
+        self.database.forget()
 
     def _settle(self) -> None:
+        self._settle_after = time.monotonic() + RESPITE
         with self.database.reading() as connection:
             counted = select(surveys.c.number, surveys.c.records)
             before = [(number, records) for number, records in connection.execute(counted)]
@@ -244,7 +250,7 @@ class Store:
         rows = [{"of_number": number, "now_settled": records} for number, records in before]
         with self.database.writing() as connection:
             connection.execute(mark.values(settled=bindparam("now_settled")), rows)
-        self.database.forget()
+        self._settle_after = 0.0
 
     def _counts(self) -> tuple[int, int]:
         total = select(

@@ -1,0 +1,251 @@
+"""The writer when nothing waits: the log is emptied, the rows are settled, whoever else reads."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from tacit.errors import Unavailable
+from tacit.service import writer as writing
+from tacit.service.store import Outcome, Store
+from tacit.service.writer import Writer
+from tests.support.postgres import Cluster
+from tests.support.published import response, responses
+from tests.support.writers import (
+    INVITED,
+    OPEN,
+    TODAY,
+    records,
+    send,
+    store_of,
+    until_ready,
+    with_writer,
+)
+
+
+def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "survey.db")
+    log = tmp_path / "survey.db-wal"
+    tokens = store.invite(INVITED.survey.fingerprint, 5)
+
+    async def work(writer: Writer) -> None:
+        await send(writer, list(responses(INVITED, tokens)))
+        assert log.stat().st_size > 0
+        while log.stat().st_size > 0:
+            await asyncio.sleep(0.01)
+
+    with_writer(store, work)
+    store.close()
+
+
+def test_the_log_is_emptied_under_lasting_load_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MOST_COMMITS", 3)
+    store = store_of(tmp_path / "survey.db")
+    rested: list[date] = []
+
+    def rest(today: date) -> bool:
+        rested.append(today)
+        return True
+
+    monkeypatch.setattr(store, "rest", rest)
+    with_writer(store, lambda w: send(w, [response(OPEN, n) for n in range(10)]), most=1)
+    assert rested == [TODAY] * 4  # at the start, and after every third of ten commits
+    store.close()
+
+
+def _unsettled(store: Store) -> int:
+    records, settled = store._counts()
+    return records - settled
+
+
+def test_the_store_settles_at_32_new_records_at_an_eighth_or_on_another_day(url: str) -> None:
+    store = store_of(url)
+    store.rest(date(2027, 1, 1))
+    left = []
+    for new, day in ((31, 1), (1, 1), (992, 1), (127, 1), (1, 1), (1, 2), (0, 2)):
+        store.write([response(OPEN, n) for n in range(new)], date(2027, 1, day))
+        store.rest(date(2027, 1, day))
+        left.append(_unsettled(store))
+    assert left == [31, 0, 0, 127, 128, 0, 0]
+    store.close()
+
+
+async def until_settled(store: Store) -> None:
+    while await asyncio.to_thread(_unsettled, store):
+        await asyncio.sleep(0.01)
+
+
+def test_a_database_that_is_locked_while_it_settles_takes_responses_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.service.store.store.RESPITE", 0.0)
+    monkeypatch.setattr(writing, "IDLE", 0.01)
+    path = tmp_path / "survey.db"
+    store = store_of(path)
+    failed = threading.Event()
+    rewrite = store.database.rewrite
+
+    def rewriting() -> None:
+        try:
+            rewrite()
+        except Unavailable:
+            failed.set()
+            raise
+
+    async def work(writer: Writer) -> Any:
+        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        write = store.write
+
+        def write_and_lock(batch: Any, today: date) -> Any:
+            outcomes = write(batch, today)
+            monkeypatch.setattr(store, "write", write)
+            other.execute("BEGIN IMMEDIATE")
+            return outcomes
+
+        monkeypatch.setattr(store, "write", write_and_lock)
+        monkeypatch.setattr(store.database, "rewrite", rewriting)
+        stored = await send(writer, [response(OPEN, n) for n in range(32)])
+        assert set(stored) == {Outcome.STORED}
+        await asyncio.to_thread(failed.wait)
+        assert writer.ready
+        other.execute("ROLLBACK")
+        other.close()
+        await until_settled(store)
+        return await writer.submit(response(OPEN, 32))
+
+    assert with_writer(store, work) is Outcome.STORED
+    assert records(store) == 33
+    store.close()
+
+
+def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "IDLE", 0.01)
+    store = store_of(tmp_path / "survey.db")
+    write, left = store.write, [3]
+    failed = threading.Event()
+
+    def broken_rest(today: date) -> bool:
+        failed.set()
+        raise RuntimeError("a secret")
+
+    def broken_write(batch: Any, today: date) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            return write(batch, today)
+        raise RuntimeError("a secret")
+
+    async def work(writer: Writer) -> Any:
+        monkeypatch.setattr(store, "rest", broken_rest)
+        await writer.submit(response(OPEN, 1))
+        await asyncio.to_thread(failed.wait)
+        monkeypatch.setattr(store, "write", broken_write)
+        with pytest.raises(Unavailable, match="RuntimeError"):
+            await writer.submit(response(OPEN, 2))
+        await until_ready(writer)
+        return await writer.submit(response(OPEN, 2))
+
+    assert with_writer(store, work) is Outcome.STORED
+    assert records(store) == 2
+    store.close()
+
+
+def test_a_writer_whose_thread_ended_is_not_ready(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "survey.db")
+
+    async def work(writer: Writer) -> None:
+        writer._queue.put(None)
+        await asyncio.to_thread(writer._thread.join)
+        assert not writer.ready
+        with pytest.raises(Unavailable):
+            await writer.submit(response(OPEN, 1))
+
+    with_writer(store, work)
+    store.close()
+
+
+def test_a_reader_of_sqlite_stops_nobody_and_the_log_is_emptied_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 3600.0)
+    monkeypatch.setattr(writing, "IDLE", 0.01)
+    path = tmp_path / "survey.db"
+    log = tmp_path / "survey.db-wal"
+    store = store_of(path)
+    tokens = store.invite(INVITED.survey.fingerprint, 60)
+
+    async def work(writer: Writer) -> None:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM tokens").fetchall()
+        await send(writer, list(responses(INVITED, tokens[:40])))
+        await until_settled(store)
+        await send(writer, list(responses(INVITED, tokens[40:])))
+        assert log.stat().st_size > 0
+        other.execute("ROLLBACK")
+        other.close()
+        while log.stat().st_size > 0:
+            await asyncio.sleep(0.01)
+
+    with_writer(store, work)
+    store.close()
+
+
+def test_a_long_reader_of_postgresql_neither_stops_a_start_nor_swells_the_table(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.store.store.RESPITE", 0.0)
+    monkeypatch.setattr(writing, "IDLE", 0.01)
+    monkeypatch.setattr(writing, "LONG_IDLE", 0.01)
+    url = cluster.url()
+    store, other = store_of(url), Store(url)
+    store.write([response(OPEN, n) for n in range(40)], TODAY)
+    size = text("SELECT pg_relation_size('responses')")
+
+    async def work(writer: Writer, reader: Connection) -> Any:
+        stored = await writer.submit(response(OPEN, 40))
+        for _ in range(3):
+            await asyncio.to_thread(store.rest, TODAY)
+        assert reader.scalar(size) == before
+        reader.rollback()
+        await until_settled(store)
+        return stored
+
+    with other.database.engine.connect() as reader:
+        before = reader.scalar(size)
+        reader.execute(text("SELECT count(*) FROM responses")).all()
+        assert with_writer(store, lambda w: work(w, reader)) is Outcome.STORED
+    other.close()
+    store.close()
+
+
+def test_a_settling_that_failed_is_left_alone_for_a_while(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = cluster.url()
+    store, other = store_of(url), Store(url)
+    store.write([response(OPEN, 1)], TODAY)
+    tried: list[None] = []
+    rewrite = store.database.rewrite
+    monkeypatch.setattr(store.database, "rewrite", lambda: (tried.append(None), rewrite()))
+    with other.database.reading() as reader:
+        reader.execute(text("SELECT count(*) FROM responses")).all()
+        store.rest(TODAY)
+    store.rest(TODAY)
+    assert (len(tried), _unsettled(store)) == (1, 1)
+    monkeypatch.setattr(store, "_settle_after", 1e-9)  # the while is over
+    store.rest(TODAY)
+    assert (len(tried), _unsettled(store)) == (2, 0)
+    other.close()
+    store.close()
