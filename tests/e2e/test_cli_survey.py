@@ -78,13 +78,15 @@ def test_the_check_as_json(survey: Any) -> None:
     assert set(found["attributes"][0]["stderr"]) == {"worst", "0.1", "0.5"}
 
 
-def test_publishing_prints_the_fingerprint_and_never_overwrites(survey: Any) -> None:
+def test_publishing_prints_fingerprint_and_address_and_never_overwrites(survey: Any) -> None:
     fingerprint = read_survey("survey.yaml").design.fingerprint
     status, out, _ = survey("publish", "survey.yaml", "--out", "p.json")
-    assert (status, out) == (0, f"wrote p.json\nfingerprint {fingerprint}\n")
-    assert read_published("p.json").fingerprint == fingerprint
+    published = read_published("p.json")
+    told = f"p.json\nfingerprint {fingerprint}\naddress     /s/{published.slug}/\n"
+    assert (status, out) == (0, f"wrote {told}")
+    assert published.fingerprint == fingerprint
     again = survey("publish", "survey.yaml", "--out", "p.json")
-    assert again[:2] == (0, f"unchanged p.json\nfingerprint {fingerprint}\n")
+    assert again[:2] == (0, f"unchanged {told}")
     before = Path("p.json").read_bytes()
     Path("survey.yaml").write_text(example().replace("5/6", "2/3"), encoding="utf-8")
     status, _, err = survey("publish", "survey.yaml", "--out", "p.json")

@@ -88,7 +88,7 @@ def publish_file(
     file: SurveyFile,
     out: Annotated[Path, typer.Option("--out", help="The published survey to write (JSON).")],
 ) -> None:
-    """Freeze a survey with its design and print the design's fingerprint.
+    """Freeze a survey with its design; print the design's fingerprint and the page's address.
 
     What is published is never overwritten; publishing the same again changes nothing.
 
@@ -102,6 +102,7 @@ def publish_file(
     published = publish(survey, out)
     typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
     typer.echo(f"fingerprint {published.fingerprint}")
+    typer.echo(f"address     /s/{published.slug}/")
 
 
 survey_commands.command("preview")(preview)
