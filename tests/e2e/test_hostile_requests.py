@@ -19,7 +19,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from tacit.service.collect.door import Door, slug_of
+from tacit.service.collect.door import Door
 from tacit.service.collect.problems import PROBLEMS
 from tacit.service.store import Store
 from tests.support.asking import place, submission
@@ -201,7 +201,7 @@ def generated(served: Served, number: int) -> Counter[int]:
     @given(case=operation.as_strategy())
     @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
     def send(case: schemathesis.Case) -> None:
-        case.path_parameters = {"slug": slug_of(SURVEY)}
+        case.path_parameters = {"slug": SURVEY.slug}
         answer = case.call(timeout=SECONDS)
         answers[answer.status_code] += 1
 

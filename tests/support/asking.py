@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from tacit.service.collect.door import slug_of
 from tacit.survey import Published
 
 
@@ -35,4 +34,4 @@ def submission(survey: Published, **changed: Any) -> dict[str, Any]:
 
 def place(survey: Published, rest: str = "") -> str:
     """The path of a survey, or of something below it."""
-    return f"/s/{slug_of(survey)}/{rest}"
+    return f"/s/{survey.slug}/{rest}"

@@ -166,7 +166,7 @@ def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> d
     told = [server.stdout.readline().split()[1] for _ in surveys]
     return {
         survey.survey.fingerprint: next(
-            address for address in told if f"/s/{survey.survey.fingerprint[:16]}/" in address
+            address for address in told if f"/s/{survey.slug}/" in address
         )
         for survey in surveys
     }

@@ -65,7 +65,7 @@ def plan(survey: Published, host: str, port: int, connections: int, **more: Any)
     if "number" in record:
         record["number"] = "n@NUMBER"
     body = {"fingerprint": survey.fingerprint, "key": "@KEY", "record": record}
-    path = f"/s/{survey.survey.fingerprint[:16]}/responses"
+    path = f"/s/{survey.slug}/responses"
     return Plan(host, port, path, json.dumps(body), connections, **more)
 
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
 from tacit.service.collect.app import Parts, application
-from tacit.service.collect.door import body_limit, slug_of
+from tacit.service.collect.door import body_limit
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
@@ -36,6 +36,9 @@ _KEEP_ALIVE = 75
 _BACKLOG = 2048
 #: Files that the program opens beside its connections.
 _OTHER_FILES = 128
+
+#: Objects that are made before the garbage collector looks for such that hold each other.
+_YOUNG = 20_000
 
 #: Told the addresses of the surveys once they can be asked for.
 Tell = Callable[[Sequence[tuple[str, Published]]], None]
@@ -257,7 +260,7 @@ def address(listener: socket.socket, published: Published) -> str:
     """Where the page of a survey is."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/s/{slug_of(published)}/"
+    return f"http://{shown}:{port}/s/{published.slug}/"
 
 
 def _reason(error: Exception) -> str:
@@ -273,12 +276,13 @@ def _always_open(published: Published) -> Published:
 def _settle_down() -> None:
     """Be a server: a client that left is no signal, and what was imported is no garbage.
 
-    The collector need not look at it again with every few requests.
+    The collector need not look at it again, nor at every few requests.
     """
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_YOUNG)
 
 
 def _allow_files(wanted: int) -> None:

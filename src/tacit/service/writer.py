@@ -9,21 +9,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date
-from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from tacit.errors import Busy, StoreError, Unavailable
+from tacit.service.gathering import Gathering
 from tacit.service.store import Outcome, Response, Store
 
 CAPACITY, MOST = 10_000, 1_000
 #: Seconds without a response after which there is time to put the store in order; the first time,
 #: and from then on, so that what came yesterday is settled today.
 IDLE, LONG_IDLE = 0.1, 600.0
-#: Under load, seconds to wait for others before a commit, and how many the last one held then.
-DELAY, SIBLINGS = 0.001, 5
 #: Commits after which the store is put in order all the same.
 MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a database that is gone: from, to.
@@ -51,10 +50,10 @@ class Writer:
     ) -> None:
         self.store = store
         self._capacity, self._most, self._today, self._watch = capacity, most, today, watch
-        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
-        self._stopping = threading.Event()
+        self._queue: deque[_Waiting] = deque()
+        self._called, self._stopping = threading.Event(), threading.Event()
+        self._gathering = Gathering(self._called.set, self._queue.__len__)
         self._down: str | None = None
-        self._last = 0
         store.hold()
         self._tidied = self._tidy()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
@@ -64,16 +63,18 @@ class Writer:
         """What became of a response, once that is durable; Busy or Unavailable if nothing did."""
         if not self.ready:
             raise Unavailable(self._down or "the service is stopping")
-        if self._queue.qsize() >= self._capacity:
+        if len(self._queue) >= self._capacity:
             raise Busy(f"{self._capacity:,} responses wait already; try again soon")
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._queue.put((response, future))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Outcome] = loop.create_future()
+        self._queue.append((response, future))
+        self._gathering.came(loop)
         return await future
 
     @property
     def waiting(self) -> int:
         """How many responses wait."""
-        return self._queue.qsize()
+        return len(self._queue)
 
     @property
     def ready(self) -> bool:
@@ -83,54 +84,44 @@ class Writer:
 
     def close(self) -> None:
         """Store all that waits, put the store in order and stop. Not to be called by the loop."""
-        if not self._stopping.is_set():
-            self._stopping.set()
-            self._queue.put(None)
+        self._stopping.set()
+        self._called.set()
         self._thread.join()
 
     def _work(self) -> None:
-        commits = 0
-        while True:
-            batch, last = self._next(LONG_IDLE if self._tidied else IDLE)
+        commits, last = 0, False
+        while not last:
+            called = self._called.wait(LONG_IDLE if self._tidied else IDLE)
+            self._called.clear()
+            batch = self._next()
             if batch:
                 self._store(batch)
                 commits += 1
                 self._tidied = False
-            if last or not batch or commits >= MOST_COMMITS:
+            last = self._stopping.is_set() and not self._queue
+            if last or not called or commits >= MOST_COMMITS:
                 self._tidied = self._tidy(last)
                 commits = 0
-            if last:
-                return
 
-    def _next(self, patience: float | None) -> tuple[list[_Waiting], bool]:
-        """All that waits, and whether it is the last; nothing if nothing came in time."""
-        batch: list[_Waiting] = []
-        try:
-            found = self._queue.get(timeout=patience)
-            if self._last >= SIBLINGS:
-                time.sleep(DELAY)  # others are about to come, and a commit costs as much for one
-            while found is not None:
-                batch.append(found)
-                if len(batch) >= self._most:
-                    return batch, False
-                found = self._queue.get_nowait()
-        except Empty:
-            return batch, False
-        return batch, True
+    def _next(self) -> list[_Waiting]:
+        """All that waits, or as much of it as a transaction may hold."""
+        batch = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
+        if self._queue:
+            self._called.set()
+        return batch
 
     def _store(self, batch: list[_Waiting]) -> None:
-        self._last = len(batch)
         start = time.perf_counter()
         try:
             outcomes = self.store.write([response for response, _ in batch], self._today())
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._down = _said(error)
-            _tell(batch, Unavailable(self._down))
+            self._tell(batch, Unavailable(self._down))
             self._recover()
             return
         if self._watch is not None:
             self._watch(len(batch), time.perf_counter() - start)
-        _tell(batch, outcomes)
+        self._tell(batch, outcomes)
 
     def _recover(self) -> None:
         """Try again until the database answers; what waits meanwhile is told so."""
@@ -148,13 +139,8 @@ class Writer:
         self._down = None
 
     def _refuse_waiting(self) -> None:
-        batch: list[_Waiting] = []
-        with suppress(Empty):
-            while (found := self._queue.get_nowait()) is not None:
-                batch.append(found)
-            self._queue.put(None)
-        if batch:
-            _tell(batch, Unavailable(self._down or "the database does not answer"))
+        while batch := self._next():
+            self._tell(batch, Unavailable(self._down or "the database does not answer"))
 
     def _tidy(self, last: bool = False) -> bool:
         """Settle, empty the log; False if that is to be tried again soon, since others read it.
@@ -167,23 +153,23 @@ class Writer:
             self.store.settle()
         return True
 
+    def _tell(self, batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:
+        """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""
+
+        def answer() -> None:
+            self._gathering.answered(len(batch))
+            for place, (_, future) in enumerate(batch):
+                if future.done():  # its caller left
+                    continue
+                if isinstance(told, Unavailable):
+                    future.set_exception(told)
+                else:
+                    future.set_result(told[place])
+
+        with suppress(RuntimeError):
+            batch[0][1].get_loop().call_soon_threadsafe(answer)
+
 
 def _said(error: Exception) -> str:
     """What may be told of an error: of one that was not foreseen its kind only."""
     return str(error) if isinstance(error, StoreError) else type(error).__name__
-
-
-def _tell(batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:
-    """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""
-
-    def answer() -> None:
-        for place, (_, future) in enumerate(batch):
-            if future.done():  # its caller left
-                continue
-            if isinstance(told, Unavailable):
-                future.set_exception(told)
-            else:
-                future.set_result(told[place])
-
-    with suppress(RuntimeError):
-        batch[0][1].get_loop().call_soon_threadsafe(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -65,7 +64,7 @@ def test_a_retry_is_stored_once_in_the_same_batch_and_later(store: Store) -> Non
 
 def test_the_same_key_with_other_codes_is_refused(store: Store) -> None:
     one = response(OPEN)
-    other = dataclasses.replace(one, codes=packed([1, 5], OPEN.design.reported))
+    other = one._replace(codes=packed([1, 5], OPEN.design.reported))
     assert store.write([one, other], TODAY) == [Outcome.STORED, Outcome.CHANGED]
     assert store.write([other], TODAY) == [Outcome.CHANGED]
 

@@ -165,8 +165,8 @@ def test_a_writer_whose_thread_ended_is_not_ready(tmp_path: Path) -> None:
     store = store_of(tmp_path / "survey.db")
 
     async def work(writer: Writer) -> None:
-        writer._queue.put(None)
-        await asyncio.to_thread(writer._thread.join)
+        await asyncio.to_thread(writer.close)
+        writer._stopping.clear()  # as if the thread had ended by itself
         assert not writer.ready
         with pytest.raises(Unavailable):
             await writer.submit(response(OPEN, 1))

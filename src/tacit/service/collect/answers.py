@@ -40,8 +40,8 @@ REVALIDATED: Header = (b"cache-control", b"no-cache")
 FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
 #: For answers given before the whole request was read.
 HANG_UP: Header = (b"connection", b"close")
-#: Where a message holds its whole answer as it goes over the wire: the first line, and the rest.
-RENDERED = "tacit.rendered"
+#: The ASGI extension of our server: given `send` and an answer, sends it whole; False if not.
+WHOLE = "tacit.whole"
 
 
 @dataclass(frozen=True)
@@ -56,29 +56,41 @@ class Answer:
     @cached_property
     def start(self) -> Message:
         """What is sent first."""
-        own: list[Header] = []
-        if self.status != UNCHANGED:  # its length and type are those of what is not sent
-            own += [(b"content-type", self.kind.encode())]
-            own += [(b"content-length", str(len(self.body)).encode())]
-        headers = [*own, *self.headers, *PROTECTION]
-        made = {"type": "http.response.start", "status": self.status, "headers": headers}
-        if HANG_UP not in headers:
-            line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
-            made[RENDERED] = (line, joined(headers) + b"\r\n" + self.body)
-        return made
+        return {"type": "http.response.start", "status": self.status, "headers": self._all}
 
     @cached_property
     def rest(self) -> Message:
         """What is sent second."""
         return {"type": "http.response.body", "body": self.body}
 
+    @cached_property
+    def whole(self) -> tuple[bytes, bytes]:
+        """As it goes over the wire: the first line, and what follows the server's own headers."""
+        line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
+        return line, joined(self._all) + b"\r\n" + self.body
+
+    @cached_property
+    def hangs_up(self) -> bool:
+        """Whether the connection ends with it."""
+        return HANG_UP in self.headers
+
+    @property
+    def _all(self) -> list[Header]:
+        own: list[Header] = []
+        if self.status != UNCHANGED:  # its length and type are those of what is not sent
+            own += [(b"content-type", self.kind.encode())]
+            own += [(b"content-length", str(len(self.body)).encode())]
+        return [*own, *self.headers, *PROTECTION]
+
     def with_headers(self, *headers: Header) -> Answer:
         """The same with further headers."""
         return Answer(self.status, self.kind, self.body, (*self.headers, *headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send(self.start)
-        await send(self.rest)
+        whole = scope.get("extensions", {}).get(WHOLE)
+        if whole is None or not whole(send, self):
+            await send(self.start)
+            await send(self.rest)
 
 
 class File:

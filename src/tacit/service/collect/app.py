@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.collect import logs, openapi
 from tacit.service.collect.answers import JSON, Answer, File
-from tacit.service.collect.door import Door, slug_of
+from tacit.service.collect.door import Door
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
     NOTHING,
@@ -60,7 +60,7 @@ class Parts:
     @property
     def published(self) -> Mapping[str, Published]:
         """The surveys by their slug."""
-        return {slug_of(survey): survey for survey in self.surveys}
+        return {survey.slug: survey for survey in self.surveys}
 
 
 def application(parts: Parts) -> ASGIApp:

@@ -9,23 +9,21 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 from tacit.attribute import text
 from tacit.service.collect.answers import Answer
 from tacit.service.collect.problems import (
-    CLOSED,
     LINK_USED,
     MALFORMED,
     NOT_ALLOWED,
-    NOT_YET_OPEN,
+    REFUSALS,
     WRONG_FINGERPRINT,
     Problem,
     Refused,
 )
-from tacit.service.store import Response
+from tacit.service.store import Response, Terms
 from tacit.survey import Published
 
 #: What JSON allows around a value.
@@ -42,8 +40,7 @@ class Door:
     def __init__(self, published: Published) -> None:
         survey, reported = published.survey, published.design.reported
         self.survey = survey.fingerprint
-        self._opens, self._closes = survey.opens, survey.closes
-        self.dated = survey.opens is not None or survey.closes is not None
+        self._terms = Terms.of(survey)
         self.invited = survey.access == "invited"
         self.limit = body_limit(published)
         self._fingerprint = published.fingerprint
@@ -55,14 +52,10 @@ class Door:
         letter = "B" if max(reported.sizes) <= 256 else "H"
         self._pack = struct.Struct(f"<{len(reported)}{letter}").pack
 
-    def days(self, today: Callable[[], date]) -> Problem | None:
-        """Why nothing is taken today; None if it is."""
-        if not self.dated:
-            return None
-        now = today()
-        if self._opens is not None and now < self._opens:
-            return NOT_YET_OPEN
-        return CLOSED if self._closes is not None and now > self._closes else None
+    def days(self, today: date) -> Problem | None:
+        """Why nothing is taken on this day; None if it is."""
+        refusal = self._terms.refusal(closed=False, records=0, today=today)
+        return None if refusal is None else REFUSALS[refusal]
 
     def response(self, body: bytes) -> Response:
         """What a body holds, checked; Refused if it is anything else."""
@@ -133,11 +126,6 @@ def _token(token: Any) -> str:
     if not _TOKEN.fullmatch(token):
         raise Refused(LINK_USED)  # never issued: nobody learns what tokens look like
     return token
-
-
-def slug_of(published: Published) -> str:
-    """The name of a survey in addresses."""
-    return published.slug
 
 
 def body_limit(published: Published) -> int:

@@ -59,7 +59,7 @@ class SurveyPages:
         await app(scope, receive, send)
 
     async def _problem(self, door: Door) -> Problem | None:
-        return await self._standing(door.survey) or door.days(self._today)
+        return await self._standing(door.survey) or door.days(self._today())
 
 
 class SurveyFiles:

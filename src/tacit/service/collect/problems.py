@@ -7,10 +7,12 @@ anything of the request.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tacit.service.collect.answers import HANG_UP, NOT_KEPT, PROBLEM, Answer, Header
+from tacit.service.store import Outcome
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,15 @@ BUSY = Problem("busy", 503, "Too many answers arrive at once; try again soon.", 
 UNAVAILABLE = Problem("unavailable", 503, "Answers cannot be stored at present.", wait=10)
 FAULT = Problem("fault", 500, "The service failed; nothing was acknowledged.", headers=(HANG_UP,))
 
+#: What the store may say of a response that it does not take.
+REFUSALS: Mapping[Outcome, Problem] = {
+    Outcome.CHANGED: CHANGED,
+    Outcome.UNKNOWN_TOKEN: LINK_USED,
+    Outcome.NOT_YET_OPEN: NOT_YET_OPEN,
+    Outcome.CLOSED: CLOSED,
+    Outcome.FULL: FULL,
+    Outcome.UNKNOWN_SURVEY: NOT_FOUND,
+}
 #: All of them, for the documentation and its tests.
 PROBLEMS = (
     *(MALFORMED, LINK_USED, NOT_YET_OPEN, CLOSED, FULL, NOT_FOUND, METHOD, SLOW),

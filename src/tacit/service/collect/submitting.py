@@ -13,7 +13,7 @@ from tacit.service.collect.answers import HANG_UP, JSON, Answer
 from tacit.service.collect.body import Gone, check_head, read_body
 from tacit.service.collect.door import Door
 from tacit.service.collect.metrics import ACCEPTED, Metrics
-from tacit.service.collect.problems import Problem, Refused
+from tacit.service.collect.problems import Refused
 from tacit.service.collect.rate import Rate
 from tacit.service.store import Outcome, Response
 
@@ -26,16 +26,10 @@ class Taker(Protocol):
         ...
 
 
-_STORED = Answer(201, JSON, b'{"stored": true}')
-_REPEATED = Answer(200, JSON, b'{"stored": true}')
-_ACCEPTED = {Outcome.STORED: (ACCEPTED[0], _STORED), Outcome.REPEATED: (ACCEPTED[1], _REPEATED)}
-_REFUSED: Mapping[Outcome, Problem] = {
-    Outcome.CHANGED: problems.CHANGED,
-    Outcome.UNKNOWN_TOKEN: problems.LINK_USED,
-    Outcome.NOT_YET_OPEN: problems.NOT_YET_OPEN,
-    Outcome.CLOSED: problems.CLOSED,
-    Outcome.FULL: problems.FULL,
-    Outcome.UNKNOWN_SURVEY: problems.NOT_FOUND,
+_ANSWERS: Mapping[Outcome, tuple[str, Answer]] = {
+    Outcome.STORED: (ACCEPTED[0], Answer(201, JSON, b'{"stored": true}')),
+    Outcome.REPEATED: (ACCEPTED[1], Answer(200, JSON, b'{"stored": true}')),
+    **{outcome: (problem.name, problem.answer) for outcome, problem in problems.REFUSALS.items()},
 }
 _METHOD = problems.METHOD.answer.with_headers((b"allow", b"POST"), HANG_UP)
 
@@ -54,30 +48,21 @@ class Submissions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            outcome, answer = await self._taken(scope, receive)
+            announced = self._admitted(scope)
+            response = self._door.response(await read_body(receive, announced, self._door.limit))
+            name, answer = _ANSWERS[await self._taker.submit(response)]
         except Refused as refused:
-            outcome, answer = refused.problem.name, refused.answer
+            name, answer = refused.problem.name, refused.answer
             if refused.early:
                 answer = answer.with_headers(HANG_UP)
+        except Busy:
+            name, answer = problems.BUSY.name, problems.BUSY.answer
+        except Unavailable:
+            name, answer = problems.UNAVAILABLE.name, problems.UNAVAILABLE.answer
         except Gone:
             return
-        self._metrics.count(outcome)
-        await send(answer.start)
-        await send(answer.rest)
-
-    async def _taken(self, scope: Scope, receive: Receive) -> tuple[str, Answer]:
-        announced = self._admitted(scope)
-        body = await read_body(receive, announced, self._door.limit)
-        response = self._door.response(body)
-        try:
-            outcome = await self._taker.submit(response)
-        except Busy:
-            raise Refused(problems.BUSY) from None
-        except Unavailable:
-            raise Refused(problems.UNAVAILABLE) from None
-        if outcome in _ACCEPTED:
-            return _ACCEPTED[outcome]
-        raise Refused(_REFUSED[outcome])
+        self._metrics.count(name)
+        await answer(scope, receive, send)
 
     def _admitted(self, scope: Scope) -> int | None:
         """Refuse what can be refused before the body is read; the length that is announced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,6 +51,20 @@ class Database(ABC):
     @abstractmethod
     def let_go(self, connection: Connection) -> None:
         """Close the connection of `hold`, whatever became of it."""
+
+    @abstractmethod
+    def insert_responses(
+        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        """Insert ids and codes, of one length each; IntegrityError if one of the ids is there.
+
+        By one statement however many they are, as below: between two statements a driver gives
+        way to other threads, and would wait for the busy event loop.
+        """
+
+    @abstractmethod
+    def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
+        """Delete the tokens of these hashes; how many there were."""
 
     @abstractmethod
     def rewrite(self) -> None:

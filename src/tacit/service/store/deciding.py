@@ -23,6 +23,14 @@ class Terms:
         """The terms of a survey."""
         return cls(survey.access == "invited", survey.opens, survey.closes, survey.quota)
 
+    def refusal(self, closed: bool, records: int, today: date) -> Outcome | None:
+        """Why nothing new is stored beside so many records; None if it is."""
+        if closed or (self.closes is not None and today > self.closes):
+            return Outcome.CLOSED
+        if self.opens is not None and today < self.opens:
+            return Outcome.NOT_YET_OPEN
+        return Outcome.FULL if self.quota is not None and records >= self.quota else None
+
 
 @dataclass
 class Ledger:
@@ -49,7 +57,7 @@ class Ledger:
         known = self.codes.get(own)
         if known is not None:
             return Outcome.REPEATED if known == response.codes else Outcome.CHANGED
-        refused = self._refused(today)
+        refused = self.terms.refusal(self.closed, self.records, today)
         if refused is not None:
             return refused
         if self.terms.invited and not self._spend(response):
@@ -58,16 +66,6 @@ class Ledger:
         self.stored.append((own, response.codes))
         self.records += 1
         return Outcome.STORED
-
-    def _refused(self, today: date) -> Outcome | None:
-        terms = self.terms
-        if self.closed or (terms.closes is not None and today > terms.closes):
-            return Outcome.CLOSED
-        if terms.opens is not None and today < terms.opens:
-            return Outcome.NOT_YET_OPEN
-        if terms.quota is not None and self.records >= terms.quota:
-            return Outcome.FULL
-        return None
 
     def _spend(self, response: Response) -> bool:
         if response.token is None:

@@ -8,7 +8,7 @@ server writes; it is the session that writes, so that losing the one is losing t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,11 @@ _LOCK = (
     "SELECT number FROM surveys ORDER BY number FOR UPDATE",
     "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
 )
+_INSERT = """
+INSERT INTO responses (survey, id, day, codes)
+SELECT %s, id, %s, codes FROM unnest(%b::bytea[], %b::bytea[]) AS given (id, codes)
+"""
+_DELETE = "DELETE FROM tokens WHERE survey = %s AND hash = ANY (%b::bytea[])"
 _REWRITE = """
 WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
 INSERT INTO responses (survey, id, day, codes)
@@ -113,6 +118,15 @@ class Postgres(Database):
     def let_go(self, connection: Connection) -> None:
         connection.invalidate()
         connection.close()
+
+    def insert_responses(
+        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        ids, codes = (list(column) for column in zip(*rows, strict=True))
+        connection.exec_driver_sql(_INSERT, (survey, day, ids, codes))
+
+    def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
+        return connection.exec_driver_sql(_DELETE, (survey, list(hashes))).rowcount
 
     def rewrite(self) -> None:
         with self.writing() as connection:

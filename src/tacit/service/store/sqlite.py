@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,19 @@ _PRAGMAS = (
     "PRAGMA wal_autocheckpoint = 4000",
     "PRAGMA cache_size = -65536",
 )
+
+#: SQLite has no arrays: values of one size go as one, and are cut up again.
+_PIECES = "WITH RECURSIVE piece (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM piece LIMIT :pieces)"
+_INSERT = f"""
+INSERT INTO responses (survey, id, day, codes)
+{_PIECES}
+SELECT :survey, substr(:ids, :id * n + 1, :id), :day, substr(:codes, :code * n + 1, :code)
+FROM piece
+"""
+_DELETE = f"""
+DELETE FROM tokens WHERE survey = :survey
+AND hash IN ({_PIECES} SELECT substr(:hashes, :hash * n + 1, :hash) FROM piece)
+"""
 
 
 class Sqlite(Database):
@@ -68,6 +81,21 @@ class Sqlite(Database):
     def let_go(self, connection: Connection) -> None:
         connection.invalidate()
         connection.close()
+
+    def insert_responses(
+        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        ids, codes = (b"".join(column) for column in zip(*rows, strict=True))
+        sizes = {"pieces": len(rows), "id": len(rows[0][0]), "code": len(rows[0][1])}
+        own = {"survey": survey, "day": day, "ids": ids, "codes": codes}
+        connection.exec_driver_sql(_INSERT, own | sizes)
+
+    def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
+        if not hashes:
+            return 0
+        sizes = {"pieces": len(hashes), "hash": len(hashes[0])}
+        own = {"survey": survey, "hashes": b"".join(hashes)}
+        return connection.exec_driver_sql(_DELETE, own | sizes).rowcount
 
     def rewrite(self) -> None:
         with self.telling(), self.engine.connect() as connection:

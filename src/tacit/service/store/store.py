@@ -10,17 +10,15 @@ from datetime import date
 from pathlib import Path
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from tacit.coding import Codes
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.coding import unpacked
 from tacit.service.store.database import Database, database
-from tacit.service.store.deciding import Ledger, Terms
+from tacit.service.store.entering import Entering, find
 from tacit.service.store.migrating import migrate
-from tacit.service.store.statements import Statements
 from tacit.service.store.tables import responses, surveys, tokens
-from tacit.service.store.values import Outcome, Response, State, id_of, token_hash
+from tacit.service.store.values import Outcome, Response, State, token_hashes
 from tacit.survey import Published
 
 #: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
@@ -29,17 +27,6 @@ FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
 #: others in vain.
 RESPITE = 300.0
 _TOKEN_BYTES = 16
-
-_stored_codes = select(responses.c.id, responses.c.codes).where(
-    responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
-)
-_usable = select(tokens.c.hash).where(
-    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
-)
-
-
-class _InVainError(Exception):
-    """Not all was new: what was hoped for does not hold."""
 
 
 class Store:
@@ -52,9 +39,8 @@ class Store:
 
     def __init__(self, url: str | Path, there: bool = False) -> None:
         self.database: Database = database(url, there)
-        self._statements = Statements(self.database.engine)
+        self._entering = Entering(self.database)
         self._held: Connection | None = None
-        self._known: dict[str, tuple[int, Terms]] = {}
         self._rested_on: date | None = None
         self._settle_after = 0.0  # on the monotonic clock, if settling failed
         try:
@@ -72,7 +58,7 @@ class Store:
         fingerprint = published.survey.fingerprint
         with self.database.writing() as connection:
             self.database.queue_for_layout(connection)
-            if _find(connection, fingerprint) is None:
+            if find(connection, fingerprint) is None:
                 last = connection.scalar(select(func.max(surveys.c.number))) or 0
                 own = dict(number=last + 1, fingerprint=fingerprint, published=published.to_json())
                 fresh = dict(closed=False, records=0, settled=0, issued=0)
@@ -91,17 +77,17 @@ class Store:
         made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
-            new = ({"survey": number, "hash": own} for own in _hashes(fingerprint, made))
+            new = ({"survey": number, "hash": own} for own in token_hashes(fingerprint, made))
             connection.execute(insert(tokens), list(new))
             _add_issued(connection, number, n)
         return made
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Take back links that reached nobody."""
-        hashes = _hashes(fingerprint, unsent)
+        hashes = token_hashes(fingerprint, unsent)
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
-            taken = self._statements.spend(connection, number, hashes)
+            taken = self.database.delete_tokens(connection, number, hashes)
             _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
@@ -116,7 +102,7 @@ class Store:
         """Where a survey stands; by its counters, so that many may ask."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
-            known = self._terms(connection, fingerprint)
+            known = self._entering.terms(connection, fingerprint)
         records, issued = row["records"], row["issued"]
         spent = records if known is not None and known[1].invited else 0  # each record took one
         return State(not row["closed"], records, issued, issued - spent)
@@ -147,74 +133,10 @@ class Store:
             self.hold()
             assert self._held is not None
             with self.database.telling():
-                return self._written(self._held, batch, today)
+                return self._entering.enter(self._held, batch, today)
         except Unavailable:
             self._let_go()
             raise
-
-    def _written(
-        self, connection: Connection, batch: Sequence[Response], today: date
-    ) -> list[Outcome]:
-        """Nearly always all is new and may be stored: hope so first, and look only where not."""
-        try:
-            with self.database.written(connection):
-                return self._entered(connection, batch, today, hoping=True)
-        except (_InVainError, IntegrityError):
-            pass
-        with self.database.written(connection):
-            return self._entered(connection, batch, today, hoping=False)
-
-    def _entered(
-        self, connection: Connection, batch: Sequence[Response], today: date, hoping: bool
-    ) -> list[Outcome]:
-        asked: dict[str, list[Response]] = {}
-        for response in batch:
-            asked.setdefault(response.survey, []).append(response)
-        ledgers = {key: self._ledger(connection, key, asked[key], hoping) for key in sorted(asked)}
-        outcomes = [_outcome(ledgers[response.survey], response, today) for response in batch]
-        if hoping and not all(outcome is Outcome.STORED for outcome in outcomes):
-            raise _InVainError
-        for fingerprint, ledger in ledgers.items():
-            if ledger is not None and ledger.stored:
-                self._enter(connection, self._known[fingerprint][0], ledger, today)
-        return outcomes
-
-    def _enter(self, connection: Connection, number: int, ledger: Ledger, today: date) -> None:
-        """Write what a ledger took; in the order of the ids, not of arrival."""
-        statements = self._statements
-        statements.store(connection, number, today.isoformat(), sorted(ledger.stored))
-        spent = sorted(ledger.spent)
-        if spent and statements.spend(connection, number, spent) != len(spent):
-            raise _InVainError
-        statements.count(connection, number, ledger.records)
-
-    def _ledger(
-        self, connection: Connection, fingerprint: str, asked: list[Response], hoping: bool
-    ) -> Ledger | None:
-        """What is known of a survey; hoping, no id is there yet and every token may be used."""
-        known = self._terms(connection, fingerprint)
-        if known is None:
-            return None
-        number, terms = known
-        closed, records = self._statements.standing(connection, number)
-        given = (one.token for one in asked if one.token is not None) if terms.invited else ()
-        hashes = _hashes(fingerprint, given)
-        if hoping:
-            return Ledger(terms, closed, records, {}, set(hashes))
-        ids = {"survey": number, "ids": [id_of(response) for response in asked]}
-        codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
-        usable = connection.scalars(_usable, {"survey": number, "hashes": hashes})
-        return Ledger(terms, closed, records, codes, set(usable))
-
-    def _terms(self, connection: Connection, fingerprint: str) -> tuple[int, Terms] | None:
-        known = self._known.get(fingerprint)
-        if known is None:
-            row = _find(connection, fingerprint)
-            if row is None:
-                return None
-            survey = Published.from_json(row["published"]).survey
-            known = self._known[fingerprint] = (row["number"], Terms.of(survey))
-        return known
 
     # Order -------------------------------------------------------------------------------------
 
@@ -284,7 +206,7 @@ class Store:
         return number
 
     def _row(self, connection: Connection, fingerprint: str) -> RowMapping:
-        row = _find(connection, fingerprint)
+        row = find(connection, fingerprint)
         if row is None:
             raise StoreError(
                 f"{self.database.shown}: holds no survey with the fingerprint {fingerprint[:16]}; "
@@ -293,20 +215,6 @@ class Store:
         return row
 
 
-def _find(connection: Connection, fingerprint: str) -> RowMapping | None:
-    found = connection.execute(select(surveys).where(surveys.c.fingerprint == fingerprint))
-    return found.mappings().one_or_none()
-
-
-def _hashes(fingerprint: str, given: Iterable[str]) -> list[bytes]:
-    """Hashes of tokens, in an order of their own."""
-    return sorted({token_hash(fingerprint, token) for token in given})
-
-
 def _add_issued(connection: Connection, number: int, n: int) -> None:
     counted = update(surveys).where(surveys.c.number == number)
     connection.execute(counted.values(issued=surveys.c.issued + n))
-
-
-def _outcome(ledger: Ledger | None, response: Response, today: date) -> Outcome:
-    return Outcome.UNKNOWN_SURVEY if ledger is None else ledger.take(response, today)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 _BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """One reported record on its way to the store.
 
     `survey` is the survey's fingerprint. `key` is 16 random bytes that the device chose: a retry
@@ -60,6 +61,11 @@ def id_of(response: Response) -> bytes:
 def token_hash(survey: str, token: str) -> bytes:
     """What is kept of a one-time link until it is used."""
     return _digest(b"tacit token", survey, token.encode("utf-8", "surrogatepass"))
+
+
+def token_hashes(survey: str, tokens: Iterable[str]) -> list[bytes]:
+    """The hashes of several tokens, each once and in an order of their own."""
+    return sorted({token_hash(survey, token) for token in tokens})
 
 
 def _digest(purpose: bytes, survey: str, secret: bytes) -> bytes:

@@ -280,7 +280,7 @@ def test_metrics_are_sums_and_only_there_if_wanted() -> None:
     assert 'tacit_submissions_total{outcome="malformed"} 1.0' in text
     assert "tacit_commit_seconds_bucket" in text
     assert "tacit_queue_length" in text
-    for word in ("192.0.2.7", RIGHT["key"], SURVEY.survey.fingerprint[:16]):
+    for word in ("192.0.2.7", RIGHT["key"], SURVEY.slug):
         assert word not in text
 
 

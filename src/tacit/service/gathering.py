@@ -1,0 +1,59 @@
+"""Gathering: when a commit begins, so that as many responses as possible share it.
+
+A commit costs as much for one response as for many, and while it runs its thread and the event
+loop slow each other down. At rest it begins at the end of the loop's turn. Under load it begins
+once as many wait as may be expected, no more come, or the first has waited long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+#: It is load if the last commit held so many; more come if so many did in the last moment.
+SEVERAL = 5
+#: Seconds: a moment, and the longest that the first response waits for others.
+MOMENT, LONGEST = 0.001, 0.025
+
+
+class Gathering:
+    """Watches responses come and go, in the event loop; `begin` is told when to commit.
+
+    `waiting` says how many responses wait.
+    """
+
+    def __init__(self, begin: Callable[[], None], waiting: Callable[[], int]) -> None:
+        self._begin, self._waiting = begin, waiting
+        self._watching = False
+        self._last = self._expected = self._moves = 0
+
+    def came(self, loop: asyncio.AbstractEventLoop) -> None:
+        """One more response waits."""
+        self._moves += 1
+        if not self._watching:
+            self._watching = True
+            if self._last < SEVERAL:
+                loop.call_soon(self._end)
+            else:
+                self._watch(loop, loop.time() + LONGEST)
+        elif self._waiting() == self._expected:
+            self._begin()
+
+    def answered(self, n: int) -> None:
+        """So many were answered, by one commit: they may come again, beside those that wait."""
+        self._last = n
+        self._expected = n + self._waiting()
+        self._moves += n
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        loop.call_later(MOMENT, self._look, loop, self._moves, until)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, moves: int, until: float) -> None:
+        if self._moves - moves >= SEVERAL and loop.time() < until:
+            self._watch(loop, until)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self._watching = False
+        self._begin()
