@@ -28,6 +28,7 @@ from tests.support.published import published, response, responses
 INVITED = published(access="invited")
 OPEN = published()
 BASE = "https://survey.example.org"
+NO_DATABASE = "there is no such database; tacit serve begins one with a published survey"
 #: Bytes that a file may have: enough to open a database, too few for a copy of it.
 _ROOM = 1 << 16
 
@@ -162,7 +163,7 @@ def test_an_export_has_labels_only_and_says_nothing_by_its_order(tacit: Any, url
 def test_a_database_or_survey_that_is_not_there_is_told(tacit: Any, command: str) -> None:
     out = ("--out", "r.csv") if command == "export" else ()
     status, _, err = tacit("survey", command, "open.json", "--database", "x.db", *out)
-    assert (status, err) == (2, "error: x.db: there is no such database\n")
+    assert (status, err) == (2, f"error: x.db: {NO_DATABASE}\n")
     assert not Path("x.db").exists()
     _filled("x.db", INVITED, 0)
     status, _, err = tacit("survey", command, "open.json", "--database", "x.db", *out)
@@ -250,7 +251,7 @@ def test_the_variable_of_the_service_names_the_database_too(
     assert tacit("survey", "export", "open.json", "--out", "r.csv")[0] == 0
     assert tacit("backup", "--out", "b.db") == (0, "wrote b.db\n", "")
     status, _, err = tacit("survey", "close", "open.json", "--database", "none.db")  # a flag wins
-    assert (status, err) == (2, "error: none.db: there is no such database\n")
+    assert (status, err) == (2, f"error: none.db: {NO_DATABASE}\n")
 
 
 def test_a_published_survey_that_was_changed_is_no_design(tacit: Any) -> None:

@@ -252,19 +252,26 @@ def test_what_prevents_a_start_is_one_clear_line(
         ([survey, "--database", _newer(tmp_path / "newer.db")], "newer"),
         ([missing], "missing.json: no such file"),
         ([changed], "changed.json: "),
-        ([], "there is nothing to serve"),
+        ([], "no such database; tacit serve begins one with a published survey"),
+        (["--database", _empty(tmp_path / "empty.db")], "there is nothing to serve"),
         ([survey, "--rate", "often"], "--rate: must be such as 600/minute"),
         ([survey, "--config", survey], "not TOML"),
     ):
         own = [] if "--database" in arguments else ["--database", tmp_path / "other.db"]
         port = [] if "--port" in arguments else ["--port", 0]
         assert said in refused(capsys, *map(str, [*arguments, *own, *port]))
+    assert not (tmp_path / "other.db").exists()
+
+
+def _empty(path: Path) -> Path:
+    """A database without surveys."""
+    Store(path).close()
+    return path
 
 
 def _newer(path: Path) -> Path:
     """A database that a later tacit has changed."""
-    Store(path).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(sqlite3.connect(_empty(path))) as connection, connection:
         connection.execute("update tacit_version set version_num = 'of-the-future'")
     return path
 

@@ -167,7 +167,7 @@ def _collecting(
     settings: Settings, given: Sequence[Published]
 ) -> Iterator[tuple[_Collecting, ASGIApp]]:
     """The store, opened for writing, and the application on top of it."""
-    with contextlib.closing(Store(settings.database)) as store:
+    with contextlib.closing(Store(settings.database, there=not given)) as store:
         for survey in given:
             store.register(survey)
         surveys = store.published()

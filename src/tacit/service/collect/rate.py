@@ -114,7 +114,7 @@ class Rate:
         peer = (scope.get("client") or ("", 0))[0]
         if self._proxies and self._trusts(peer):
             named = (header(scope, b"x-forwarded-for") or b"").decode("latin-1").split(",")
-            for address in reversed([part.strip() for part in named]):
+            for address in reversed([_without_port(part.strip()) for part in named]):
                 peer = address or peer
                 if not self._trusts(peer):
                     break
@@ -128,6 +128,13 @@ class Rate:
 def rate_of(text: str) -> RateLimitItem | None:
     """The limit that a text such as 600/minute stands for; None for off. ValueError else."""
     return None if text == "off" else parse(text)
+
+
+def _without_port(named: str) -> str:
+    """An address as some proxies name it, 192.0.2.1:4321 or [2001:db8::1]:4321."""
+    if named.startswith("["):
+        return named[1:].partition("]")[0]
+    return named.partition(":")[0] if named.count(":") == 1 else named
 
 
 def _shortened(address: str) -> str:

@@ -53,7 +53,9 @@ class Sqlite(Database):
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
         if there and not path.exists():
-            raise StoreError(f"{path}: there is no such database")
+            raise StoreError(
+                f"{path}: there is no such database; tacit serve begins one with a published survey"
+            )
         self._claim: sqlite3.Connection | None = None
         _make_private(path)
         self.engine = create_engine(

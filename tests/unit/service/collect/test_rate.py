@@ -65,6 +65,14 @@ def test_proxies_behind_proxies_are_skipped() -> None:
     assert shares(ours, scope("10.0.0.1", "192.0.2.1, 10.0.0.9"), scope("10.0.0.2", "192.0.2.1"))
 
 
+@pytest.mark.parametrize("address", ["192.0.2.1", "[2001:db8::1]"])
+def test_a_port_that_a_proxy_names_does_not_count(address: str) -> None:
+    ours = rate(("10.0.0.0/8",))
+    first, second = (scope("10.0.0.1", f"{address}:{port}") for port in (4321, 4322))
+    assert shares(ours, first, second)
+    assert ours.wait(scope("10.0.0.1", address.strip("[]"))) is not None
+
+
 @pytest.mark.parametrize("odd", ["", ",,", "unix:", "[::1", "x" * 500, "::1%eth0", "\u00ff"])
 def test_odd_addresses_are_counted_too(odd: str) -> None:
     assert rate(("10.0.0.0/8",)).wait(scope("10.0.0.1", odd)) is None
