@@ -24,14 +24,14 @@ class Gathering:
 
     def __init__(self, begin: Callable[[], None], waiting: Callable[[], int]) -> None:
         self._begin, self._waiting = begin, waiting
-        self._watching = False
+        self._watching: asyncio.AbstractEventLoop | None = None
         self._last = self._expected = self._moves = 0
 
     def came(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more response waits."""
         self._moves += 1
-        if not self._watching:
-            self._watching = True
+        if self._watching is not loop:
+            self._watching = loop
             if self._last < SEVERAL:
                 loop.call_soon(self._end)
             else:
@@ -55,5 +55,5 @@ class Gathering:
             self._end()
 
     def _end(self) -> None:
-        self._watching = False
+        self._watching = None
         self._begin()

@@ -23,7 +23,8 @@ from tacit.service.collect.problems import (
     Problem,
     Refused,
 )
-from tacit.service.store import Response, Terms
+from tacit.service.store import Response
+from tacit.service.store.deciding import Terms
 from tacit.survey import Published
 
 #: What JSON allows around a value.

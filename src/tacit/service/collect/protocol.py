@@ -3,7 +3,7 @@
 Uvicorn waits for any head and any body as long as it takes, and reads a head of any length; here
 all are bounded, and what is not HTTP is answered by problem details too. It checks, lowers and
 joins every header of every answer and writes head and body apart, which costs as much as all that
-the application does: answers that stay the same are sent whole, by an extension of ASGI.
+the application does: an `Answer` is sent whole, by an extension of ASGI.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _send_whole(send: Any, answer: Answer) -> bool:
     """Send an answer by one write, if nothing stands against writing at once."""
     cycle = getattr(send, "__self__", None)
     if (
-        cycle is None
+        not isinstance(cycle, RequestResponseCycle)
         or answer.hangs_up
         or not cycle.keep_alive
         or cycle.disconnected

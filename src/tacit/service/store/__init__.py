@@ -5,8 +5,7 @@ to a one-time link, an address or a time of day.
 """
 
 from tacit.service.store.coding import code_type, packed, unpacked
-from tacit.service.store.deciding import Terms
 from tacit.service.store.store import Store
 from tacit.service.store.values import Outcome, Response, State
 
-__all__ = ["Outcome", "Response", "State", "Store", "Terms", "code_type", "packed", "unpacked"]
+__all__ = ["Outcome", "Response", "State", "Store", "code_type", "packed", "unpacked"]

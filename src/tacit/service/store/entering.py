@@ -46,7 +46,7 @@ class Entering:
         asked: dict[str, list[Response]] = {}
         for response in batch:
             asked.setdefault(response.survey, []).append(response)
-        surveys_asked = sorted(asked)  # in one order, since each is locked
+        surveys_asked = sorted(asked)  # each is locked, by all who do in this order
         try:
             with self._database.written(connection):
                 for survey in surveys_asked:

@@ -43,7 +43,7 @@ _WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: since everybody else queues behind it while a dump reads.
 _LOCK = (
     "SET LOCAL lock_timeout = '1s'",
-    "SELECT number FROM surveys ORDER BY number FOR UPDATE",
+    'SELECT number FROM surveys ORDER BY fingerprint COLLATE "C" FOR UPDATE',
     "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
 )
 _INSERT = """

@@ -87,15 +87,15 @@ class Sqlite(Database):
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
     ) -> None:
-        ids, codes = (b"".join(column) for column in zip(*rows, strict=True))
-        sizes = {"pieces": len(rows), "id": len(rows[0][0]), "code": len(rows[0][1])}
-        own = {"survey": survey, "day": day, "ids": ids, "codes": codes}
+        ids, codes = zip(*rows, strict=True)
+        own = {"survey": survey, "day": day, "ids": b"".join(ids), "codes": b"".join(codes)}
+        sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes)}
         connection.exec_driver_sql(_INSERT, own | sizes)
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         if not hashes:
             return 0
-        sizes = {"pieces": len(hashes), "hash": len(hashes[0])}
+        sizes = {"pieces": len(hashes), "hash": _size(hashes)}
         own = {"survey": survey, "hashes": b"".join(hashes)}
         return connection.exec_driver_sql(_DELETE, own | sizes).rowcount
 
@@ -144,6 +144,12 @@ class Sqlite(Database):
                 f"{self.shown}: another server writes to this database; stop it first"
             ) from None
         return lock
+
+
+def _size(pieces: Sequence[bytes]) -> int:
+    """The size that all have."""
+    (size,) = set(map(len, pieces))
+    return size
 
 
 def _make_private(path: Path) -> None:
