@@ -2,32 +2,43 @@
 
 A second process puts load on `tacit serve`: every request is sent again with its key until it is
 acknowledged. Meanwhile the server, or PostgreSQL, is killed at moments drawn from a fixed seed.
+Where the server is killed the survey asks for one-time links, and each record takes one with it.
 """
 
 from __future__ import annotations
 
 import random
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
+from sqlalchemy import select
 
 from tacit.service.store import Store
+from tacit.service.store.tables import tokens
+from tacit.service.store.values import token_hashes
+from tacit.survey import Published
 from tests.support.load import Plan, Report, Running, plan
 from tests.support.postgres import Cluster
 from tests.support.published import MANY, published
 
-SURVEY = published()
+OPEN, INVITED = published(), published(access="invited")
 CONNECTIONS = 16
+#: One-time links for each kill, more than the load can use; used ones that are tried again.
+LINKS, TRIED = 10_000, 50
 #: Seconds a server runs between two kills, at least and at most.
 LIVES = (0.1, 0.9)
+#: Every so many kills, one comes while the server starts: at any moment until it would answer.
+EARLY = 4
 SECONDS = 60.0
 
 pytestmark = pytest.mark.slow
@@ -36,9 +47,9 @@ pytestmark = pytest.mark.slow
 class Service:
     """`tacit serve` on one port, started again whenever it is killed: what systemd would do."""
 
-    def __init__(self, folder: Path, database: str) -> None:
+    def __init__(self, folder: Path, database: str, survey: Published) -> None:
         published = folder / "published.json"
-        published.write_text(SURVEY.to_json(), encoding="utf-8")
+        published.write_text(survey.to_json(), encoding="utf-8")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
@@ -79,8 +90,8 @@ class Service:
 
 
 @contextmanager
-def serving(folder: Path, database: str) -> Iterator[Service]:
-    service = Service(folder, database)
+def serving(folder: Path, database: str, survey: Published) -> Iterator[Service]:
+    service = Service(folder, database, survey)
     try:
         service.until_it_answers()
         yield service
@@ -89,38 +100,78 @@ def serving(folder: Path, database: str) -> Iterator[Service]:
             service.kill()
 
 
-def given(service: Service) -> Plan:
-    return plan(SURVEY, "127.0.0.1", service.port, CONNECTIONS, seconds=SECONDS * 5)
+def given(service: Service, survey: Published, links: Sequence[str] = ()) -> Plan:
+    seconds = SECONDS * 5
+    return plan(survey, "127.0.0.1", service.port, CONNECTIONS, seconds=seconds, tokens=links)
 
 
-def check(database: str, report: Report) -> None:
-    """What is stored is what was acknowledged, each once."""
-    assert set(report.answers) <= {"201", "200", "503"}, report.answers
+def invited(database: str, n: int) -> list[str]:
+    """The tokens of n one-time links."""
     store = Store(database)
-    stored = store.codes(SURVEY.survey.fingerprint)[:, 1]
-    state = store.state(SURVEY.survey.fingerprint)
+    store.register(INVITED)
+    made = store.invite(INVITED.survey.fingerprint, n)
+    store.close()
+    return made
+
+
+def check(database: str, survey: Published, report: Report, links: Sequence[str] = ()) -> None:
+    """What is stored is what was acknowledged, each once; the links left are those of no record."""
+    assert set(report.answers) <= {"201", "200", "503"}, report.answers
+    fingerprint = survey.survey.fingerprint
+    store = Store(database)
+    stored = store.codes(fingerprint)[:, 1]
+    state = store.state(fingerprint)
+    with store.database.reading() as connection:
+        left = connection.scalars(select(tokens.c.hash)).all()
     store.close()
     assert len(report.acknowledged) > 100, "too little load to show anything"
     expected = Counter(number % MANY for number in report.acknowledged.values())
     assert Counter(int(number) for number in stored) == expected
     assert state.records == len(stored) == len(report.acknowledged)
+    used = {links[number] for number in report.acknowledged.values()} if links else set()
+    assert not set(left) ^ set(token_hashes(fingerprint, set(links) - used))
+    assert state.remaining == len(left) == len(links) - len(used)
+
+
+def sent_again(load: Plan, report: Report) -> None:
+    """With its key a response is a repeat although its link is used; with another, refused."""
+    with httpx.Client(base_url=f"http://{load.host}:{load.port}", timeout=SECONDS) as client:
+
+        def status(key: str, number: int) -> int:
+            body = load.filled(key, number)
+            json_type = {"content-type": "application/json"}
+            return client.post(load.path, content=body, headers=json_type).status_code
+
+        for key, number in list(report.acknowledged.items())[:TRIED]:
+            assert status(key, number) == 200
+            assert status(secrets.token_hex(16), number) == 403
 
 
 def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
     moments = random.Random(kills)
-    with serving(folder, database) as service:
-        load = Running(given(service))
-        for _ in range(kills):
-            time.sleep(moments.uniform(*LIVES))
+    links = invited(database, LINKS * kills)
+    start = time.monotonic()
+    with serving(folder, database, INVITED) as service:
+        took = time.monotonic() - start
+        sent = given(service, INVITED, links)
+        load = Running(sent)
+        for kill in range(1, kills + 1):
+            if kill % EARLY == 0:
+                time.sleep(moments.uniform(0, took))
+            else:
+                service.until_it_answers()
+                time.sleep(moments.uniform(*LIVES))
             service.kill()
             service.start()
-            service.until_it_answers()
+        service.until_it_answers()
         time.sleep(LIVES[1])
         load.stop()
         report = load.report()
+        sent_again(sent, report)
         assert service.stop() == 0
-    assert report.lost >= kills, "the load must have felt the kills"
-    check(database, report)
+    assert len(report.acknowledged) < len(links), "too few links for this load"
+    assert report.lost >= kills - kills // EARLY, "the load must have felt the kills"
+    check(database, INVITED, report, links)
 
 
 def test_a_server_killed_20_times_on_sqlite_loses_and_doubles_nothing(tmp_path: Path) -> None:
@@ -138,8 +189,8 @@ def test_a_server_whose_postgresql_is_restarted_5_times_comes_back_by_itself(
 ) -> None:
     moments = random.Random(5)
     database = cluster.url()
-    with serving(tmp_path, database) as service:
-        load = Running(given(service))
+    with serving(tmp_path, database, OPEN) as service:
+        load = Running(given(service, OPEN))
         for mode in ("fast", "immediate", "fast", "immediate", "immediate"):
             time.sleep(moments.uniform(*LIVES))
             cluster.restart(mode)
@@ -149,4 +200,4 @@ def test_a_server_whose_postgresql_is_restarted_5_times_comes_back_by_itself(
         report = load.report()
         assert service.stop() == 0
     assert report.answers["503"] >= 1, "the load must have felt the restarts"
-    check(database, report)
+    check(database, OPEN, report)

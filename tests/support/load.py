@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,16 @@ from tacit.survey import Published
 
 _PAUSE = 0.05
 _LONGEST = 300.0
+#: The gap for a token is as long as a token, so that filling it changes no length.
+_TOKEN = "@TOKEN".ljust(22, "@")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is sent where: record `number` of a key is in `body`, a template with two gaps.
+    """What is sent where: record `number` of a key is in `body`, a template with gaps.
 
-    The load ends after `seconds`, or when `most` requests are answered.
+    The load ends after `seconds`, or when `most` requests are answered, or when each of `tokens`,
+    where the survey asks for them, has had its own request.
     """
 
     host: str
@@ -43,6 +46,13 @@ class Plan:
     first: int = 0
     #: Numbers go from 0 to this and begin again: they are categories.
     categories: int = 1000
+    #: Of one-time links, in the order of the numbers.
+    tokens: Sequence[str] = ()
+
+    def filled(self, key: str, number: int) -> str:
+        """The body of one request as it was sent, to send it again."""
+        filled = self.body.replace("@KEY", key).replace("@NUMBER", str(number % self.categories))
+        return filled.replace(_TOKEN, self.tokens[number - self.first]) if self.tokens else filled
 
 
 @dataclass
@@ -65,6 +75,8 @@ def plan(survey: Published, host: str, port: int, connections: int, **more: Any)
     if "number" in record:
         record["number"] = "n@NUMBER"
     body = {"fingerprint": survey.fingerprint, "key": "@KEY", "record": record}
+    if survey.survey.access == "invited":
+        body["token"] = _TOKEN
     path = f"/s/{survey.slug}/responses"
     return Plan(host, port, path, json.dumps(body), connections, **more)
 
@@ -115,7 +127,12 @@ class _Load:
         self.report = Report()
         self.counted: Counter[bytes] = Counter()
         self.stopping = False
-        self.requests = self._requests()
+        self.requests = self._invited() if given.tokens else self._requests()
+
+    def _invited(self) -> Iterator[tuple[str, int, bytes]]:
+        gap = _TOKEN.encode()
+        for token, (key, number, request) in zip(self.plan.tokens, self._requests(), strict=False):
+            yield key, number, request.replace(gap, token.encode())
 
     def _requests(self) -> Iterator[tuple[str, int, bytes]]:
         before, middle, after = _gaps(self.plan.body)
