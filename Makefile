@@ -24,7 +24,7 @@ demo: $(VENV)/.runtime ## the main job end to end, on data that come with the pa
 	@$(VENV)/bin/tacit demo $(ARGS)
 
 test: $(VENV)/.dev ## the tests, on all cores; ARGS="-k word" selects some
-	$(VENV)/bin/pytest -n auto $(ARGS)
+	$(VENV)/bin/pytest -n auto --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, architecture, house rules
 	$(VENV)/bin/ruff check
