@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import FrameType
 from typing import Any
@@ -39,6 +39,12 @@ _OTHER_FILES = 128
 
 #: Objects that are made before the garbage collector looks for such that hold each other.
 _YOUNG = 20_000
+
+#: Whether responses are stored, and put in order, at present: what is logged if not, and if again.
+_TOLD = {
+    "stored": ("database-gone", "database-back"),
+    "settled": ("settling-failed", "settled-again"),
+}
 
 #: Told the addresses of the surveys once they can be asked for.
 Tell = Callable[[Sequence[tuple[str, Published]]], None]
@@ -89,7 +95,7 @@ class _Collecting:
     metrics: Metrics
     writer: Writer
     server: Server | None = None
-    stored: bool = True
+    right: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_TOLD, True))
 
     @cached_property
     def quotas(self) -> dict[str, int | None]:
@@ -97,13 +103,15 @@ class _Collecting:
         return {each.survey.fingerprint: each.survey.quota for each in self.surveys}
 
     def look(self) -> None:
-        """Log when the database goes and when it comes back."""
-        if self.writer.ready != self.stored:
-            self.stored = self.writer.ready
-            if self.stored:
-                logs.log().info("database-back")
+        """Log when something goes wrong and when it is right again, once each."""
+        now = {"stored": self.writer.ready, "settled": self.store.settled}
+        for what in [what for what in now if now[what] != self.right[what]]:
+            wrong, right = _TOLD[what]
+            if now[what]:
+                logs.log().info(right)
             else:
-                logs.log().error("database-gone")
+                logs.log().error(wrong)
+        self.right = now
 
     def ready(self) -> str | None:
         """Why nothing can be stored at present."""

@@ -33,6 +33,8 @@ class Writer:
 class StoreOf:
     """A store that says one thing of its survey."""
 
+    settled = True
+
     def __init__(self, said: State | Exception) -> None:
         self.said = said
 
@@ -65,17 +67,20 @@ def test_it_is_not_ready_while_it_drains() -> None:
     assert server.force_exit, "a second signal does not wait"
 
 
-def test_a_database_that_goes_and_comes_back_is_logged_once_each(
+def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.set_up("json")
-    writer = Writer()
-    watched = collecting(writer)
+    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    watched = collecting(writer, store)
     for ready in (True, False, False, True, True):
         writer.ready = ready
         watched.look()
+    for settled in (True, False, False, True, True):
+        store.settled = settled
+        watched.look()
     events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
-    assert events == ["database-gone", "database-back"]
+    assert events == ["database-gone", "database-back", "settling-failed", "settled-again"]
 
 
 @pytest.mark.parametrize(

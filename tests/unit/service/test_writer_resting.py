@@ -244,8 +244,10 @@ def test_a_settling_that_failed_is_left_alone_for_a_while(
         store.rest(TODAY)
     store.rest(TODAY)
     assert (len(tried), _unsettled(store)) == (1, 1)
+    assert not store.settled
     monkeypatch.setattr(store, "_settle_after", 1e-9)  # the while is over
     store.rest(TODAY)
     assert (len(tried), _unsettled(store)) == (2, 0)
+    assert store.settled
     other.close()
     store.close()

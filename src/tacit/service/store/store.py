@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -43,6 +42,7 @@ class Store:
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._settle_after = 0.0  # on the monotonic clock, if settling failed
+        self.settled = True  # unless the last settling failed
         try:
             with self.database.writing() as connection:
                 self.database.queue_for_layout(connection)
@@ -150,8 +150,10 @@ class Store:
         overdue = self._rested_on != today or self._settle_after > 0
         enough = 1 if overdue else max(FEWEST_TO_SETTLE, records // SHARE_TO_SETTLE)
         if records - settled >= enough and time.monotonic() >= self._settle_after:
-            with suppress(Unavailable):
+            try:
                 self._settle()
+            except Unavailable:
+                self.settled = False
         self._rested_on = today
         return self.database.forget()
 
@@ -173,6 +175,7 @@ class Store:
         with self.database.writing() as connection:
             connection.execute(mark.values(settled=bindparam("now_settled")), rows)
         self._settle_after = 0.0
+        self.settled = True
 
     def _counts(self) -> tuple[int, int]:
         total = select(
