@@ -1,4 +1,4 @@
-"""One server a session, one browser a module.
+"""One server a session, one browser a module, one device a test.
 
 Playwright's loop must be gone before tests of other modules run theirs.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext, Page
 
     from tests.support.browser import Served
 
@@ -22,6 +22,21 @@ def browser() -> Iterator[Browser]:
 
     with chromium() as found:
         yield found
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A respondent's device."""
+    from tests.support.browser import device
+
+    made = device(browser)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tacit.survey import Published
@@ -17,18 +15,6 @@ from tests.support.respondent import Respondent, answered
 DONE, AGAIN = "Stored. Thank you!", "This device has already answered"
 REVIEW = "This will be sent"
 TABS = 4
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = device(browser)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
 
 
 def shown(page: Page) -> str | None:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tacit.survey import Published
-from tests.support.browser import PHONE, Seen, Served, device, watched
+from tests.support.browser import PHONE, Seen, Served, watched
 from tests.support.page_surveys import DEVICES, HALF, OPPOSITE, SPLIT, every_kind, own_device
 from tests.support.respondent import Respondent
 
 TYPED = "6.125"  # a number that is nowhere else
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = device(browser)
-    yield context.new_page()
-    context.close()
 
 
 def left_behind(page: Page) -> str:

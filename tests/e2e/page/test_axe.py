@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
-from tests.support.browser import Served, device
+from tests.support.browser import Served
 from tests.support.page_surveys import DEVICES, FRENCH, PAIR, WIDE, every_kind, own_device
 
 #: What axe is asked: everything, and in the dark what depends on colours.
@@ -17,13 +17,6 @@ RULES: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
 }
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = device(browser)
-    yield context.new_page()
-    context.close()
 
 
 def violations(page: Page, options: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,14 +23,6 @@ from tests.support.page_surveys import (
     every_kind,
 )
 from tests.support.respondent import Respondent
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = device(browser)
-    yield context.new_page()
-    context.close()
-
 
 WALK = """
 () => {

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from tacit.service.collect.problems import PROBLEMS
@@ -18,18 +16,6 @@ from tests.support.respondent import Respondent, answered
 
 LANGUAGES = ("en", "de", "fr", "es")
 DONE = "Stored. Thank you!"
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = device(browser)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
 
 
 def test_the_page_works_where_nothing_can_be_kept(context: BrowserContext, served: Served) -> None:

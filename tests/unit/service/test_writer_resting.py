@@ -30,6 +30,11 @@ from tests.support.writers import (
 )
 
 
+async def until_emptied(log: Path) -> None:
+    while log.stat().st_size > 0:
+        await asyncio.sleep(0.01)
+
+
 def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
     store = store_of(tmp_path / "survey.db")
     log = tmp_path / "survey.db-wal"
@@ -38,8 +43,7 @@ def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
     async def work(writer: Writer) -> None:
         await send(writer, list(responses(INVITED, tokens)))
         assert log.stat().st_size > 0
-        while log.stat().st_size > 0:
-            await asyncio.sleep(0.01)
+        await until_emptied(log)
 
     with_writer(store, work)
     store.close()
@@ -195,8 +199,7 @@ def test_a_reader_of_sqlite_stops_nobody_and_the_log_is_emptied_after_it(
         assert log.stat().st_size > 0
         other.execute("ROLLBACK")
         other.close()
-        while log.stat().st_size > 0:
-            await asyncio.sleep(0.01)
+        await until_emptied(log)
 
     with_writer(store, work)
     store.close()
