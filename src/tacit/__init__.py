@@ -1,5 +1,7 @@
 """tacit: ask what people would rather not say; learn the truth about the crowd, never a person."""
 
+from typing import TYPE_CHECKING
+
 from tacit.channel import (
     crosswise,
     forced,
@@ -11,10 +13,13 @@ from tacit.channel import (
     unrelated,
 )
 from tacit.design import Design, Group
-from tacit.disguising import disguise
 from tacit.errors import TacitError
-from tacit.reconstruction import reconstruct
+from tacit.lazy_names import lazy_names
 from tacit.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    from tacit.disguising import disguise
+    from tacit.reconstruction.reconstruct import reconstruct
 
 __version__ = "0.1.0"
 
@@ -35,3 +40,7 @@ __all__ = [
     "uniform_perturbation",
     "unrelated",
 ]
+
+__getattr__ = lazy_names(
+    __name__, {"disguise": "tacit.disguising", "reconstruct": "tacit.reconstruction"}
+)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tacit import inference
 from tacit.attribute import Attribute, Label, Rule, in_order
 from tacit.errors import SchemaError, unknown
 
@@ -108,6 +107,8 @@ class Schema:
         are False, True; integers (also stored as floats) ascend. A column in `bins` is binned.
         Missing cells are an error unless `missing` names the category appended for them.
         """
+        from tacit import inference  # Arrow is slow to start
+
         return cls(inference.attributes(frame, bins or {}, missing, max_categories))
 
 

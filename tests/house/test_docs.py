@@ -26,9 +26,9 @@ def _commands(command: object, path: str) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def commands() -> list[str]:
-    from tacit.cli import app
+    from tacit.cli import command_line
 
-    return sorted(_commands(typer.main.get_command(app), "tacit"))
+    return sorted(_commands(typer.main.get_command(command_line()), "tacit"))
 
 
 def test_every_command_is_documented(commands: list[str], texts: dict[str, str]) -> None:

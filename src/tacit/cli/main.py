@@ -13,24 +13,12 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, NoReturn, cast
 
 import typer
 
 from tacit import __version__
-from tacit.cli.demo import demo
-from tacit.cli.design import design_commands
-from tacit.cli.disguise import disguise_file
-from tacit.cli.estimate import estimate
-from tacit.cli.evaluate import evaluate
-from tacit.cli.mine import mine_commands
-from tacit.cli.optimize import optimize
-from tacit.cli.predict import predict
-from tacit.cli.privacy import privacy
-from tacit.cli.reproduce import reproduce
-from tacit.cli.serve import serve
-from tacit.cli.survey import survey_commands
-from tacit.cli.survey_store import backup
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -38,26 +26,43 @@ MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # what it reports about usage is found either way.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
 
-app = typer.Typer(
-    name="tacit",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("demo")(demo)
-app.add_typer(design_commands, name="design")
-app.command("disguise")(disguise_file)
-app.command("estimate")(estimate)
-app.add_typer(mine_commands, name="mine")
-app.command("evaluate")(evaluate)
-app.command("predict")(predict)
-app.command("privacy")(privacy)
-app.command("optimize")(optimize)
-app.add_typer(survey_commands, name="survey")
-app.command("backup")(backup)
-app.command("serve")(serve)
-app.command("reproduce")(reproduce)
+#: Where each command is, in the order of the help. Only what is called is loaded: `tacit serve`
+#: may not load what reconstructs.
+COMMANDS = {
+    "demo": "tacit.cli.demo:demo",
+    "design": "tacit.cli.design:design_commands",
+    "disguise": "tacit.cli.disguise:disguise_file",
+    "estimate": "tacit.cli.estimate:estimate",
+    "mine": "tacit.cli.mine:mine_commands",
+    "evaluate": "tacit.cli.evaluate:evaluate",
+    "predict": "tacit.cli.predict:predict",
+    "privacy": "tacit.cli.privacy:privacy",
+    "optimize": "tacit.cli.optimize:optimize",
+    "survey": "tacit.cli.survey:survey_commands",
+    "backup": "tacit.cli.survey_store:backup",
+    "serve": "tacit.cli.serve:serve",
+    "reproduce": "tacit.cli.reproduce:reproduce",
+}
+
+
+def command_line(*names: str) -> typer.Typer:
+    """The command line with the commands of these names; with all of them if none is given."""
+    app = typer.Typer(
+        name="tacit",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(start)
+    for name in names or COMMANDS:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(module), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -66,7 +71,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
     version: Annotated[
@@ -97,8 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    app = command_line(*(name for name in given[:1] if name in COMMANDS))
     try:
-        status = app(arguments, prog_name="tacit", standalone_mode=False) or 0
+        status = app(given, prog_name="tacit", standalone_mode=False) or 0
         sys.stdout.flush()
         return status
     except TacitError as error:

@@ -4,17 +4,22 @@ Records come in as batches of validated codes and leave as labels, so a file may
 memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 """
 
+from typing import TYPE_CHECKING
+
 from tacit.files.designs import read_described, read_design, read_text
 from tacit.files.paths import Progress
-from tacit.files.reading import BATCH, read_batches, read_frame
-from tacit.files.writing import (
-    check_apart,
-    check_out,
-    write_bytes,
-    write_frame,
-    write_text,
-    writing_records,
-)
+from tacit.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tacit.files.reading import BATCH, read_batches, read_frame
+    from tacit.files.writing import (
+        check_apart,
+        check_out,
+        write_bytes,
+        write_frame,
+        write_text,
+        writing_records,
+    )
 
 __all__ = [
     "BATCH",
@@ -31,3 +36,10 @@ __all__ = [
     "write_text",
     "writing_records",
 ]
+
+_READING = dict.fromkeys(("BATCH", "read_batches", "read_frame"), "tacit.files.reading")
+_WRITING = dict.fromkeys(
+    ("check_apart", "check_out", "write_bytes", "write_frame", "write_text", "writing_records"),
+    "tacit.files.writing",
+)
+__getattr__ = lazy_names(__name__, _READING | _WRITING)  # Arrow is slow to start

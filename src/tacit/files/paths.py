@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from tacit.errors import DataError, FileError, unknown
 from tacit.schema import Schema
@@ -19,7 +17,7 @@ Progress = Callable[[float], None]
 
 CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
 SUFFIXES = (CSV, CSV_GZ, PARQUET)
-UNREADABLE = (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
+UNREADABLE = (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 
 
 def kind_of(path: Path) -> str:
@@ -56,17 +54,16 @@ def check_columns(path: Path, names: list[str], schema: Schema) -> None:
 
 
 @contextmanager
-def reading(path: Path, ragged: list[Any] | None = None) -> Iterator[None]:
-    """Turn what readers raise into one line that names the file; `ragged` holds bad CSV lines."""
+def reading(path: Path) -> Iterator[None]:
+    """Turn what reading raises into one line that names the file."""
     try:
         yield
-    except pa.ArrowCancelled:
-        raise KeyboardInterrupt from None
     except UNREADABLE as error:
-        raise FileError(f"{path}: {_reason(error, ragged or [])}") from None
+        raise FileError(f"{path}: {reason(error)}") from None
 
 
-def _reason(error: BaseException, ragged: list[Any]) -> str:
+def reason(error: BaseException, ragged: Sequence[Any] = ()) -> str:
+    """What is wrong with a file; `ragged` holds lines of CSV with too many or too few cells."""
     if ragged:
         line = ragged[0]
         return (

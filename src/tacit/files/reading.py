@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,11 +27,12 @@ from tacit.errors import DataError, FileError
 from tacit.files.paths import (
     CSV_GZ,
     PARQUET,
+    UNREADABLE,
     Progress,
     check_columns,
     check_readable,
     kind_of,
-    reading,
+    reason,
 )
 from tacit.schema import Schema
 
@@ -71,7 +73,7 @@ def read_frame(path: str | Path) -> Any:
     path = Path(path)
     check_readable(path)
     kind = kind_of(path)
-    with reading(path):
+    with _reading(path):
         if kind == PARQUET:
             _check_marks(path)
             return pyarrow.parquet.read_table(path)
@@ -114,18 +116,29 @@ def _unheard(_: float) -> None:
     """Progress that nobody watches."""
 
 
+@contextmanager
+def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
+    """Turn what readers raise into one line that names the file; `ragged` holds bad CSV lines."""
+    try:
+        yield
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None
+    except (pa.ArrowException, *UNREADABLE) as error:
+        raise FileError(f"{path}: {reason(error, ragged)}") from None
+
+
 # Parquet ------------------------------------------------------------------------------------
 
 
 def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
-    with reading(path):
+    with _reading(path):
         _check_marks(path)
         found = pyarrow.parquet.read_schema(path)
     check_columns(path, found.names, schema)
     # Text comes as distinct labels and positions, which is how encode wants it.
     texts = [name for name in schema.names if _is_text(found.field(name).type)]
     done = 0
-    with reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+    with _reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(READ_RECORDS, columns=list(schema.names)):
             done += batch.num_rows
             progress(done / file.metadata.num_rows)
@@ -152,13 +165,13 @@ def _is_text(kind: Any) -> bool:
 
 
 def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
-    with reading(path):
+    with _reading(path):
         header = _header(path)
     check_columns(path, header.names, schema)
     _check_labels_can_be_told(path, schema)
     size = path.stat().st_size
     ragged: list[Any] = []
-    with reading(path, ragged), pa.OSFile(str(path)) as raw:
+    with _reading(path, ragged), pa.OSFile(str(path)) as raw:
         plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
         for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged)):
             progress(raw.tell() / size)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.design import Design
 from tacit.errors import FileError
-from tacit.files import read_described, write_text
+from tacit.files import read_described
 from tacit.survey.reading import survey_from_dict
 from tacit.survey.survey import Survey
 
@@ -82,6 +82,8 @@ def read_published(path: str | Path) -> Published:
 
 def publish(survey: Survey, out: str | Path) -> Published:
     """Freeze a survey into a file; one that is there already is only accepted if it is the same."""
+    from tacit.files import write_text  # Arrow is slow to start
+
     made = Published(survey)
     if Path(out).exists():
         if _there(out) != made:

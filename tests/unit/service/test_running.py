@@ -129,6 +129,9 @@ def test_a_preview_keeps_nothing() -> None:
 
 def test_other_commands_do_not_load_the_service() -> None:
     heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog", "limits"]
-    code = f"import sys, tacit.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        "import sys, tacit.cli; tacit.cli.command_line(); "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from tacit.cli import app
+from tacit.cli import command_line
 from tacit.errors import FileError, ServiceError
 from tacit.service.collect.problems import PROBLEMS
 from tacit.service.settings import Settings, option, settings, variable
@@ -113,7 +113,7 @@ def test_the_page_documents_every_problem() -> None:
 
 
 def test_the_help_has_every_setting_with_its_default() -> None:
-    command: Any = typer.main.get_command(app).commands["serve"]
+    command: Any = typer.main.get_command(command_line()).commands["serve"]
     given = {p.name: p for p in command.params}
     assert given.keys() >= Settings.model_fields.keys()
     for name, field in Settings.model_fields.items():

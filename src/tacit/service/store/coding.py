@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.coding import Codes
 from tacit.errors import StoreError
 from tacit.schema import Schema
+
+if TYPE_CHECKING:
+    from tacit.coding import Codes
 
 _MOST_IN_A_BYTE = 256
 

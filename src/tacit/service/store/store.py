@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
-from tacit.coding import Codes
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.coding import unpacked
 from tacit.service.store.database import Database, database
@@ -19,6 +19,9 @@ from tacit.service.store.migrating import migrate
 from tacit.service.store.tables import responses, surveys, tokens
 from tacit.service.store.values import Outcome, Response, State, token_hashes
 from tacit.survey import Published
+
+if TYPE_CHECKING:
+    from tacit.coding import Codes
 
 #: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
 FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
