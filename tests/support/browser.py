@@ -157,7 +157,7 @@ def _links(survey: Published, database: str) -> tuple[str, ...]:
         return ()
     with contextlib.closing(Store(database)) as store:
         store.register(survey)
-        return tuple(store.invite(survey.survey.fingerprint, 4))
+        return tuple(store.invite(survey.survey.fingerprint, 5))
 
 
 def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> dict[str, str]:

@@ -164,6 +164,9 @@ _ONE = {
 OPEN = published(_ONE | {"title": "Open"})
 INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
 FULL = published(_ONE | {"title": "Full", "quota": 1})
+#: The questions of OPEN once more, as a second wave of a panel asks them.
+WAVE = published(_ONE | {"title": "Second wave"})
+INVITED_WAVE = published(_ONE | {"title": "Second wave, invited", "access": "invited"})
 #: The names and coins of OPEN, but another question.
 REWORDED = published(_ONE | {"title": "Open", "questions": [yes_no("a", text="Another?")]})
 THROWN = published(_ONE | {"title": "Thrown", "device": "birth_month"})
@@ -309,6 +312,6 @@ def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
-        *(REWORDED, THROWN, PAIR, DEGREES),
+        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE),
         *map(own_device, DEVICES),
     ]

@@ -9,7 +9,15 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tacit.survey import Published
 from tests.support.browser import Served, device, watched
-from tests.support.page_surveys import INVITED, OPEN, PAIR, REWORDED, THROWN
+from tests.support.page_surveys import (
+    INVITED,
+    INVITED_WAVE,
+    OPEN,
+    PAIR,
+    REWORDED,
+    THROWN,
+    WAVE,
+)
 from tests.support.respondent import Respondent, answered
 
 DONE, AGAIN = "Stored. Thank you!", "This device has already answered"
@@ -66,8 +74,66 @@ def test_the_memo_holds_what_was_sent_and_nothing_else(page: Page, served: Serve
     kept = page.evaluate("() => ({...localStorage})")
     assert list(kept) == [f"tacit:{asked_fingerprint(OPEN)}"]
     memo = json.loads(kept[f"tacit:{asked_fingerprint(OPEN)}"])
-    assert set(memo) == {"key", "token", "record", "stored"}
+    assert set(memo) == {"record", "surveys"}
     assert set(memo["record"]) == {"a"}
+    assert list(memo["surveys"]) == [OPEN.survey.fingerprint]
+    assert set(memo["surveys"][OPEN.survey.fingerprint]) == {"key", "token", "stored"}
+
+
+def test_two_waves_of_the_same_questions_cannot_be_linked_by_their_keys(
+    page: Page, served: Served
+) -> None:
+    """The memoised record goes to both, each time with a key of its own."""
+    seen = watched(page)
+    before = [served.stored(survey) for survey in (OPEN, WAVE)]
+    person = answered(page, served[OPEN])
+    person.presses("Send")
+    person.reaches(DONE)
+    assert person.opens(served[WAVE]) == REVIEW
+    told = shown(page)
+    page.reload()
+    person.reaches(REVIEW)
+    assert shown(page) == told, "a reload draws no other key"
+    person.presses("Send")
+    person.reaches(DONE)
+    for survey in (OPEN, WAVE):  # the same again is a retry, stored once
+        assert person.opens(served[survey]) == AGAIN
+        person.presses("Send the same again")
+        person.reaches(DONE)
+    first, second, *again = map(json.loads, seen.bodies)
+    assert first["record"] == second["record"]
+    assert first["key"] != second["key"]
+    assert again == [first, second]
+    assert [served.stored(survey) for survey in (OPEN, WAVE)] == [n + 1 for n in before]
+
+
+def test_the_token_of_one_survey_is_never_sent_to_another(page: Page, served: Served) -> None:
+    person = answered(page, f"{served[INVITED]}#{served.links[4]}")
+    person.presses("Send")
+    person.reaches(DONE)
+    seen = watched(page)
+    assert person.opens(served[INVITED_WAVE]) == "You need your personal link"
+    assert seen.bodies == []
+
+
+def test_a_memo_of_an_older_page_is_sent_with_its_own_key(page: Page, served: Served) -> None:
+    """Older pages kept one key with the record, whatever the survey."""
+    old = {"key": "0123456789abcdef" * 2, "token": None, "record": {"a": "yes"}, "stored": True}
+    page.goto(served[OPEN])
+    page.evaluate(
+        "([name, memo]) => localStorage.setItem(name, memo)",
+        [f"tacit:{asked_fingerprint(OPEN)}", json.dumps(old)],
+    )
+    seen = watched(page)
+    person = Respondent(page)
+    for survey, heading, name in ((OPEN, AGAIN, "Send the same again"), (WAVE, REVIEW, "Send")):
+        assert person.opens(served[survey]) == heading
+        person.presses(name)
+        person.reaches(DONE)
+    first, second = map(json.loads, seen.bodies)
+    assert (first["key"], first["record"]) == (old["key"], old["record"])
+    assert second["record"] == old["record"]
+    assert second["key"] != old["key"]
 
 
 def test_another_question_with_the_same_coin_is_asked(page: Page, served: Served) -> None:

@@ -142,8 +142,9 @@ function allSteps() {
   const { survey, speaker } = page;
   const language = page.speakers.length > 1 ? [{ show: languageStep }] : [];
   const kept = page.memo.read();
-  if (kept) return [...language, { show: () => showKept(kept) }];
-  const barred = bar();
+  const link = survey.access !== "invited" || page.token || kept?.token;
+  if (kept && link) return [...language, { show: () => showKept(kept) }];
+  const barred = link ? bar() : () => notice("noLink");
   if (barred) return [...language, { show: barred }];
   page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
     ...step,
@@ -162,8 +163,7 @@ function allSteps() {
 
 /** Why the survey cannot be answered now, as far as this device can know; null if it can. */
 function bar() {
-  const { survey, speaker, token } = page;
-  if (survey.access === "invited" && !token) return () => notice("noLink");
+  const { survey, speaker } = page;
   const day = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);
   const early = survey.opens && day(1) < survey.opens;
   const late = survey.closes && day(-1) > survey.closes;
@@ -317,7 +317,8 @@ async function start() {
   page.design = readDesign(page.published.design);
   await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
-  page.memo = memoOf(await askedFingerprint(page.published), PREVIEW !== null);
+  const asked = await askedFingerprint(page.published);
+  page.memo = memoOf(asked, page.published.survey_fingerprint, PREVIEW !== null);
   page.asked = askedOf(page.token);
   page.throws = new Map(page.asked.read());
   page.speakers = await Promise.all(

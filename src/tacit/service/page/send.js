@@ -37,9 +37,30 @@ function stored(storage, name) {
 /** A memory that keeps nothing. */
 const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 
-/** What was disguised here, by what was asked: {key, token, record, stored or unsent}. */
-export const memoOf = (fingerprint, preview) =>
-  preview ? NOTHING : stored("localStorage", `tacit:${fingerprint}`);
+/** What was disguised on this device, kept by what was asked, as one survey sends it:
+ *  {record, key, token, stored or unsent}.
+ *
+ * Surveys that ask the same share the record. Each has a key of its own, drawn when the survey is
+ * first opened, so that keys do not link the waves of a panel.
+ */
+export function memoOf(asked, survey, preview) {
+  if (preview) return NOTHING;
+  const kept = stored("localStorage", `tacit:${asked}`);
+  const write = ({ record, ...own }) => {
+    const surveys = { ...kept.read()?.surveys, [survey]: own };
+    kept.write({ record, surveys });
+  };
+  const read = () => {
+    const { record, surveys, ...older } = kept.read() ?? {};
+    if (!record) return null;
+    if (surveys?.[survey]) return { record, ...surveys[survey] };
+    // Older pages kept a single key: the first survey to be opened takes it over.
+    const own = surveys ? { key: newKey(), token: null, unsent: true } : older;
+    write({ record, ...own });
+    return { record, ...own };
+  };
+  return { read, write, forget: kept.forget };
+}
 
 /** The one-time token of the link, kept for a reload of this tab. */
 export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
