@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 
-from tacit.service.store.values import Outcome, Response, id_of, token_hash
+from tacit.service.store.link_tokens import hash_of
+from tacit.service.store.values import Outcome, Response, id_of
 from tacit.survey import Survey
 
 
@@ -68,10 +69,8 @@ class Ledger:
         return Outcome.STORED
 
     def _spend(self, response: Response) -> bool:
-        if response.token is None:
-            return False
-        own = token_hash(response.survey, response.token)
-        if own not in self.tokens:
+        own = hash_of(response)
+        if own is None or own not in self.tokens:
             return False
         self.tokens.discard(own)
         self.spent.append(own)

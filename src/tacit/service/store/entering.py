@@ -14,16 +14,14 @@ from sqlalchemy.exc import IntegrityError
 
 from tacit.service.store.database import Database
 from tacit.service.store.deciding import Ledger, Terms
+from tacit.service.store.link_tokens import LinkTokens, hash_of
 from tacit.service.store.statements import Statements
-from tacit.service.store.tables import responses, surveys, tokens
-from tacit.service.store.values import Outcome, Response, id_of, token_hashes
+from tacit.service.store.tables import responses, surveys
+from tacit.service.store.values import Outcome, Response, id_of
 from tacit.survey import Published
 
 _stored_codes = select(responses.c.id, responses.c.codes).where(
     responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
-)
-_usable = select(tokens.c.hash).where(
-    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
 )
 
 
@@ -34,8 +32,8 @@ class _InVainError(Exception):
 class Entering:
     """Enters batches into one database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, tokens: LinkTokens) -> None:
+        self._database, self._tokens = database, tokens
         self._statements = Statements(database.engine)
         self._known: dict[str, tuple[int, Terms]] = {}
 
@@ -71,7 +69,8 @@ class Entering:
         closed, records = self._statements.standing(connection, number)
         if terms.refusal(closed, records + len(asked) - 1, today) is not None:
             raise _InVainError
-        spent = _hashes(survey, asked) if terms.invited else []
+        hashes = map(hash_of, asked) if terms.invited else ()
+        spent = [own for own in hashes if own is not None]
         if terms.invited and len(spent) < len(asked):
             raise _InVainError
         stored = [(id_of(response), response.codes) for response in asked]
@@ -89,8 +88,7 @@ class Entering:
         closed, records = self._statements.standing(connection, number)
         ids = {"survey": number, "ids": [id_of(response) for response in asked]}
         codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
-        hashes = {"survey": number, "hashes": _hashes(survey, asked) if terms.invited else []}
-        usable = set(connection.scalars(_usable, hashes))
+        usable = self._tokens.usable(connection, number, asked) if terms.invited else set()
         ledger = Ledger(terms, closed, records, codes, usable)
         outcomes = [ledger.take(response, today) for response in asked]
         if ledger.stored:
@@ -108,8 +106,7 @@ class Entering:
     ) -> None:
         """In the order of the ids and the hashes, not of arrival."""
         self._database.insert_responses(connection, number, today.isoformat(), sorted(stored))
-        gone = self._database.delete_tokens(connection, number, sorted(spent)) if spent else 0
-        if gone != len(spent):
+        if not self._tokens.spend(connection, number, spent):
             raise _InVainError
 
     def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
@@ -128,8 +125,3 @@ def find(connection: Connection, survey: str) -> RowMapping | None:
     """The row of a survey."""
     found = connection.execute(select(surveys).where(surveys.c.fingerprint == survey))
     return found.mappings().one_or_none()
-
-
-def _hashes(survey: str, asked: Sequence[Response]) -> list[bytes]:
-    """Of the tokens that were sent, each once."""
-    return token_hashes(survey, (one.token for one in asked if one.token is not None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -15,9 +14,10 @@ from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.coding import unpacked
 from tacit.service.store.database import Database, database
 from tacit.service.store.entering import Entering, find
+from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.migrating import migrate
-from tacit.service.store.tables import responses, surveys, tokens
-from tacit.service.store.values import Outcome, Response, State, token_hashes
+from tacit.service.store.tables import responses, surveys
+from tacit.service.store.values import Outcome, Response, State
 from tacit.survey import Published
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
 #: Seconds until a settling that failed is tried again: while somebody reads for long, it stops all
 #: others in vain.
 RESPITE = 300.0
-_TOKEN_BYTES = 16
 
 
 class Store:
@@ -41,7 +40,8 @@ class Store:
 
     def __init__(self, url: str | Path, there: bool = False) -> None:
         self.database: Database = database(url, there)
-        self._entering = Entering(self.database)
+        self._tokens = LinkTokens(self.database)
+        self._entering = Entering(self.database, self._tokens)
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._settle_after = 0.0  # on the monotonic clock, if settling failed
@@ -77,20 +77,17 @@ class Store:
         """The tokens of n new one-time links; only their hashes are kept."""
         if type(n) is not int or n < 1:
             raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
-        made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
-            new = ({"survey": number, "hash": own} for own in token_hashes(fingerprint, made))
-            connection.execute(insert(tokens), list(new))
+            made = self._tokens.issue(connection, number, fingerprint, n)
             _add_issued(connection, number, n)
         return made
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Take back links that reached nobody."""
-        hashes = token_hashes(fingerprint, unsent)
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
-            taken = self.database.delete_tokens(connection, number, hashes)
+            taken = self._tokens.revoke(connection, number, fingerprint, unsent)
             _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
