@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import read_described
+from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.reading import survey_from_dict
 from tacit.survey.survey import Survey
 
-VERSION = 1
+#: Version of the file that this code writes; it reads this one and older ones.
+VERSION = 2
 #: Letters of the survey's fingerprint that name it in addresses.
 SLUG_LETTERS = 16
-_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
+_FIRST_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
+#: Keys by version; a file of version 1 has no bound, so it is computed when the file is read.
+_KEYS = {1: _FIRST_KEYS, 2: _FIRST_KEYS | {"disclosure_bound"}}
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,13 @@ class Published:
         """The survey's name in addresses."""
         return self.survey.fingerprint[:SLUG_LETTERS]
 
+    @cached_property
+    def disclosure_bound(self) -> dict[str, Any]:
+        """What all answers together may reveal at most, whatever the dependence between them."""
+        return disclosure_bound(self.design)
+
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: the survey, its design and the fingerprints of both."""
+        """JSON-ready: the survey, its design, the fingerprints of both and the bound."""
         return {
             "tacit": "published-survey",
             "version": VERSION,
@@ -49,6 +59,7 @@ class Published:
             "survey_fingerprint": self.survey.fingerprint,
             "survey": self.survey.to_dict(),
             "design": self.design.to_dict(),
+            "disclosure_bound": self.disclosure_bound,
         }
 
     def to_json(self) -> str:
@@ -69,8 +80,9 @@ class Published:
         for key, own in (
             ("fingerprint", found.fingerprint),
             ("survey_fingerprint", found.survey.fingerprint),
+            ("disclosure_bound", found.disclosure_bound),
         ):
-            if data[key] != own:
+            if key in data and data[key] != own:
                 raise FileError(f"{key} is not that of the content: changed since it was published")
         return found
 
@@ -116,6 +128,7 @@ def _check_header(data: Any) -> None:
             f"the published survey has version {version}, this tacit reads up to {VERSION}; "
             "upgrade tacit"
         )
-    odd = sorted(_KEYS ^ set(data))
+    keys = _KEYS[version]
+    odd = sorted(keys ^ set(data))
     if odd:
-        raise FileError(f"a published survey has the keys {', '.join(sorted(_KEYS))}; see {odd[0]}")
+        raise FileError(f"a published survey has the keys {', '.join(sorted(keys))}; see {odd[0]}")

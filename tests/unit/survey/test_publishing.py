@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit import Design
+from tacit.bounds import bound_of
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
 
@@ -49,8 +50,9 @@ def test_what_is_published_is_not_overwritten(tmp_path: Path) -> None:
         ("Health at work", "Wealth at work", "survey_fingerprint is not that of the content"),
         ('"theta": "5/6"', '"theta": "2/3"', "does not follow from the survey"),
         ('"fingerprint": "', '"fingerprint": "0', "fingerprint is not that of the content"),
-        ('"version": 1', '"version": 2', "upgrade tacit"),
-        ('"version": 1', '"version": "1"', "must be a positive integer"),
+        ('"version": 2', '"version": 3', "upgrade tacit"),
+        ('"version": 2', '"version": "2"', "must be a positive integer"),
+        ('"guess": 0.9', '"guess": 0.8', "disclosure_bound is not that of the content"),
         ("published-survey", "survey", "not a published survey"),
         ('"fingerprint"', '"finger"', "has the keys"),
         ("{", "", "not a published survey"),
@@ -61,3 +63,24 @@ def test_a_changed_file_is_refused(old: str, new: str, said: str) -> None:
     assert old in text
     with pytest.raises(FileError, match=said):
         Published.from_json(text.replace(old, new, 1))
+
+
+def test_a_file_of_version_1_is_read_and_gets_its_bound() -> None:
+    content = Published(SURVEY).to_dict()
+    del content["disclosure_bound"]
+    found = Published.from_json(json.dumps(content | {"version": 1}))
+    assert found == Published(SURVEY)
+    assert found.disclosure_bound == Published(SURVEY).disclosure_bound
+
+
+def test_the_bound_counts_every_disguised_answer_and_says_what_undisguised_ones_undo() -> None:
+    bound = Published(SURVEY).disclosure_bound
+    assert bound["prior"] == "uniform"
+    assert list(bound["attributes"]) == list(SURVEY.design.schema.names)
+    painkillers = bound["attributes"]["painkillers"]
+    alone = bound_of(
+        SURVEY.design, "painkillers", seen=[SURVEY.design.group_of("painkillers")]
+    ).accuracy
+    assert alone < painkillers["disguised"]["guess"] < 1
+    assert painkillers["all"] == {"guess": 1.0, "certainty": 1.0}
+    assert bound["attributes"]["site"]["disguised"] is None

@@ -1,0 +1,44 @@
+"""The bound that is published with a survey: what all reported answers together may reveal.
+
+For each attribute, someone who sees a whole reported record and knows how answers go together
+guesses the true answer right at most this often, if all answers to the question were equally
+likely beforehand. Nothing is assumed about the dependence between answers, and no data are
+needed. An undisguised answer may give any other away, so the bound comes twice: for the reported
+record as a whole, and for the disguised answers together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tacit.bounds import Bound, bound_of, is_undisguised
+from tacit.design import Design
+
+#: Published figures are rounded up to a multiple of one over this.
+_STEPS = 1000
+
+
+def disclosure_bound(design: Design) -> dict[str, Any]:
+    """JSON-ready: for each attribute the bounds from all answers and from the disguised ones."""
+    disguised = [group for group in design.groups if not is_undisguised(group)]
+    found = {
+        name: {
+            "categories": design.schema[name].size,
+            "all": _plain(bound_of(design, name)),
+            "disguised": _plain(bound_of(design, name, seen=disguised))
+            if design.group_of(name) in disguised
+            else None,
+        }
+        for name in design.schema.names
+    }
+    return {"prior": "uniform", "attributes": found}
+
+
+def _plain(bound: Bound) -> dict[str, float]:
+    return {"guess": _up(bound.accuracy), "certainty": _up(bound.worst_posterior)}
+
+
+def _up(share: float) -> float:
+    """Rounded up; what lies within 1e-9 of a step is that step."""
+    return min(math.ceil(share * _STEPS - 1e-6), _STEPS) / _STEPS
