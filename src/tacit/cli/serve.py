@@ -86,7 +86,7 @@ def serve(
     from tacit.service.settings import Settings, settings
 
     flags = {name: given[name] for name in Settings.model_fields}
-    run(settings(flags | {"surveys": surveys or None}, config=config), tell)
+    run(settings(flags | {"surveys": surveys or None}, config=config), tell, warn)
 
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
@@ -97,3 +97,8 @@ def tell(addresses: Sequence[tuple[str, Published]]) -> None:
         survey = published.survey
         title = text_in(survey.title, survey.languages[0])
         typer.echo(f"serving {address}  {title} ({survey.terms})")
+
+
+def warn(text: str) -> None:
+    """One line per warning, after the addresses."""
+    typer.echo(f"warning: {text}")

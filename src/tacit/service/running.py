@@ -48,6 +48,8 @@ _TOLD = {
 
 #: Told the addresses of the surveys once they can be asked for.
 Tell = Callable[[Sequence[tuple[str, Published]]], None]
+#: Told each warning, a sentence.
+Warn = Callable[[str], None]
 
 
 class Server(uvicorn.Server):
@@ -140,8 +142,11 @@ class _Collecting:
         await asyncio.to_thread(self.writer.close)
 
 
-def serve(settings: Settings, tell: Tell) -> None:
-    """Serve until SIGTERM or Ctrl-C; what was taken by then is stored before this returns."""
+def serve(settings: Settings, tell: Tell, warn: Warn) -> None:
+    """Serve until SIGTERM or Ctrl-C; what was taken by then is stored before this returns.
+
+    Warnings are logged, and passed to `warn` after the addresses.
+    """
     logs.set_up(settings.log)
     given = [read_published(path) for path in settings.surveys]
     with listening(settings.host, settings.port) as listener, _collecting(settings, given) as parts:
@@ -150,7 +155,11 @@ def serve(settings: Settings, tell: Tell) -> None:
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
         listener.listen(_BACKLOG)  # whoever is told may ask at once
+        warnings = collecting.store.database.warnings()
         tell(addresses)
+        for warning in warnings:
+            logs.log().warning("database-settings", why=warning)
+            warn(warning)
         _settle_down()
         logs.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])

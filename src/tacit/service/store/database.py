@@ -55,11 +55,12 @@ class Database(ABC):
     @abstractmethod
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
-    ) -> None:
-        """Insert ids and codes, of one length each; IntegrityError if one of the ids is there.
+    ) -> int:
+        """Insert ids and codes, of one length each; skip ids that are there, count the others.
 
-        By one statement however many they are, as below: between two statements a driver gives
-        way to other threads, and would wait for the busy event loop.
+        No statement may fail in normal operation: a database logs what failed, with its values
+        and the time. One statement inserts all rows: between two statements a driver gives way
+        to other threads, and would wait for the busy event loop.
         """
 
     @abstractmethod
@@ -73,6 +74,10 @@ class Database(ABC):
     @abstractmethod
     def forget(self) -> bool:
         """Empty the log of what is written already, unless somebody reads it; whether it is."""
+
+    def warnings(self) -> list[str]:
+        """What its settings keep that links responses to people or moments, one sentence each."""
+        return []
 
     def close(self) -> None:
         """Close all connections."""

@@ -1,7 +1,8 @@
 """Entering: a batch of responses goes into the database by one transaction.
 
-Nearly always all of them are new and may be stored. So that is hoped for first, and what the
-database says tells if it was in vain; only then it is decided one by one, and all is done again.
+Nearly always all of them are new and may be stored. Insert the whole batch optimistically; if a
+row was skipped or a token is missing, roll back and decide row by row. No statement fails on the
+way: PostgreSQL would log the id and the time of day.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from sqlalchemy import Connection, RowMapping, bindparam, select
-from sqlalchemy.exc import IntegrityError
 
 from tacit.service.store.database import Database
 from tacit.service.store.deciding import Ledger, Terms
@@ -49,7 +49,7 @@ class Entering:
             with self._database.written(connection):
                 for survey in surveys_asked:
                     self._hope(connection, survey, asked[survey], today)
-        except (_InVainError, IntegrityError):
+        except _InVainError:
             with self._database.written(connection):
                 decided = {
                     survey: self._decide(connection, survey, asked[survey], today)
@@ -105,8 +105,9 @@ class Entering:
         spent: list[bytes],
     ) -> None:
         """In the order of the ids and the hashes, not of arrival."""
-        self._database.insert_responses(connection, number, today.isoformat(), sorted(stored))
-        if not self._tokens.spend(connection, number, spent):
+        day = today.isoformat()
+        new = self._database.insert_responses(connection, number, day, sorted(stored))
+        if new != len(stored) or not self._tokens.spend(connection, number, spent):
             raise _InVainError
 
     def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:

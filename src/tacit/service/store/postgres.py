@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
 from tacit.service.store.database import PATIENCE, Database
+from tacit.service.store.server_settings import may_checkpoint, warnings
 
 #: One lock for writing, one for making tables, in each schema of each database.
 _WRITES, _MAKES = 0x74616369, 0x74616374
@@ -49,17 +50,13 @@ _LOCK = (
 _INSERT = """
 INSERT INTO responses (survey, id, day, codes)
 SELECT %s, id, %s, codes FROM unnest(%b::bytea[], %b::bytea[]) AS given (id, codes)
+ON CONFLICT DO NOTHING
 """
 _DELETE = "DELETE FROM tokens WHERE survey = %s AND hash = ANY (%b::bytea[])"
 _REWRITE = """
 WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
 INSERT INTO responses (survey, id, day, codes)
 SELECT survey, id, day, codes FROM gone ORDER BY survey, id
-"""
-_MAY_CHECKPOINT = """
-SELECT has_function_privilege('pg_switch_wal()', 'execute')
-   AND (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles
-        WHERE rolname = 'pg_checkpoint' OR (rolname = current_user AND rolsuper))
 """
 
 
@@ -121,9 +118,9 @@ class Postgres(Database):
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
-    ) -> None:
+    ) -> int:
         ids, codes = (list(column) for column in zip(*rows, strict=True))
-        connection.exec_driver_sql(_INSERT, (survey, day, ids, codes))
+        return connection.exec_driver_sql(_INSERT, (survey, day, ids, codes)).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         return connection.exec_driver_sql(_DELETE, (survey, list(hashes))).rowcount
@@ -137,13 +134,17 @@ class Postgres(Database):
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
             for table in ("responses", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
-            if connection.scalar(text(_MAY_CHECKPOINT)):
+            if may_checkpoint(connection):
                 connection.execute(text("SELECT pg_switch_wal()"))
                 connection.execute(text("CHECKPOINT"))
 
     def forget(self) -> bool:
         """Left to the database: its log holds what all its databases do."""
         return True
+
+    def warnings(self) -> list[str]:
+        with self.reading() as connection:
+            return warnings(connection)
 
     @contextmanager
     def _alone(self) -> Iterator[Connection]:

@@ -35,7 +35,7 @@ _INSERT = f"""
 INSERT INTO responses (survey, id, day, codes)
 {_PIECES}
 SELECT :survey, substr(:ids, :id * n + 1, :id), :day, substr(:codes, :code * n + 1, :code)
-FROM piece
+FROM piece WHERE true ON CONFLICT DO NOTHING
 """
 _DELETE = f"""
 DELETE FROM tokens WHERE survey = :survey
@@ -86,11 +86,11 @@ class Sqlite(Database):
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
-    ) -> None:
+    ) -> int:
         ids, codes = zip(*rows, strict=True)
         own = {"survey": survey, "day": day, "ids": b"".join(ids), "codes": b"".join(codes)}
         sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes)}
-        connection.exec_driver_sql(_INSERT, own | sizes)
+        return connection.exec_driver_sql(_INSERT, own | sizes).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         if not hashes:

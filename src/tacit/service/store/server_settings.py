@@ -1,0 +1,95 @@
+"""Settings of a PostgreSQL server that keep the order or the time of responses.
+
+Read at every start. Each one found becomes a warning in plain words: what is kept, and how the
+administrator can stop it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, text
+
+_SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY (:names)"
+_SLOTS = "SELECT slot_name FROM pg_replication_slots ORDER BY slot_name"
+_MAY_CHECKPOINT = """
+SELECT has_function_privilege('pg_switch_wal()', 'execute')
+   AND (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles
+        WHERE rolname = 'pg_checkpoint' OR (rolname = current_user AND rolsuper))
+"""
+
+_STATEMENTS = "the server's log gets a line with the time of day for statements of submissions"
+_ARCHIVED = (
+    "copies of the write-ahead log keep which records and which used links came together, and when"
+)
+
+
+def _on(value: str) -> bool:
+    return value != "off"
+
+
+def _from_zero(value: str) -> bool:
+    return float(value) >= 0
+
+
+def _above_zero(value: str) -> bool:
+    return float(value) > 0
+
+
+#: Setting: when it is a risk, what is kept then, what to set instead.
+RISKS: dict[str, tuple[Callable[[str], bool], str, str]] = {
+    "log_statement": (lambda value: value in ("mod", "all"), _STATEMENTS, "none"),
+    "log_duration": (_on, _STATEMENTS, "off"),
+    "log_min_duration_statement": (_from_zero, _STATEMENTS, "-1"),
+    "log_min_duration_sample": (_from_zero, _STATEMENTS, "-1"),
+    "log_transaction_sample_rate": (_above_zero, _STATEMENTS, "0"),
+    "auto_explain.log_min_duration": (_from_zero, _STATEMENTS, "-1"),
+    "pgaudit.log": (lambda value: value not in ("", "none"), _STATEMENTS, "none"),
+    "track_commit_timestamp": (_on, "the server keeps the time of each commit", "off"),
+    "archive_mode": (_on, _ARCHIVED, "off"),
+    "wal_level": (
+        lambda value: value == "logical",
+        "the write-ahead log holds every row in a form that others can follow one by one",
+        "replica",
+    ),
+    "wal_recycle": (
+        _on,
+        "used segments of the write-ahead log are kept on disk, with what they hold, until they "
+        "are overwritten",
+        "off",
+    ),
+    "wal_keep_size": (
+        _above_zero,
+        "so many megabytes of the write-ahead log stay on disk, with what they hold",
+        "0",
+    ),
+}
+
+
+def warnings(connection: Connection) -> list[str]:
+    """One sentence per setting that keeps order or time, and one about the write-ahead log."""
+    found = connection.execute(text(_SETTINGS), {"names": list(RISKS)})
+    values: dict[str, str] = {row.name: row.setting for row in found}
+    said = [
+        f"PostgreSQL: {name} is {values[name]}: {kept}; set it to {instead}"
+        for name, (risky, kept, instead) in RISKS.items()
+        if name in values and risky(values[name])
+    ]
+    slots = list(connection.scalars(text(_SLOTS)))
+    if slots:
+        said.append(
+            f"PostgreSQL: replication slots ({', '.join(slots)}) keep the write-ahead log until "
+            f"somebody has read it: {_ARCHIVED}; drop them"
+        )
+    if not may_checkpoint(connection):
+        said.append(
+            "PostgreSQL: this role may not end a segment of the write-ahead log: it keeps which "
+            "records and which used links came together until two checkpoints have passed "
+            "(checkpoint_timeout); grant pg_checkpoint, and execute on function pg_switch_wal()"
+        )
+    return said
+
+
+def may_checkpoint(connection: Connection) -> bool:
+    """Whether the role may end a segment of the write-ahead log and have it removed."""
+    return bool(connection.scalar(text(_MAY_CHECKPOINT)))
