@@ -335,7 +335,7 @@ def test_a_preview_shows_the_page_and_stores_nothing(tmp_path: Path) -> None:
     before = sorted(os.listdir(tmp_path))
     with started(["survey", "preview", str(file)], tmp_path / "none") as served:
         (shown,) = re.findall(r"open (\S+)#preview ", served.output[0])
-        assert "preview: nothing is stored" in httpx.get(shown).text
+        assert "Preview: nothing is stored" in httpx.get(shown).text
         answer = httpx.post(shown + "responses", json=submission(survey, token="preview"))
         assert answer.status_code == 201
         assert served.stop(signal.SIGINT) == 0

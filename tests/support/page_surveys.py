@@ -226,6 +226,10 @@ FRENCH = published(
         "groups": [{"questions": ["a"], "family": "related", "theta": "3/4"}],
     }
 )
+_TWO = FRENCH.survey.to_dict() | {"access": "open"}
+#: Not open yet, and closed.
+EARLY = published(_TWO | {"opens": "2999-03-01"})
+LATE = published(_TWO | {"closes": "2001-03-31"})
 SCRIPT = "<script>window.harmed = 1</script>"
 IMAGE = '<img src=x onerror="window.harmed = 1">'
 EMOJI = "🎲🙂 e\u0301 👩‍👩‍👧"
@@ -312,6 +316,6 @@ def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
-        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE),
+        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE),
         *map(own_device, DEVICES),
     ]

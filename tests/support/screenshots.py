@@ -204,8 +204,6 @@ def own_steps(page: Page, served: Served, shoot: Shoot) -> None:
     """Surveys whose respondents throw a die, think of a birth month, or search an answer."""
     page.goto(served[die()])
     page.wait_for_selector("h1")
-    shoot("language")
-    page.get_by_role("button", name="English").click()
     shoot("die-introduction")
     go(page)
     answered(page)

@@ -244,7 +244,7 @@ def test_a_preview_says_so_needs_no_link_and_keeps_nothing(
         context = device(browser)
         page = context.new_page()
         person = answered(page, address)
-        assert "preview: nothing is stored" in page.locator("body").inner_text()
+        assert "Preview: nothing is stored" in page.locator("body").inner_text()
         person.presses("Send")
         person.reaches(DONE)
         assert page.evaluate("localStorage.length") == 0

@@ -80,7 +80,7 @@ def application(parts: Parts) -> ASGIApp:
     if parts.show_metrics:
         read["/metrics"] = _Measured(parts.metrics)
     patterns: dict[str, ASGIApp] = {
-        "/s/{slug}/": SurveyPages(doors, parts.standing, parts.preview, parts.today),
+        "/s/{slug}/": SurveyPages(doors, published, parts.standing, parts.preview, parts.today),
         "/s/{slug}/survey.json": SurveyFiles(published),
         "/s/{slug}": Slashed(),
     }

@@ -6,21 +6,22 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
+from html import escape
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.service import page
 from tacit.service.collect.answers import FOR_EVER, HTML, JSON, File, redirect, wants_page
 from tacit.service.collect.door import Door
-from tacit.service.collect.notices import notice
+from tacit.service.collect.notices import language_of, notice, spoken, words
 from tacit.service.collect.problems import METHOD, NOT_FOUND, Problem
-from tacit.survey import Published
+from tacit.survey import Published, Survey
 
 #: Why a survey takes no answers on any day; None if it does.
 Standing = Callable[[str], Awaitable[Problem | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
-_BANNER = b'\n    <p class="note" role="note">preview: nothing is stored</p>'
+_BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
 _READ = (b"allow", b"GET, HEAD")
 #: Seconds for which what the database said of a survey is believed.
 _BELIEVED = 2.0
@@ -44,22 +45,30 @@ class SurveyPages:
     def __init__(
         self,
         doors: Mapping[str, Door],
+        published: Mapping[str, Published],
         standing: Standing,
         preview: bool = False,
         today: Callable[[], date] = date.today,
     ) -> None:
         self._doors, self._standing, self._today = doors, standing, today
+        self._surveys = {slug: each.survey for slug, each in published.items()}
         self._preview = preview
-        self._page = File(HTML, _html(preview))
+        self._page = File(HTML, page.content("index.html"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        door = self._doors.get(scope["path_params"]["slug"])
-        problem = NOT_FOUND if door is None else await self._problem(door)
-        app = self._page if problem is None else shown(problem, scope)
+        slug = scope["path_params"]["slug"]
+        app = await self._app(self._doors.get(slug), self._surveys.get(slug), scope)
         await app(scope, receive, send)
 
-    async def _problem(self, door: Door) -> Problem | None:
-        return await self._standing(door.survey) or door.days(self._today())
+    async def _app(self, door: Door | None, survey: Survey | None, scope: Scope) -> ASGIApp:
+        today = self._today()
+        problem = NOT_FOUND if door is None else await self._problem(door, today)
+        if problem is not None:
+            return shown(problem, scope, survey, today)
+        return _previewed(language_of(scope, survey)) if self._preview else self._page
+
+    async def _problem(self, door: Door, today: date) -> Problem | None:
+        return await self._standing(door.survey) or door.days(today)
 
 
 class SurveyFiles:
@@ -119,12 +128,15 @@ def page_files() -> dict[str, File]:
     }
 
 
-def shown(problem: Problem, scope: Scope) -> ASGIApp:
+def shown(
+    problem: Problem, scope: Scope, survey: Survey | None = None, today: date = date.min
+) -> ASGIApp:
     """A problem as a page for people, as problem details for programs."""
-    return notice(problem, scope) if wants_page(scope) else problem.answer
+    return notice(problem, scope, survey, today) if wants_page(scope) else problem.answer
 
 
-def _html(preview: bool) -> bytes:
-    """The page; a preview says at its top that it is one."""
+def _previewed(language: str) -> File:
+    """The page with a banner that says that this is a preview."""
+    banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
     content = page.content("index.html")
-    return _BODY.sub(lambda found: found[0] + _BANNER, content) if preview else content
+    return File(HTML, _BODY.sub(lambda found: found[0] + banner, content))

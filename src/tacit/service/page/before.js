@@ -17,34 +17,22 @@ function named(language) {
   }
 }
 
-/** A choice of languages, each named in itself. */
-export function languageStep(page) {
-  const title = page.speakers.map((speaker, i) => [
-    i ? " · " : "",
-    el("span", { lang: speaker.page }, speaker.say("language")),
-  ]);
-  return {
-    body: [
-      heading(title),
-      el(
-        "div",
-        { class: "choices" },
-        page.speakers.map((speaker) =>
-          el(
-            "button",
-            {
-              type: "button",
-              lang: speaker.language,
-              class: "choice",
-              onclick: () => page.speak(speaker),
-            },
-            named(speaker.language),
-          ),
-        ),
-      ),
-    ],
-    actions: [],
-  };
+/** Buttons for the survey's languages, each named in itself; nothing if there is only one. */
+export function languages(page) {
+  if (page.speakers.length < 2) return "";
+  const one = (speaker) =>
+    el(
+      "button",
+      {
+        type: "button",
+        lang: speaker.language,
+        "aria-pressed": String(speaker === page.speaker),
+        onclick: () => page.speak(speaker),
+      },
+      named(speaker.language),
+    );
+  const label = page.speaker.plain("language");
+  return el("div", { class: "languages", role: "group", "aria-label": label }, page.speakers.map(one));
 }
 
 /** Title, introduction, what happens to answers, what is stored and what is not. */
@@ -107,11 +95,9 @@ export function introductionStep(page) {
 }
 
 function dates(speaker, { opens, closes }) {
-  const format = new Intl.DateTimeFormat(speaker.page, { dateStyle: "long", timeZone: "UTC" });
-  const day = (text) => format.format(new Date(`${text}T00:00:00Z`));
   return [
-    opens ? [" ", ...speaker.say("opens", { day: day(opens) })] : [],
-    closes ? [" ", ...speaker.say("closes", { day: day(closes) })] : [],
+    opens ? [" ", ...speaker.say("opens", { day: speaker.day(opens) })] : [],
+    closes ? [" ", ...speaker.say("closes", { day: speaker.day(closes) })] : [],
   ];
 }
 

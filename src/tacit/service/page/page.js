@@ -2,7 +2,7 @@
 // True answers live in this page's memory only, and only until they are disguised.
 
 import { again, bytes, sentDetails, sentList, somebodyElse } from "./again.js";
-import { comprehensionStep, introductionStep, languageStep, practiceStep } from "./before.js";
+import { comprehensionStep, introductionStep, languages, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
@@ -13,8 +13,10 @@ import { Speaker, loadWords, preferred } from "./words.js";
 const main = document.getElementById("main");
 const title = document.getElementById("title");
 const progress = document.getElementById("progress");
+const chooser = document.getElementById("languages");
+const banner = document.querySelector("body > [role=note]");
 /** In a preview nothing is stored, and any token will do. */
-const PREVIEW = document.querySelector("body > [role=note]") ? "preview" : null;
+const PREVIEW = banner ? "preview" : null;
 /** Steps in the history that are not of this load of the page are over. */
 const LOAD = performance.timeOrigin;
 
@@ -68,6 +70,7 @@ function render(made, step = {}) {
     submit(made, error);
   });
   main.replaceChildren(form);
+  chooser.replaceChildren(...(step === steps[0] ? [languages(page)] : []));
   title.hidden = Boolean(step.titled);
   showProgress(step);
   window.scrollTo(0, 0);
@@ -121,38 +124,45 @@ window.addEventListener("pageshow", ({ persisted }) => persisted && location.rel
 
 /** A page without a way on: closed, full, refused, or nothing to do. */
 function stop(title, text, extra = [], actions = []) {
-  locked = furthest = at;
   const body = [heading(page.speaker.say(title)), el("p", {}, page.speaker.say(text)), ...extra];
-  render({ body, actions });
+  halt({ body, actions });
+}
+
+/** Shows what ends all steps. */
+function halt(made) {
+  locked = furthest = at;
+  render(made);
 }
 
 // The order of things --------------------------------------------------------------------------
 
-/** Sets the language and goes on. */
+/** Sets the language; the steps are made anew in it. */
 page.speak = (speaker) => {
   page.speaker = speaker;
   document.documentElement.lang = speaker.page;
   title.lang = speaker.language;
   title.textContent = document.title = speaker.text(page.survey.title);
+  if (banner) {
+    banner.lang = speaker.page;
+    banner.replaceChildren(...speaker.say("preview"));
+  }
   steps = allSteps();
-  if (page.speakers.length > 1) forward();
+  show(0);
 };
 
 function allSteps() {
   const { survey, speaker } = page;
-  const language = page.speakers.length > 1 ? [{ show: languageStep }] : [];
   const kept = page.memo.read();
   const link = survey.access !== "invited" || page.token || kept?.token;
-  if (kept && link) return [...language, { show: () => showKept(kept) }];
+  if (kept && link) return [{ show: () => showKept(kept) }];
   const barred = link ? bar() : () => notice("noLink");
-  if (barred) return [...language, { show: barred }];
+  if (barred) return [{ show: barred }];
   page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
     ...step,
     number: i + 1,
     place: el("span", {}, speaker.say("questionOf", { n: i + 1, total: all.length })),
   }));
   return [
-    ...language,
     { show: introductionStep, titled: true },
     ...(survey.practice ? [{ show: practiceStep }] : []),
     ...survey.comprehension.map((check) => ({ show: () => comprehensionStep(page, check) })),
@@ -164,9 +174,8 @@ function allSteps() {
 /** Why the survey cannot be answered now, as far as this device can know; null if it can. */
 function bar() {
   const { survey, speaker } = page;
-  const day = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);
-  const early = survey.opens && day(1) < survey.opens;
-  const late = survey.closes && day(-1) > survey.closes;
+  const early = survey.opens && today(1) < survey.opens;
+  const late = survey.closes && today(-1) > survey.closes;
   if (page.anyway || !(early || late)) return null;
   const anyway = () => {
     page.anyway = true;
@@ -180,9 +189,21 @@ function bar() {
 }
 
 const notice = (type, actions = []) => ({
-  body: [heading(page.speaker.say(`${type}.title`)), el("p", {}, page.speaker.say(`${type}.text`))],
+  body: [heading(page.speaker.say(`${type}.title`)), el("p", {}, noticeText(type))],
   actions,
 });
+
+/** What a notice says: of a survey that is not open, also from or until which day. */
+function noticeText(type) {
+  const { speaker, survey } = page;
+  const ended = survey.closes < today(0) ? survey.closes : null;
+  const day = { "not-yet-open": survey.opens, closed: ended }[type];
+  const text = speaker.say(`${type}.text`);
+  return day ? [...speaker.say(`${type}.day`, { day: speaker.day(day) }), " ", ...text] : text;
+}
+
+/** The date on this device, so many days later. */
+const today = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);
 
 // Review and sending ---------------------------------------------------------------------------
 
@@ -286,7 +307,7 @@ function refused(type) {
   ];
   const told = known.includes(type) ? type : "program";
   // The memo stays: a server that refuses has seen the answers, and must not see them drawn anew.
-  stop(`${told}.title`, `${told}.text`);
+  halt(notice(told));
 }
 
 // Start ------------------------------------------------------------------------------------------
@@ -323,13 +344,11 @@ async function start() {
   page.throws = new Map(page.asked.read());
   page.speakers = await Promise.all(
     preferred(page.survey).map(
-      async (language) => new Speaker(page.survey, language, await loadWords(language)),
+      async (language) =>
+        new Speaker(page.survey, language, await loadWords(language), page.design.attributes),
     ),
   );
-  page.speaker = page.speakers[0];
-  if (page.speakers.length === 1) page.speak(page.speaker);
-  else steps = [{ show: languageStep }];
-  show(0);
+  page.speak(page.speakers[0]);
 }
 
 /** Nothing can be asked: the survey could not be fetched, or its design is not understood. */
@@ -342,7 +361,7 @@ async function fail(error) {
   stop(
     "broken.title",
     "broken.text",
-    [el("p", { class: "small" }, String(error.message))],
+    [el("p", { class: "small", lang: "en" }, String(error.message))],
     [reload],
   );
 }

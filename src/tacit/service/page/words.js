@@ -30,8 +30,9 @@ export function preferred({ languages }) {
 
 /** Speaks: `say` for the page's texts, `own` for the survey's, `label` for its categories. */
 export class Speaker {
-  constructor(survey, language, words) {
+  constructor(survey, language, words, attributes = []) {
     this.survey = survey;
+    this.attributes = attributes;
     this.language = language;
     this.page = spoken(language);
     this.words = words;
@@ -65,14 +66,30 @@ export class Speaker {
     return el(tag, { lang, ...direction, ...attributes }, this.text(texts));
   }
 
+  /** A day such as 2027-03-01 in words. */
+  day(text) {
+    const [year, month, day] = text.split("-").map(Number);
+    return this.plain("date", { day, month: this.words.months.split(" ")[month - 1], year });
+  }
+
   /** What respondents read for a category; yes and no without a label are the page's own. */
   labelText(category, question) {
     const given = [question?.labels, this.survey.labels].find(
       (labels) => labels && Object.hasOwn(labels, category),
     );
     if (given) return this.text(given[category]);
+    if (question?.kind === "number" && !question.categories) return this.range(category, question);
     const yesNo = question && ["yes_no", "multiple"].includes(question.kind);
     return yesNo && ["no", "yes"].includes(category) ? this.plain(category) : category;
+  }
+
+  /** A range of a number question that has no name: by the edges around it. */
+  range(category, { name, edges }) {
+    const format = new Intl.NumberFormat(this.page, { maximumFractionDigits: 12 });
+    const at = this.attributes.find((own) => own.name === name).categories.indexOf(category);
+    const [low, high] = [edges[at - 1], edges[at]].map((edge) => format.format(edge));
+    if (at === 0) return this.plain("upTo", { high });
+    return at === edges.length ? this.plain("over", { low }) : this.plain("overTo", { low, high });
   }
 
   label(category, question) {

@@ -338,8 +338,8 @@ def test_a_fault_of_the_loop_is_logged_without_data(capsys: pytest.CaptureFixtur
 
 def test_a_preview_says_that_it_is_one() -> None:
     shown = ask(app(preview=True), "GET", place(SURVEY)).text
-    assert "preview: nothing is stored" in shown
-    assert "preview: nothing is stored" not in ask(app(), "GET", place(SURVEY)).text
+    assert "Preview: nothing is stored" in shown
+    assert "Preview: nothing is stored" not in ask(app(), "GET", place(SURVEY)).text
 
 
 def test_the_openapi_document_names_every_problem_of_the_submit_path() -> None:
