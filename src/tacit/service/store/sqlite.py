@@ -134,10 +134,13 @@ class Sqlite(Database):
     def _locked(self) -> sqlite3.Connection:
         """A lock that ends with the process, also when it is killed: SQLite's own, of a file."""
         path = f"{self._path}.lock"
+        lock: sqlite3.Connection | None = None
         try:
             lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
+            if lock is not None:
+                lock.close()
             if "locked" not in str(error):
                 raise StoreError(f"{path}: cannot be written: {error}") from None
             raise StoreError(
