@@ -101,7 +101,8 @@ class Served:
 
     def stored(self, published: Published) -> int:
         """Responses to a survey in the database."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as database:
+        read_only = f"file:{self.database}?mode=ro"
+        with contextlib.closing(sqlite3.connect(read_only, uri=True)) as database:
             found = database.execute(
                 "SELECT count(*) FROM responses JOIN surveys ON survey = number "
                 "WHERE fingerprint = ?",
