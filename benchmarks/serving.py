@@ -59,7 +59,7 @@ def _servers(database: str, folder: Path) -> dict[str, list[str]]:
     path = folder / "published.json"
     path.write_text(SURVEY.to_json(), encoding="utf-8")
     serve = ["-m", "tacit", "serve", str(path), "--database", database, "--port", "0"]
-    serve += ["--rate", "off", "--log", "json"]
+    serve += ["--rate", "off", "--open-rate", "off", "--log", "json"]
     return {
         "together": serve,
         "one by one": [*serve, "--batch", "1"],

@@ -55,7 +55,7 @@ class Service:
             self.port: int = free.getsockname()[1]
         self._command = [
             *(sys.executable, "-m", "tacit", "serve", str(published), "--database", database),
-            *("--port", str(self.port), "--rate", "off", "--log", "json"),
+            *("--port", str(self.port), "--rate", "off", "--open-rate", "off", "--log", "json"),
         ]
         self._log = folder / "log"
         self.start()

@@ -76,7 +76,7 @@ def started(arguments: Sequence[str], database: Path) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={"TACIT_OPEN_RATE": "off", **os.environ, "PYTHONUNBUFFERED": "1"},
     )
     served = Served(process, "", 0, database)
     assert process.stdout is not None

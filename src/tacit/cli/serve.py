@@ -32,6 +32,10 @@ _Rate = Annotated[
     str | None,
     typer.Option("--rate", help="Submissions of one address (600/minute), or off."),
 ]
+_OpenRate = Annotated[
+    str | None,
+    typer.Option("--open-rate", help="Submissions to one open survey (6000/minute), or off."),
+]
 _TrustedProxy = Annotated[
     str | None,
     typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is believed (none)."),
@@ -64,6 +68,7 @@ def serve(
     host: _Host = None,
     port: _Port = None,
     rate: _Rate = None,
+    open_rate: _OpenRate = None,
     trusted_proxy: _TrustedProxy = None,
     queue: _Queue = None,
     batch: _Batch = None,

@@ -19,13 +19,14 @@ from starlette.types import ASGIApp
 
 from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
+from tacit.service.collect.addresses import Proxies
 from tacit.service.collect.app import Parts, application
 from tacit.service.collect.door import body_limit
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
 from tacit.service.collect.protocol import Guarded, protocol
-from tacit.service.collect.rate import Rate, rate_of
+from tacit.service.collect.rate import Rate, limit_of
 from tacit.service.settings import Settings
 from tacit.service.store import Outcome, Response, Store
 from tacit.service.writer import Writer
@@ -210,12 +211,13 @@ def _collecting(
 
 def _parts(collecting: _Collecting) -> Parts:
     settings = collecting.settings
-    limit = rate_of(settings.rate)
+    limit = limit_of(settings.rate)
     return Parts(
         surveys=collecting.surveys,
         taker=collecting.writer,
         metrics=collecting.metrics,
-        rate=None if limit is None else Rate(limit, settings.trusted_proxy),
+        rate=None if limit is None else Rate(limit, Proxies(settings.trusted_proxy)),
+        open_limit=limit_of(settings.open_rate),
         standing=Believed(collecting.standing),
         ready=collecting.ready,
         show_metrics=settings.metrics,

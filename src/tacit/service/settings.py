@@ -21,7 +21,7 @@ from pydantic import (
 
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.files import read_text
-from tacit.service.collect.rate import rate_of
+from tacit.service.collect.rate import limit_of
 
 #: Names of environment variables begin with this; one more of them names the file.
 PREFIX = "TACIT_"
@@ -55,6 +55,10 @@ class Settings(BaseModel):
     rate: str = Field(
         default="600/minute",
         description="Submissions that one address may send, such as 600/minute, or off.",
+    )
+    open_rate: str = Field(
+        default="6000/minute",
+        description="Submissions that one open survey takes from everybody, or off.",
     )
     trusted_proxy: Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_several)] = (
         Field(
@@ -93,11 +97,11 @@ class Settings(BaseModel):
                 "must be addresses or networks, such as 10.0.0.1 or fd00::/8"
             ) from None
 
-    @field_validator("rate")
+    @field_validator("rate", "open_rate")
     @classmethod
     def _limit(cls, value: str) -> str:
         try:
-            rate_of(value)
+            limit_of(value)
         except ValueError:
             raise ValueError("must be such as 600/minute or 20/second, or off") from None
         return value

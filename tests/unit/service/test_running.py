@@ -128,7 +128,7 @@ def test_a_preview_keeps_nothing() -> None:
 
 
 def test_other_commands_do_not_load_the_service() -> None:
-    heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog", "limits"]
+    heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog"]
     code = (
         "import sys, tacit.cli; tacit.cli.command_line(); "
         f"print([m for m in {heavy} if m in sys.modules])"

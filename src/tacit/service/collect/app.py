@@ -26,7 +26,7 @@ from tacit.service.collect.pages import (
     page_files,
 )
 from tacit.service.collect.problems import FAULT, Problem
-from tacit.service.collect.rate import Rate
+from tacit.service.collect.rate import Limit, Rate, Window
 from tacit.service.collect.submitting import Submissions, Taker
 from tacit.survey import Published
 
@@ -50,6 +50,7 @@ class Parts:
     taker: Taker
     metrics: Metrics = field(default_factory=Metrics)
     rate: Rate | None = None
+    open_limit: Limit | None = None
     standing: Standing = _open
     ready: Ready = _is_ready
     show_metrics: bool = False
@@ -68,7 +69,9 @@ def application(parts: Parts) -> ASGIApp:
     published = parts.published
     doors = {slug: Door(survey) for slug, survey in published.items()}
     exact: dict[str, ASGIApp] = {
-        f"/s/{slug}/responses": Submissions(door, parts.taker, parts.metrics, parts.rate)
+        f"/s/{slug}/responses": Submissions(
+            door, parts.taker, parts.metrics, parts.rate, _flood_gate(door, parts.open_limit)
+        )
         for slug, door in doors.items()
     }
     read: dict[str, ASGIApp] = {
@@ -87,6 +90,11 @@ def application(parts: Parts) -> ASGIApp:
     routes = [Route(path, Reading(app)) for path, app in patterns.items()]
     router = Router(routes, redirect_slashes=False, default=NOTHING, lifespan=parts.lifespan)
     return Front(exact | {path: Reading(app) for path, app in read.items()}, router)
+
+
+def _flood_gate(door: Door, limit: Limit | None) -> Window | None:
+    """Counts the submissions of an open survey; invited ones are bounded by their links."""
+    return None if limit is None or door.invited else Window(limit)
 
 
 class Front:

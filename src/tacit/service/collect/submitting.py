@@ -14,7 +14,7 @@ from tacit.service.collect.body import Gone, check_head, read_body
 from tacit.service.collect.door import Door
 from tacit.service.collect.metrics import ACCEPTED, Metrics
 from tacit.service.collect.problems import Refused
-from tacit.service.collect.rate import Rate
+from tacit.service.collect.rate import Rate, Window
 from tacit.service.store import Outcome, Response
 
 
@@ -31,6 +31,8 @@ _ANSWERS: Mapping[Outcome, tuple[str, Answer]] = {
     Outcome.REPEATED: (ACCEPTED[1], Answer(200, JSON, b'{"stored": true}')),
     **{outcome: (problem.name, problem.answer) for outcome, problem in problems.REFUSALS.items()},
 }
+_EVERYBODY = b""
+_TOO_MANY_IN_ALL = "an open survey takes a limited number of answers at a time"
 _METHOD = problems.METHOD.answer.with_headers((b"allow", b"POST"), HANG_UP)
 
 
@@ -43,13 +45,16 @@ class Submissions:
         taker: Taker,
         metrics: Metrics,
         rate: Rate | None = None,
+        flood_gate: Window | None = None,
     ) -> None:
         self._door, self._taker, self._metrics, self._rate = door, taker, metrics, rate
+        self._flood_gate = flood_gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             announced = self._admitted(scope)
             response = self._door.response(await read_body(receive, announced, self._door.limit))
+            self._count()
             name, answer = _ANSWERS[await self._taker.submit(response)]
         except Refused as refused:
             name, answer = refused.problem.name, refused.answer
@@ -72,3 +77,12 @@ class Submissions:
         if wait is not None:
             raise Refused(problems.TOO_MANY, problems.TOO_MANY.saying(None, wait), early=True)
         return check_head(scope)  # days and quota are the store's: a repeat is told as one
+
+    def _count(self) -> None:
+        """Refuse more than the survey takes from everybody; only what could be stored counts."""
+        if self._flood_gate is None:
+            return
+        wait = self._flood_gate.wait(_EVERYBODY)
+        if wait is not None:
+            raise Refused(problems.BUSY, problems.BUSY.saying(_TOO_MANY_IN_ALL, wait))
+        self._flood_gate.count(_EVERYBODY)

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from limits import parse
 
 from tacit.errors import Busy, Unavailable
 from tacit.service import page
@@ -19,7 +18,7 @@ from tacit.service.collect.answers import PROTECTION
 from tacit.service.collect.app import Parts, application
 from tacit.service.collect.openapi import document
 from tacit.service.collect.problems import CLOSED, PROBLEMS, Problem
-from tacit.service.collect.rate import Rate
+from tacit.service.collect.rate import Limit, Rate
 from tacit.service.store import Outcome, Response
 from tests.support.asking import ask, place, submission
 from tests.support.published import published
@@ -174,13 +173,30 @@ def test_a_repeat_after_the_last_day_is_told_as_one() -> None:
 
 
 def test_one_address_may_not_send_without_end() -> None:
-    limited = app(rate=Rate(parse("2/minute")))
+    limited = app(rate=Rate(Limit(2, 60)))
     codes = [ask(limited, "POST", POST, json=submission(SURVEY)).status_code for _ in range(3)]
     last = ask(limited, "POST", POST, json=RIGHT)
     assert codes == [201, 201, 429]
     assert problem(last) == (429, "too-many")
     assert 1 <= int(last.headers["retry-after"]) <= 60
     assert ask(limited, "POST", POST, client="192.0.2.8", json=RIGHT).status_code == 201
+
+
+def test_an_open_survey_is_not_flooded_from_many_addresses() -> None:
+    invited = published(access="invited")
+    limited = app(surveys=[SURVEY, invited], open_limit=Limit(2, 60))
+
+    def sent(number: int, survey: Any = SURVEY, **changed: Any) -> httpx.Response:
+        body, client = submission(survey, **changed), f"192.0.2.{number}"
+        return ask(limited, "POST", place(survey, "responses"), client=client, json=body)
+
+    for number in range(5):
+        assert sent(number, key="wrong").status_code == 400, "what cannot be stored counts not"
+    answers = [sent(number) for number in range(4)]
+    assert [answer.status_code for answer in answers] == [201, 201, 503, 503]
+    assert problem(answers[-1]) == (503, "busy")
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+    assert [sent(number, invited, token="a").status_code for number in range(4)] == [201] * 4
 
 
 def test_the_page_is_the_same_for_every_survey_and_the_survey_is_as_published() -> None:

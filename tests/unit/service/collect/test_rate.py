@@ -7,10 +7,10 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from limits import parse
 
 from tacit.service.collect import rate as module
-from tacit.service.collect.rate import Counts, Rate, rate_of
+from tacit.service.collect.addresses import WIDE_SHARE, Proxies, prefixes
+from tacit.service.collect.rate import Limit, Rate, Window, limit_of
 
 
 def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:
 
 
 def rate(proxies: tuple[str, ...] = ()) -> Rate:
-    return Rate(parse("1/hour"), [ip_network(proxy) for proxy in proxies])
+    return Rate(Limit(1, 3600), Proxies([ip_network(proxy) for proxy in proxies]))
 
 
 def shares(limit: Rate, first: dict[str, Any], second: dict[str, Any]) -> bool:
@@ -83,34 +83,92 @@ def test_odd_addresses_are_counted_too(odd: str) -> None:
 def test_no_address_is_kept() -> None:
     limit = rate()
     limit.wait(scope("198.51.100.77"))
-    storage = limit._limiter.storage
-    assert isinstance(storage, Counts)
-    (key,) = storage._counts
-    assert "198.51.100.77" not in key
-    assert rate()._key("198.51.100.77") not in key, "another process has another secret"
+    (key,) = limit._window._counts
+    network = prefixes("198.51.100.77")[0][0]
+    assert network not in key
+    assert rate()._key(network) != key, "another process has another secret"
 
 
-def test_counts_end_with_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, now = Counts(), [1000.0]
-    monkeypatch.setattr(time, "time", lambda: now[0])
-    assert [counts.incr("a", 60), counts.incr("a", 60), counts.incr("b", 60)] == [1, 2, 1]
-    assert (counts.get("a"), counts.get_expiry("a")) == (2, 1060.0)
-    now[0] = 1060.0
-    assert counts.get("a") == 0
-    assert counts.incr("a", 60) == 1
-    assert counts._counts.keys() == {"a"}, "what expired is dropped"
+def test_an_ipv6_site_has_the_share_of_eight_addresses() -> None:
+    limit = Rate(Limit(2, 3600))
+    taken = [limit.wait(scope(f"2001:db8:0:{n:x}::1")) is None for n in range(20)]
+    assert taken.count(True) == 2 * WIDE_SHARE
+    assert limit.wait(scope("2001:db8:1::1")) is None
+
+
+def test_a_flood_of_one_ipv6_network_does_not_shut_out_its_neighbours() -> None:
+    limit = Rate(Limit(2, 3600))
+    for _ in range(100):
+        limit.wait(scope("2001:db8::1"))
+    assert limit.wait(scope("2001:db8:0:1::1")) is None
+
+
+def test_refused_requests_fill_no_memory() -> None:
+    limit = Rate(Limit(2, 3600))
+    for n in range(1000):
+        limit.wait(scope(f"2001:db8:0:{n:x}::1"))
+    assert len(limit._window) <= 1 + 2 * WIDE_SHARE
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_counts_end_with_their_window() -> None:
+    clock = Clock()
+    window = Window(Limit(2, 60), clock)
+    assert window.wait(b"a") is None
+    for _ in range(2):
+        window.count(b"a")
+    window.count(b"b")
+    assert (window.wait(b"a"), window.wait(b"a", share=2), window.wait(b"b")) == (60, None, None)
+    clock.now += 59.5
+    assert window.wait(b"a") == 1
+    clock.now += 0.5
+    assert window.wait(b"a") is None
+    window.count(b"a")
+    assert len(window) == 1, "what expired is dropped"
+
+
+def test_a_step_of_the_clock_on_the_wall_changes_no_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limit = Rate(Limit(1, 3600))
+    assert limit.wait(scope("192.0.2.1")) is None
+    start = time.time()
+    for step in (-2 * 86400, 2 * 86400):
+        monkeypatch.setattr(time, "time", lambda step=step: start + step)
+        assert limit.wait(scope("192.0.2.1")) in range(3590, 3601)
 
 
 def test_memory_is_bounded_by_a_number_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ADDRESSES", 100)
-    counts = Counts()
+    monkeypatch.setattr(module, "MOST_KEYS", 100)
+    window = Window(Limit(1, 3600))
     for number in range(1000):
-        counts.incr(str(number), 3600)
-        assert len(counts._counts) <= 100
+        window.count(str(number).encode())
+        assert len(window) <= 100
+    assert window.wait(b"999") is not None, "the newest are kept"
 
 
-def test_off_is_no_limit_and_nonsense_is_an_error() -> None:
-    assert rate_of("off") is None
-    assert rate_of("20/second") == parse("20/second")
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("20/second", Limit(20, 1)),
+        ("600/minute", Limit(600, 60)),
+        ("5 per 2 hours", Limit(5, 7200)),
+        ("1/day", Limit(1, 86400)),
+        ("off", None),
+    ],
+)
+def test_a_limit_is_written_as_a_number_in_a_time(text: str, limit: Limit | None) -> None:
+    assert limit_of(text) == limit
+
+
+@pytest.mark.parametrize("text", ["often", "", "5", "5/0 minutes", "-5/minute", "5/fortnight"])
+def test_any_other_text_is_no_limit(text: str) -> None:
     with pytest.raises(ValueError):
-        rate_of("often")
+        limit_of(text)

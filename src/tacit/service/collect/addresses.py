@@ -1,0 +1,74 @@
+"""Where requests come from: the networks that one customer holds, and proxies that are trusted.
+
+One address is no limit for who has IPv6: a customer holds a /64 at least, often a /48. Addresses
+that carry IPv4 (mapped, 6to4, Teredo) count as that IPv4 address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from starlette.types import Scope
+
+from tacit.service.collect.answers import header
+
+Network = IPv4Network | IPv6Network
+#: A network by its first bytes, and how many times the allowance of one address it has.
+Prefix = tuple[bytes, int]
+
+#: A /48 may be one site or 256 households, so it may do as much as eight addresses.
+WIDE_SHARE = 8
+_WIDE_BYTES, _NARROW_BYTES = 6, 8
+
+
+def prefixes(address: str) -> tuple[Prefix, ...]:
+    """The networks of an address: itself for IPv4, its /48 and its /64 for IPv6."""
+    known = _known(address)
+    if known is None:
+        return ((address.encode("utf-8", "replace"), 1),)
+    if isinstance(known, IPv4Address):
+        return ((known.packed, 1),)
+    return ((known.packed[:_WIDE_BYTES], WIDE_SHARE), (known.packed[:_NARROW_BYTES], 1))
+
+
+class Proxies:
+    """The proxies whose X-Forwarded-For is believed."""
+
+    def __init__(self, networks: Sequence[Network] = ()) -> None:
+        self._networks = tuple(networks)
+
+    def trusts(self, address: str) -> bool:
+        """Whether an address is that of a trusted proxy."""
+        known = _known(address) if self._networks else None
+        return known is not None and any(known in network for network in self._networks)
+
+    def client(self, scope: Scope) -> str:
+        """Who sent a request: the peer, or whom a trusted proxy names."""
+        peer: str = (scope.get("client") or ("", 0))[0]
+        if self.trusts(peer):
+            named = (header(scope, b"x-forwarded-for") or b"").decode("latin-1").split(",")
+            for address in reversed([_without_port(part.strip()) for part in named]):
+                peer = address or peer
+                if not self.trusts(peer):
+                    break
+        return peer
+
+
+def _without_port(named: str) -> str:
+    """An address as some proxies name it, 192.0.2.1:4321 or [2001:db8::1]:4321."""
+    if named.startswith("["):
+        return named[1:].partition("]")[0]
+    return named.partition(":")[0] if named.count(":") == 1 else named
+
+
+def _known(address: str) -> IPv4Address | IPv6Address | None:
+    """An address; one that carries IPv4 is that IPv4 address."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return None
+    if isinstance(found, IPv4Address):
+        return found
+    teredo = found.teredo
+    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
