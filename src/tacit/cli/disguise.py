@@ -11,7 +11,14 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, DesignFile
 from tacit.disguising import disguise
-from tacit.files import check_out, read_batches, read_design, writing_records
+from tacit.files import (
+    check_out,
+    check_true,
+    read_batches,
+    read_design,
+    read_design_origin,
+    writing_records,
+)
 
 
 def disguise_file(
@@ -32,9 +39,14 @@ def disguise_file(
     """
     design = read_design(design_file)
     check_out(out, apart_from=data)
+    check_true(data, "disguise true ones")
     rng = None if seed is None else np.random.default_rng(seed)
     n_records = 0
-    with show.progress("disguising") as tell, writing_records(out, design.reported) as write:
+    origin = read_design_origin(design_file)
+    with (
+        show.progress("disguising") as tell,
+        writing_records(out, design.reported, origin=origin) as write,
+    ):
         for codes in read_batches(data, design.schema, tell):
             write(disguise(codes, design, rng))
             n_records += len(codes)

@@ -11,8 +11,8 @@ import typer
 
 from tacit.attribute import text
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, event, split
-from tacit.counting import count_records
+from tacit.cli.arguments import AsJson, DesignFile, Level, event, split
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import check_out, read_design, write_frame
@@ -67,20 +67,24 @@ Out = Annotated[
 
 def estimate(
     design_file: DesignFile,
-    data: DataFile,
+    data: OptionalData = None,
     table: Tables = None,
     where: Events = None,
     method: ByMethod = Method.INVERSION,
     level: Level = 0.95,
     as_json: AsJson = False,
     out: Out = None,
+    database: FromDatabase = None,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 
     Example: [bold]tacit estimate survey.json reported.csv --table smokes,income[/bold]
 
     Example: [bold]tacit estimate survey.json reported.csv --where smokes=yes,income=high[/bold]
+
+    Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
+    records = needed_source(data, database)
     design = read_design(design_file)
     tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
@@ -89,8 +93,7 @@ def estimate(
     _check(design, [*tables, *map(list, events)], level, method if events else None)
     if out is not None:
         check_out(out, apart_from=data)
-    with show.progress("counting") as tell:
-        found = reconstruct(count_records(data, design.reported, tell), design)
+    found = reconstruct(counted(design_file, design, records), design)
     estimates = [found.table(names, METHODS[method]) for names in tables]
     estimates += [found.probability(allowed) for allowed in events]
     if out is not None:

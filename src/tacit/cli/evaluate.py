@@ -8,27 +8,25 @@ from typing import TYPE_CHECKING
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelFile, read_model
-from tacit.counting import count_records
+from tacit.cli.arguments import AsJson, DesignFile, Level, ModelFile, read_model
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import read_design
+from tacit.files import Origin, read_design, read_design_origin
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.mine import DecisionTree, NaiveBayes
 
-#: Digits of a fingerprint that tell two designs apart for a reader.
-BEGINNING = 12
-
 
 def evaluate(
     model_file: ModelFile,
     design_file: DesignFile,
-    data: DataFile,
+    data: OptionalData = None,
     level: Level = 0.95,
     as_json: AsJson = False,
+    database: FromDatabase = None,
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -37,11 +35,11 @@ def evaluate(
     Example: [bold]tacit evaluate model.json survey.json test.csv[/bold]
     """
     check_level(level)
+    records = needed_source(data, database)
     design = read_design(design_file)
     model = read_model(model_file)
     _check_same(model_file, model, design_file, design)
-    with show.progress("counting") as tell:
-        patterns = count_records(data, design.reported, tell)
+    patterns = counted(design_file, design, records)
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
     if not as_json:
         return show.estimates(measures, level)
@@ -61,8 +59,8 @@ def _check_same(
 ) -> None:
     """The reports that test a model were made by the design it was learnt under."""
     if model.fingerprint_ != design.fingerprint:
-        learnt, given = model.fingerprint_[:BEGINNING], design.fingerprint[:BEGINNING]
+        learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
         raise DataError(
-            f"{model_file}: was learnt under another design: its fingerprint begins {learnt}, "
-            f"that of {design_file} begins {given}"
+            f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
+            f"({given}); give the design that the model was learnt under"
         )

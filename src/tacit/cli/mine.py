@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelOut, Target
+from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.mine_tree import tree
-from tacit.counting import count_records
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
 from tacit.reconstruction.interval import check_level
 
@@ -47,9 +47,9 @@ def start(context: typer.Context) -> None:
 @mine_commands.command("nb")
 def naive_bayes(
     design_file: DesignFile,
-    data: DataFile,
     target: Target,
     out: ModelOut,
+    data: OptionalData = None,
     alpha: Annotated[
         float, typer.Option("--alpha", help="Records added to every category (Laplace's rule).")
     ] = 1.0,
@@ -63,6 +63,7 @@ def naive_bayes(
     ] = Method.LIKELIHOOD,
     level: Level = 0.95,
     as_json: AsJson = False,
+    database: FromDatabase = None,
 ) -> None:
     """Learn naive Bayes from reported records.
 
@@ -71,12 +72,12 @@ def naive_bayes(
     from tacit import mine  # scikit-learn is slow to start
 
     check_level(level)
+    records = needed_source(data, database)
     design = read_design(design_file)
     design.schema.index(target)
-    for source in (data, design_file):
-        check_apart(out, source)
-    with show.progress("counting") as tell:
-        patterns = count_records(data, design.reported, tell)
+    for read in filter(None, (data, design_file)):
+        check_apart(out, read)
+    patterns = counted(design_file, design, records)
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value)).fit(patterns)
     content = learnt(model, level)
     write_text(out, mine.model_to_json(model))

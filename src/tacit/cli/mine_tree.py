@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level, ModelOut, Target
-from tacit.counting import PatternTable, count_records
-from tacit.design import Design
+from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
 from tacit.files import check_apart, read_design, write_bytes, write_text
 from tacit.reconstruction.interval import check_level
@@ -67,9 +66,9 @@ FigureOut = Annotated[
 
 def tree(
     design_file: DesignFile,
-    data: DataFile,
     target: Target,
     out: ModelOut,
+    data: OptionalData = None,
     criterion: CriterionName = Criterion.ENTROPY,
     caution: Caution = 2.0,
     max_depth: MaxDepth = None,
@@ -77,6 +76,7 @@ def tree(
     figure: FigureOut = None,
     level: Level = 0.95,
     as_json: AsJson = False,
+    database: FromDatabase = None,
 ) -> None:
     """Learn a decision tree from reported records.
 
@@ -85,12 +85,13 @@ def tree(
     from tacit import mine  # scikit-learn is slow to start
 
     check_level(level)
+    records = needed_source(data, database)
     design = read_design(design_file)
     design.schema.index(target)
-    _check_outs(out, figure, [data, design_file, *([] if prune is None else [prune])])
+    _check_outs(out, figure, list(filter(None, (data, design_file, prune))))
     _check_other(prune, data)
-    patterns = _counted(data, design)
-    validation = None if prune is None else _counted(prune, design)
+    patterns = counted(design_file, design, records)
+    validation = None if prune is None else counted(design_file, design, prune)
     grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
     content = learnt(model, level)
@@ -120,14 +121,11 @@ def _check_outs(out: Path, figure: Path | None, sources: list[Path]) -> None:
         check_apart(figure, source)
 
 
-def _check_other(prune: Path | None, data: Path) -> None:
-    if prune is not None and prune.exists() and data.exists() and prune.samefile(data):
+def _check_other(prune: Path | None, data: Path | None) -> None:
+    if prune is None or data is None:
+        return
+    if prune.exists() and data.exists() and prune.samefile(data):
         raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
-
-
-def _counted(data: Path, design: Design) -> PatternTable:
-    with show.progress("counting") as tell:
-        return count_records(data, design.reported, tell)
 
 
 def learnt(model: DecisionTree, level: float) -> dict[str, Any]:

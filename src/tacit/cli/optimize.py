@@ -16,11 +16,11 @@ import typer
 from tacit.attribute import Attribute
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
-from tacit.counting import count_records
+from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, read_described, write_bytes, write_text
-from tacit.reconstruction import Estimate, em, reconstruct
+from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
 
 if TYPE_CHECKING:
     from tacit.optimize import Choice, Front
@@ -177,6 +177,7 @@ def optimize(
     out: Out = None,
     figure: Picture = None,
     as_json: AsJson = False,
+    database: FromDatabase = None,
 ) -> None:
     """Find the channels that trade privacy for accuracy best, with a proof of how good they are.
 
@@ -191,7 +192,7 @@ def optimize(
     from tacit.optimize import front  # SciPy's solvers are slow to start
 
     _check_output(out, figure, (prior_file, data), privacy, error)
-    prior, estimate = _prior(prior_file, data, attributes)
+    prior, estimate = _prior(prior_file, given_source(data, database), attributes)
     settings = Settings(method, points, generations, seed, spare, resume)
     with show.progress("searching") as tell:
         found = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
@@ -266,11 +267,13 @@ def _check_output(
                 check_apart(target, source)
 
 
-def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, Estimate | None]:
+def _prior(
+    file: Path, pilot: Path | str | None, attributes: str | None
+) -> tuple[Any, Estimate | None]:
     """The prior of a file; or that of a pilot, with its uncertainty."""
     content = read_described(file, _parsed, "prior")
     if not isinstance(content, Design):
-        if data is not None:
+        if pilot is not None:
             raise SchemaError(
                 f"{file}: is a prior, so it goes without DATA; for a pilot give the design file"
             )
@@ -280,7 +283,7 @@ def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, 
                 "to probability"
             )
         return content, None
-    if data is None:
+    if pilot is None:
         raise SchemaError(f"{file}: is a design; give the reported records of the pilot as well")
     names = content.schema.names
     wanted = (
@@ -288,13 +291,11 @@ def _prior(file: Path, data: Path | None, attributes: str | None) -> tuple[Any, 
     )
     if not wanted:
         raise SchemaError("--attributes: name the attributes to disguise; " + ", ".join(names))
-    return _estimated(content, data, wanted)
+    return _estimated(reconstruct(counted(file, content, pilot), content), wanted)
 
 
-def _estimated(design: Design, data: Path, names: list[str]) -> tuple[Estimate, Estimate]:
+def _estimated(found: Reconstruction, names: list[str]) -> tuple[Estimate, Estimate]:
     """The likeliest table with half a record in every cell, so none is impossible; and raw."""
-    with show.progress("counting") as tell:
-        found = reconstruct(count_records(data, design.reported, tell), design)
     likely, raw = found.table(names, em), found.table(names)
     cells = likely.value * likely.n_records + 0.5
     return replace(likely, value=cells / cells.sum()), raw
@@ -307,7 +308,7 @@ def _parsed(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise FileError(f"not a prior file: {error.msg} in line {error.lineno}") from None
     if isinstance(content, dict) and "tacit" in content:
-        return Design.from_dict(content)
+        return Design.from_json(text)
     if not isinstance(content, dict | list):
         raise FileError("not a prior file: it must be a JSON list or object of probabilities")
     return content

@@ -10,7 +10,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level
-from tacit.counting import count_records
+from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import DataError, FileError
 from tacit.files import (
@@ -78,6 +78,7 @@ def privacy(
     figure: Picture = None,
     out: Out = None,
     as_json: AsJson = False,
+    database: FromDatabase = None,
 ) -> None:
     """Say how private the answers of a design are.
 
@@ -97,7 +98,7 @@ def privacy(
     _check_outputs((html, figure, out), [design_file, prior, reported, rules])
     if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
-    known = _prior(design, prior, reported)
+    known = _prior(design_file, design, prior, given_source(reported, database))
     told = [] if rules is None else read_described(rules, rules_from_json, "rules")
     limits = Limits(level=level, rng=np.random.default_rng(seed))
     found: Report | Comparison
@@ -148,14 +149,15 @@ def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
     return Comparison(tuple(points), known.source)
 
 
-def _prior(design: Design, prior: Path | None, reported: Path | None) -> Any:
+def _prior(
+    design_file: Path, design: Design, prior: Path | None, records: Path | str | None
+) -> Any:
     from tacit.privacy.reading import prior_from_json
 
-    if prior is not None and reported is not None:
+    if prior is not None and records is not None:
         raise DataError("give --prior or --reported, not both: a prior is known or estimated")
-    if reported is not None:
-        with show.progress("counting") as tell:
-            return reconstruct(count_records(reported, design.reported, tell), design)
+    if records is not None:
+        return reconstruct(counted(design_file, design, records), design)
     if prior is None:
         return None
     if prior.suffix.lower() in (".csv", ".gz", ".parquet"):

@@ -96,12 +96,8 @@ def serve(
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
     """One line a survey: where it is, what it is called, and who may answer when."""
-    from tacit.survey.values import text_in
-
     for address, published in addresses:
-        survey = published.survey
-        title = text_in(survey.title, survey.languages[0])
-        typer.echo(f"serving {address}  {title} ({survey.terms})")
+        typer.echo(f"serving {address}  {published.title} ({published.survey.terms})")
 
 
 def warn(text: str) -> None:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from tacit.errors import FileError, SurveyError
-from tacit.files import check_out, write_text, writing_records
+from tacit.errors import DataError, FileError, SurveyError
+from tacit.files import Origin, check_out, write_text, writing_records
 
 if TYPE_CHECKING:
     from tacit.service.store import Store
@@ -51,7 +51,7 @@ def invite(
     base = _base(base_url)
     _check_new(out)
     fingerprint = published.survey.fingerprint
-    with _store(database) as store:
+    with open_store(database) as store:
         store.register(published)
         tokens = store.invite(fingerprint, n)
         try:
@@ -69,7 +69,7 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
     Example: [bold]tacit survey close published.json --database survey.db[/bold]
     """
     fingerprint = _published(file).survey.fingerprint
-    with _store(database, there=True) as store:
+    with open_store(database, there=True) as store:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
     typer.echo(f"closed: {records:,} records")
@@ -90,9 +90,12 @@ def export(
     published = _published(file)
     check_out(out, apart_from=file)
     fingerprint = published.survey.fingerprint
-    with _store(database, there=True) as store:
+    with open_store(database, there=True) as store:
         codes, state = store.codes(fingerprint), store.state(fingerprint)
-    with writing_records(out, published.design.reported) as write:
+    if not len(codes):
+        raise DataError(f"no answers yet to {file}: nothing to export")
+    origin = Origin(published.fingerprint, published.title)
+    with writing_records(out, published.design.reported, origin=origin) as write:
         write(codes)
     typer.echo(f"wrote {out}: {len(codes):,} records")
     if state.open:
@@ -113,7 +116,7 @@ def backup(
 
     Example: [bold]tacit backup --database survey.db --out backup.db[/bold]
     """
-    with _store(database, there=True) as store:
+    with open_store(database, there=True) as store:
         store.backup(out)
     typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
 
@@ -125,7 +128,8 @@ def _published(file: Path) -> Published:
 
 
 @contextmanager
-def _store(url: str, there: bool = False) -> Iterator[Store]:
+def open_store(url: str, there: bool = False) -> Iterator[Store]:
+    """The database of responses; `there` refuses a file that would be new."""
     from tacit.service.store import Store
 
     store = Store(url, there=there)

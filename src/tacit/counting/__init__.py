@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
-from tacit.counting.records import count_records
+from tacit.counting.records import count_records, count_reported
 
-__all__ = ["PatternTable", "count", "count_records"]
+__all__ = ["PatternTable", "count", "count_records", "count_reported"]

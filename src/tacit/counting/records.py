@@ -9,7 +9,8 @@ from typing import Any
 from tacit.coding import encode
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
-from tacit.files import Progress, read_batches
+from tacit.design import Design
+from tacit.files import Origin, Progress, check_origin, read_batches
 from tacit.schema import Schema
 
 
@@ -22,6 +23,13 @@ def count_records(records: Any, schema: Schema, progress: Progress | None = None
     if isinstance(records, str | os.PathLike):
         return _counted(Path(records), schema, progress)
     return count(encode(records, schema), schema)
+
+
+def count_reported(records: Any, design: Design) -> PatternTable:
+    """The pattern table of reported records; refuses a file that another design made."""
+    if isinstance(records, str | os.PathLike):
+        check_origin(Path(records), Origin(design.fingerprint))
+    return count_records(records, design.reported)
 
 
 def _counted(path: Path, schema: Schema, progress: Progress | None) -> PatternTable:

@@ -6,7 +6,8 @@ memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 
 from typing import TYPE_CHECKING
 
-from tacit.files.designs import read_described, read_design, read_text
+from tacit.files.designs import read_described, read_design, read_design_origin, read_text
+from tacit.files.origin import Origin, check_origin, check_true, read_origin
 from tacit.files.paths import Progress
 from tacit.lazy_names import lazy_names
 
@@ -23,13 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
+    "Origin",
     "Progress",
     "check_apart",
+    "check_origin",
     "check_out",
+    "check_true",
     "read_batches",
     "read_described",
     "read_design",
+    "read_design_origin",
     "read_frame",
+    "read_origin",
     "read_text",
     "write_bytes",
     "write_frame",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from tacit.design import Design
 from tacit.errors import FileError, TacitError
+from tacit.files.contents import described
+from tacit.files.origin import Origin
 from tacit.files.paths import check_readable, reading
 
 Value = TypeVar("Value")
@@ -18,15 +21,32 @@ def read_design(path: str | Path) -> Design:
     return read_described(path, Design.from_json, "design")
 
 
+def read_design_origin(path: str | Path) -> Origin:
+    """The origin of the records that a design file makes; a published survey has a title."""
+    return read_described(path, _origin, "design")
+
+
+def _origin(text: str) -> Origin:
+    fingerprint = Design.from_json(text).fingerprint
+    survey = json.loads(text).get("survey", {})
+    title = survey.get("title")
+    if isinstance(title, dict):
+        title = title[survey["languages"][0]]
+    return Origin(fingerprint, title)
+
+
 def read_described(path: str | Path, parse: Callable[[str], Value], kind: str) -> Value:
     """What a file of this kind describes, as `parse` reads it; errors name the file."""
-    source = read_text(path)
+    what = kind if kind.endswith("survey") else f"{kind} file"
     try:
-        return parse(source)
+        return parse(read_text(path))
     except TacitError as error:
-        raise type(error)(f"{path}: {error}") from None
+        other = described(Path(path), kind)
+        if other is not None:
+            raise FileError(f"{path}: not a {what}: {other}") from None
+        raise type(error)(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
-        raise FileError(f"{path}: not a {kind} file: {error}") from None
+        raise FileError(f"{path}: not a {what}: {error}") from None
 
 
 def read_text(path: str | Path) -> str:

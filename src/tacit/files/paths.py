@@ -18,6 +18,7 @@ Progress = Callable[[float], None]
 CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
 SUFFIXES = (CSV, CSV_GZ, PARQUET)
 UNREADABLE = (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
+PARQUET_MARK = b"PAR1"
 
 
 def kind_of(path: Path) -> str:
@@ -39,6 +40,19 @@ def check_readable(path: Path) -> None:
             raise FileError(f"{path}: is not a regular file")
         if path.stat().st_size == 0:
             raise FileError(f"{path}: the file is empty")
+
+
+def check_parquet(path: Path) -> None:
+    """A Parquet file is not empty, and starts and ends with its mark."""
+    check_readable(path)
+    with path.open("rb") as stream:
+        head = stream.read(len(PARQUET_MARK))
+        stream.seek(max(len(head), path.stat().st_size - len(PARQUET_MARK)))
+        tail = stream.read()
+    if head != PARQUET_MARK:
+        raise FileError(f"{path}: not a Parquet file")
+    if tail != PARQUET_MARK:
+        raise FileError(f"{path}: the Parquet file is truncated; copy or make it again")
 
 
 def check_columns(path: Path, names: list[str], schema: Schema) -> None:

@@ -30,6 +30,7 @@ from tacit.files.paths import (
     UNREADABLE,
     Progress,
     check_columns,
+    check_parquet,
     check_readable,
     kind_of,
     reason,
@@ -39,7 +40,6 @@ from tacit.schema import Schema
 BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
 READ_RECORDS = 1 << 16
 READ_BYTES = 4 << 20
-PARQUET_MARK = b"PAR1"
 
 
 class Header(NamedTuple):
@@ -75,7 +75,7 @@ def read_frame(path: str | Path) -> Any:
     kind = kind_of(path)
     with _reading(path):
         if kind == PARQUET:
-            _check_marks(path)
+            check_parquet(path)
             return pyarrow.parquet.read_table(path)
         header = _header(path)
         return pyarrow.csv.read_csv(
@@ -130,9 +130,16 @@ def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
 # Parquet ------------------------------------------------------------------------------------
 
 
+def parquet_metadata(path: Path) -> dict[bytes, bytes]:
+    """What a Parquet file says of itself."""
+    with _reading(path):
+        check_parquet(path)
+        return pyarrow.parquet.read_schema(path).metadata or {}
+
+
 def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
     with _reading(path):
-        _check_marks(path)
+        check_parquet(path)
         found = pyarrow.parquet.read_schema(path)
     check_columns(path, found.names, schema)
     # Text comes as distinct labels and positions, which is how encode wants it.
@@ -143,18 +150,6 @@ def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator
             done += batch.num_rows
             progress(done / file.metadata.num_rows)
             yield batch
-
-
-def _check_marks(path: Path) -> None:
-    """A Parquet file starts and ends with its mark."""
-    with path.open("rb") as stream:
-        head = stream.read(len(PARQUET_MARK))
-        stream.seek(max(len(head), path.stat().st_size - len(PARQUET_MARK)))
-        tail = stream.read()
-    if head != PARQUET_MARK:
-        raise FileError(f"{path}: not a Parquet file")
-    if tail != PARQUET_MARK:
-        raise FileError(f"{path}: the Parquet file is truncated; copy or make it again")
 
 
 def _is_text(kind: Any) -> bool:

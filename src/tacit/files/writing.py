@@ -24,6 +24,7 @@ import pyarrow.parquet
 from tacit.attribute import text
 from tacit.coding import Codes, decode
 from tacit.errors import FileError
+from tacit.files.origin import KEY, Origin, note_beside
 from tacit.files.paths import CSV_GZ, PARQUET, kind_of
 from tacit.schema import Schema
 
@@ -36,18 +37,23 @@ _NEEDS_NO_QUOTES = re.compile(r'[^",\r\n]+')
 
 @contextmanager
 def writing_records(
-    path: str | Path, schema: Schema, beside: Sequence[str] = ()
+    path: str | Path,
+    schema: Schema,
+    beside: Sequence[str] = (),
+    origin: Origin | None = None,
 ) -> Iterator[Write]:
     """Write codes as labels; the file is there when the block is left without an error.
 
     with writing_records("reported.csv", design.reported) as write:
         write(codes)
 
-    `beside` names columns of numbers that `write` then takes after the codes.
+    `beside` names columns of numbers that `write` then takes after the codes. `origin` is the
+    design that made the records, if they are reported ones.
     """
     path = Path(path)
     labelled = _typed if kind_of(path) == PARQUET else _texts
-    with _tables(path, (text(label) for a in schema for label in a.categories)) as write:
+    labels = (text(label) for a in schema for label in a.categories)
+    with _tables(path, labels, origin) as write:
 
         def write_records(codes: Codes, *numbers: Any) -> None:
             table = labelled(codes, schema)
@@ -113,12 +119,14 @@ def _texts(codes: Codes, schema: Schema) -> Any:
 
 
 @contextmanager
-def _tables(path: Path, labels: Iterable[str]) -> Iterator[Callable[[Any], None]]:
+def _tables(
+    path: Path, labels: Iterable[str], origin: Origin | None = None
+) -> Iterator[Callable[[Any], None]]:
     """Write tables of one schema, one after the other; `labels` are all texts that may occur."""
     kind = kind_of(path)
     # Arrow quotes all text or none.
     quotes = "none" if all(map(_NEEDS_NO_QUOTES.fullmatch, labels)) else "needed"
-    with _atomic(path) as stream, ExitStack() as sinks:
+    with _noted(path, origin), _atomic(path) as stream, ExitStack() as sinks:
         if kind == CSV_GZ:
             # Without name and time, so that equal records make equal files.
             zipped = gzip.GzipFile("", "wb", GZIP_LEVEL, stream, mtime=0)
@@ -127,15 +135,32 @@ def _tables(path: Path, labels: Iterable[str]) -> Iterator[Callable[[Any], None]
 
         def write(table: Any) -> None:
             if not opened:
-                sink = _parquet(stream, table) if kind == PARQUET else _csv(stream, table, quotes)
+                parquet = kind == PARQUET
+                sink = _parquet(stream, table, origin) if parquet else _csv(stream, table, quotes)
                 opened.append(sinks.enter_context(sink))
             opened[0].write_table(table)
 
         yield write
+        if kind != PARQUET:  # new records never meet the note of the old ones
+            note_beside(path).unlink(missing_ok=True)
 
 
-def _parquet(stream: Any, table: Any) -> Any:
-    return pyarrow.parquet.ParquetWriter(stream, table.schema, compression="zstd")
+@contextmanager
+def _noted(path: Path, origin: Origin | None) -> Iterator[None]:
+    """Put the note on the origin of a CSV file beside it, once the file is in its place."""
+    if origin is None or kind_of(path) == PARQUET:
+        yield
+        return
+    with _atomic(note_beside(path)) as stream:
+        stream.write(origin.to_json().encode())
+        yield
+
+
+def _parquet(stream: Any, table: Any, origin: Origin | None) -> Any:
+    schema = table.schema
+    if origin is not None:
+        schema = schema.with_metadata({**(schema.metadata or {}), KEY: origin.to_json()})
+    return pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd")
 
 
 def _csv(stream: Any, table: Any, quotes: str) -> Any:

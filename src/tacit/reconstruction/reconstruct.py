@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.channel.linear import Array
-from tacit.counting import PatternTable, count_records
+from tacit.counting import PatternTable, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import Estimate
@@ -93,14 +93,14 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
     """Count reported records once; then any table of the true answers can be asked for.
 
     `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or
-    a pattern table counted before.
+    a pattern table counted before. A file that names another design as its origin is refused.
     """
     check_design(design)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
         return Reconstruction(reported, design)
-    return Reconstruction(count_records(reported, design.reported), design)
+    return Reconstruction(count_reported(reported, design), design)
 
 
 def _indicator(attribute: Attribute, wanted: Any) -> Array:

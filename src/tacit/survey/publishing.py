@@ -14,6 +14,7 @@ from tacit.files import read_described
 from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.reading import survey_from_dict
 from tacit.survey.survey import Survey
+from tacit.survey.values import text_in
 
 #: Version of the file that this code writes; it reads this one and older ones.
 VERSION = 2
@@ -39,6 +40,11 @@ class Published:
     def fingerprint(self) -> str:
         """That of the design, which every record carries."""
         return self.design.fingerprint
+
+    @property
+    def title(self) -> str:
+        """The survey's title in its first language."""
+        return text_in(self.survey.title, self.survey.languages[0])
 
     @property
     def slug(self) -> str:

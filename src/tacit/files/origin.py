@@ -1,0 +1,103 @@
+"""The design that made a file of reported records, noted with the records.
+
+Parquet keeps the note in its metadata. A CSV file has no place for one that every program skips, so
+the note is a small JSON file beside it: `reported.csv.origin.json`. A file without a note may come
+from any design.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import DataError, FileError
+from tacit.files.paths import PARQUET, kind_of, reading
+
+VERSION = 1
+SUFFIX = ".origin.json"
+#: The key of the note in Parquet's metadata.
+KEY = b"tacit"
+#: Digits of a fingerprint that tell two designs apart for a reader.
+SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A design by its fingerprint and, for a published survey, its title."""
+
+    design: str
+    title: str | None = None
+
+    def __str__(self) -> str:
+        title = "" if self.title is None else f"“{self.title}”, "
+        return f"{title}fingerprint {self.design[:SHOWN_DIGITS]}"
+
+    def to_json(self) -> str:
+        """The note."""
+        content = {"tacit": "origin", "version": VERSION, "design": self.design}
+        if self.title is not None:
+            content["title"] = self.title
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Origin:
+        """The origin that a note tells."""
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict) or content.get("tacit") != "origin":
+            raise FileError("is not a note on the origin of records; delete it or write it again")
+        version, design, title = (content.get(key) for key in ("version", "design", "title"))
+        if type(version) is not int or version > VERSION:
+            raise FileError(f"has version {version}, this tacit reads up to {VERSION}")
+        if not isinstance(design, str) or not isinstance(title, str | None):
+            raise FileError("names no design; delete it or write it again")
+        return cls(design, title)
+
+
+def note_beside(path: Path) -> Path:
+    """Where the note of a CSV file is."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def read_origin(path: str | Path) -> Origin | None:
+    """The origin noted for a file of records; None if there is no note."""
+    path = Path(path)
+    if kind_of(path) == PARQUET:
+        from tacit.files.reading import parquet_metadata  # Arrow is slow to start
+
+        noted = parquet_metadata(path).get(KEY)
+        return None if noted is None else _parsed(path, noted.decode(errors="replace"))
+    note = note_beside(path)
+    with reading(note):
+        return _parsed(note, note.read_text(encoding="utf-8")) if note.exists() else None
+
+
+def check_origin(path: str | Path, own: Origin, given: str = "the design given") -> bool:
+    """Raise if a file holds reports of another design; whether it says which design made it.
+
+    `given` names the own design in the error.
+    """
+    origin = read_origin(path)
+    if origin is not None and origin.design != own.design:
+        raise DataError(
+            f"{path}: holds reports of another design ({origin}), not of {given} ({own}); give "
+            "the published survey or the design that these records were made with"
+        )
+    return origin is not None
+
+
+def check_true(path: str | Path, use: str) -> None:
+    """Raise if a file is known to hold reported records; `use` says what needs true ones."""
+    origin = read_origin(path)
+    if origin is not None:
+        raise DataError(f"{path}: holds reported records ({origin}); {use}")
+
+
+def _parsed(path: Path, text: str) -> Origin:
+    try:
+        return Origin.from_json(text)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
