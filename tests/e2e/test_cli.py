@@ -36,6 +36,7 @@ from tacit.cli.main import run
 from tacit.datasets import adult_survey
 from tacit.errors import DataError
 from tacit.reconstruction import em
+from tests.support.origins import unknown_origin
 
 TACIT = Path(sys.executable).with_name("tacit")
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
@@ -325,7 +326,7 @@ def reported(folder: Path) -> str:
 
 def test_every_attribute_is_estimated_if_no_table_is_named(tacit_: Any, reported: str) -> None:
     ran = tacit_("estimate", "design.json", reported)
-    assert (ran.status, ran.err) == (0, "")
+    assert (ran.status, ran.err) == (0, unknown_origin(reported))
     assert "P(smokes) from 2,000 reported records, by inversion" in ran.out
     assert "95 % interval" in ran.out
     words = [line.split()[0] for line in ran.out.splitlines() if line]
@@ -410,7 +411,7 @@ def test_attributes_named_like_the_columns_of_a_table_are_written(tacit_: Any, o
         *("estimate", "odd.json", "odd.parquet", "--out", out),
         *("--table", asked, "--table", "lower", "--where", "quantity=yes"),
     )
-    assert (ran.status, ran.err) == (0, "")
+    assert (ran.status, ran.err) == (0, unknown_origin("odd.parquet", design="odd.json"))
     read = pq.read_table(out) if out.endswith("parquet") else pa_csv.read_csv(out)
     assert read.column_names == [
         *("quantity", "estimate__", "estimate_", "quantity_", "lower_"),
@@ -684,7 +685,7 @@ def test_an_error_of_many_lines_is_said_in_one(
     def failing(*_: object) -> None:
         raise DataError("first\n  second")
 
-    monkeypatch.setattr("tacit.cli.estimate.count_records", failing)
+    monkeypatch.setattr("tacit.cli.sources.count_records", failing)
     _is_one_error(tacit_("estimate", "design.json", reported), "first second")
 
 

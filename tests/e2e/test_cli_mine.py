@@ -19,6 +19,7 @@ from tacit.cli.main import run
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.files import reading
 from tacit.mine import NaiveBayes, literal, model_from_json, model_to_json, pairs
+from tests.support.origins import unknown_origin
 
 SCHEMA = Schema(
     [
@@ -94,7 +95,7 @@ def is_one_error(ran: Ran, said: str) -> None:
 
 def test_the_model_is_that_of_the_library(tacit_: Any) -> None:
     ran = tacit_(*OF_ILL)
-    assert (ran.status, ran.err) == (0, "")
+    assert (ran.status, ran.err) == (0, unknown_origin("reported.parquet"))
     written = Path("model.json").read_text()
     assert written == model_to_json(NaiveBayes(DESIGN, "ill").fit("reported.parquet"))
 
@@ -191,7 +192,7 @@ def test_bad_input_of_mine_is_one_error(tacit_: Any, changed: dict[int, str], sa
 
 def test_the_measures_are_those_of_the_library(tacit_: Any, model: NaiveBayes) -> None:
     ran = tacit_("evaluate", "model.json", "design.json", "test.csv", "--level", "0.9", "--json")
-    assert (ran.status, ran.err) == (0, "")
+    assert (ran.status, ran.err) == (0, unknown_origin("test.csv"))
     found = json.loads(ran.out)
     assert (found["design"], found["target"]) == (DESIGN.fingerprint, "ill")
     expected = [measure(model, "test.csv", DESIGN) for measure in (accuracy, confusion, recall)]

@@ -19,6 +19,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from tacit import __version__
+from tacit.cli.notes import drop_notes, tell_notes
 from tacit.errors import TacitError
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -103,8 +104,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     app = command_line(*(name for name in given[:1] if name in COMMANDS))
+    drop_notes()
     try:
         status = app(given, prog_name="tacit", standalone_mode=False) or 0
+        tell_notes()
         sys.stdout.flush()
         return status
     except TacitError as error:

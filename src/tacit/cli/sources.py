@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli import show
+from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
 from tacit.counting import PatternTable, count, count_records
 from tacit.design import Design
@@ -52,10 +53,7 @@ def counted(design_file: Path, design: Design, records: Path | str) -> PatternTa
     if isinstance(records, str):
         return _stored(design_file, records)
     if not check_origin(records, read_design_origin(design_file), str(design_file)):
-        typer.echo(
-            f"note: {records} does not say which design made it; make sure it is {design_file}",
-            err=True,
-        )
+        note(f"{records} does not say which design made it; make sure that {design_file} did")
     with show.progress("counting") as tell:
         return count_records(records, design.reported, tell)
 
