@@ -195,8 +195,7 @@ def optimize(
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
     settings = Settings(method, points, generations, seed, spare, resume)
     with show.progress("searching") as tell:
-        found = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
-        drawn = found
+        found = drawn = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
         if figure is not None and len(found) == 1 < points:
             drawn = front(prior, records, delta, epsilon, settings.method_at(None), tell)
     found = _named(found, attributes) if estimate is None else found
