@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.asking import place, submission
+from tests.support.asking import compact, place, submission
 from tests.support.published import published
 from tests.support.serving import Served, serving
 
@@ -61,7 +60,7 @@ def _get(path: str, version: str = "1.1", *headers: str) -> bytes:
 
 
 def _post(*headers: str) -> bytes:
-    body = json.dumps(submission(SURVEY)).encode()
+    body = compact(submission(SURVEY))
     head = [f"POST {place(SURVEY, 'responses')} HTTP/1.1", "Host: x", *headers]
     head += ["Content-Type: application/json", f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(head).encode() + body

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from tacit.service.collect.door import Door
 from tacit.service.collect.problems import PROBLEMS
 from tacit.service.store import Store
-from tests.support.asking import place, submission
+from tests.support.asking import compact, place, submission
 from tests.support.published import published
 from tests.support.raw import SECONDS, Line, chunked, request
 from tests.support.serving import Served, serving, temporary
@@ -245,7 +245,7 @@ def test_senders_that_leave_at_once_do_no_harm(served: Served) -> None:
             if number % 2:  # hang up rudely: what is sent to it is an error
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             many = request(place(SURVEY, "survey.json"), method="GET") * 20
-            one = request(TARGET, json.dumps(submission(SURVEY)).encode())
+            one = request(TARGET, compact(submission(SURVEY)))
             connection.sendall(many if number % 3 else one)
     answer = httpx.post(served.origin + TARGET, json=submission(SURVEY), timeout=SECONDS)
     assert answer.status_code == 201

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from typing import Any
 
 import httpx
 from starlette.types import ASGIApp
 
+from tacit.service.collect.padding import padded, submission_length
 from tacit.survey import Published
 
 
@@ -26,10 +28,22 @@ def ask(
 
 
 def submission(survey: Published, **changed: Any) -> dict[str, Any]:
-    """The body of a right request, with a key of its own: the first category everywhere."""
+    """A right request, with a key of its own: the first category everywhere.
+
+    Padded for compact JSON, as httpx writes it. A token may be added.
+    """
     record = {a.name: str(a.categories[0]) for a in survey.design.reported}
     right = {"fingerprint": survey.fingerprint, "key": secrets.token_hex(16), "record": record}
-    return right | changed
+    made = right | changed
+    whole = {"token": ""} | made if survey.survey.access == "invited" else made
+    token = whole.get("token")
+    length = submission_length(survey, token if isinstance(token, str) else "")
+    return made | {"padding": json.loads(padded(whole, length))["padding"]}
+
+
+def compact(submission: Any) -> bytes:
+    """What httpx sends as JSON."""
+    return httpx.Request("POST", "http://survey.test", json=submission).content
 
 
 def place(survey: Published, rest: str = "") -> str:

@@ -20,17 +20,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tacit.service.collect.padding import submission_length
 from tacit.survey import Published
 
 _PAUSE = 0.05
 _LONGEST = 300.0
 #: The gap for a token is as long as a token, so that filling it changes no length.
 _TOKEN = "@TOKEN".ljust(22, "@")
+#: What follows the padding, the last text of a body.
+_END = '"}'
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is sent where: record `number` of a key is in `body`, a template with gaps.
+    """What is sent where: record `number` of a key is in `body`, a template with gaps that is
+    padded to `length` bytes.
 
     The load ends after `seconds`, or when `most` requests are answered, or when each of `tokens`,
     where the survey asks for them, has had its own request.
@@ -40,6 +44,7 @@ class Plan:
     port: int
     path: str
     body: str
+    length: int
     connections: int
     seconds: float = _LONGEST
     most: int | None = None
@@ -52,7 +57,13 @@ class Plan:
     def filled(self, key: str, number: int) -> str:
         """The body of one request as it was sent, to send it again."""
         filled = self.body.replace("@KEY", key).replace("@NUMBER", str(number % self.categories))
-        return filled.replace(_TOKEN, self.tokens[number - self.first]) if self.tokens else filled
+        if self.tokens:
+            filled = filled.replace(_TOKEN, self.tokens[number - self.first])
+        return self.padded(filled)
+
+    def padded(self, body: str) -> str:
+        """A body whose gaps are filled, with its padding."""
+        return body.ljust(self.length - len(_END)) + _END
 
 
 @dataclass
@@ -74,11 +85,12 @@ def plan(survey: Published, host: str, port: int, connections: int, **more: Any)
     record = {a.name: str(a.categories[0]) for a in survey.design.reported}
     if "number" in record:
         record["number"] = "n@NUMBER"
-    body = {"fingerprint": survey.fingerprint, "key": "@KEY", "record": record}
-    if survey.survey.access == "invited":
-        body["token"] = _TOKEN
+    token = {"token": _TOKEN} if survey.survey.access == "invited" else {}
+    body = {"fingerprint": survey.fingerprint, "key": "@KEY", **token, "record": record}
     path = f"/s/{survey.slug}/responses"
-    return Plan(host, port, path, json.dumps(body), connections, **more)
+    length = submission_length(survey, **token)
+    template = json.dumps(body | {"padding": ""}).removesuffix(_END)
+    return Plan(host, port, path, template, length, connections, **more)
 
 
 class Running:
@@ -136,22 +148,20 @@ class _Load:
 
     def _requests(self) -> Iterator[tuple[str, int, bytes]]:
         before, middle, after = _gaps(self.plan.body)
-        room = len(self.plan.body.encode()) - len("@KEY") + 32
+        head = (
+            f"POST {self.plan.path} HTTP/1.1\r\nHost: {self.plan.host}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {self.plan.length}\r\n\r\n"
+        )
         number = self.plan.first
         entropy = b""
         last = None if self.plan.most is None else number + self.plan.most
         while not self.stopping and number != last:
-            shown = str(number % self.plan.categories) if middle is not None else ""
-            length = room - (len("@NUMBER") - len(shown) if middle is not None else 0)
-            head = (
-                f"POST {self.plan.path} HTTP/1.1\r\nHost: {self.plan.host}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{before}"
-            )
+            shown = str(number % self.plan.categories)
             if len(entropy) < 16:
                 entropy = os.urandom(1 << 16)
             key, entropy = entropy[:16].hex(), entropy[16:]
             rest = after if middle is None else f"{middle}{shown}{after}"
-            yield key, number, f"{head}{key}{rest}".encode()
+            yield key, number, (head + self.plan.padded(f"{before}{key}{rest}")).encode()
             number += 1
 
     async def run(self) -> Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import subprocess
@@ -114,9 +113,12 @@ def _survey(schema: Schema) -> dict[str, Any]:
 
 def _bodies(reported: Codes, published: Published) -> list[bytes]:
     """What the devices send."""
+    from tacit.service.collect.padding import padded, submission_length
+
     attributes = published.design.reported.attributes
+    length = submission_length(published)
     return [
-        json.dumps(
+        padded(
             {
                 "fingerprint": published.fingerprint,
                 "key": secrets.token_hex(16),
@@ -124,8 +126,9 @@ def _bodies(reported: Codes, published: Published) -> list[bytes]:
                     attribute.name: str(attribute.categories[code])
                     for attribute, code in zip(attributes, record, strict=True)
                 },
-            }
-        ).encode()
+            },
+            length,
+        )
         for record in reported.tolist()
     ]
 

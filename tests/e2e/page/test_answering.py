@@ -30,7 +30,7 @@ def left_behind(page: Page) -> str:
 def check_body(body: str, survey: Published) -> dict[str, str]:
     """Only the fields of the protocol, and only values that the channel can report."""
     sent = json.loads(body)
-    assert list(sent) == ["fingerprint", "key", "record"]
+    assert list(sent) == ["fingerprint", "key", "record", "padding"]
     assert sent["fingerprint"] == survey.fingerprint
     assert len(bytes.fromhex(sent["key"])) == 16
     assert tuple(sent["record"]) == survey.design.reported.names

@@ -14,6 +14,7 @@ from typing import Any
 
 from tacit.attribute import text
 from tacit.service.collect.answers import Answer
+from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problems import (
     LINK_USED,
     MALFORMED,
@@ -31,8 +32,8 @@ from tacit.survey import Published
 _SPACES = " \t\r\n"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
-#: Bytes of a request beside its record, and room for another way to write the same JSON.
-_BESIDE, _ROOM = 1024, 2
+#: Bytes over the right length that are still read, so that a program learns what is wrong.
+_ROOM = 1024
 
 
 class Door:
@@ -43,9 +44,12 @@ class Door:
         self.survey = survey.fingerprint
         self._terms = Terms.of(survey)
         self.invited = survey.access == "invited"
+        self._length = submission_length(published)  # and a token's own
         self.limit = body_limit(published)
         self._fingerprint = published.fingerprint
-        self._keys = {"fingerprint", "key", "record"} | ({"token"} if self.invited else set())
+        self._keys = {"fingerprint", "key", "padding", "record"}
+        if self.invited:
+            self._keys.add("token")
         self._tables = [
             (attribute.name, {text(label): code for code, label in enumerate(attribute.categories)})
             for attribute in reported
@@ -70,7 +74,17 @@ class Door:
             raise Refused(MALFORMED, _KEY_WRONG)
         codes = self._codes(sent["record"])
         token = _token(sent["token"]) if self.invited else None
+        self._check_length(len(body), sent["padding"], token or "")
         return Response(self.survey, bytes.fromhex(key), codes, token)
+
+    def _check_length(self, length: int, padding: Any, token: str) -> None:
+        """Refuse a length that depends on the record: it would reveal the record to the network."""
+        if type(padding) is not str or padding.strip(" "):
+            raise Refused(MALFORMED, _PADDING_WRONG)
+        right = self._length + len(token)
+        if length != right:
+            detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
+            raise Refused(MALFORMED, MALFORMED.saying(detail))
 
     def _codes(self, record: Any) -> bytes:
         if type(record) is not dict:
@@ -130,16 +144,8 @@ def _token(token: Any) -> str:
 
 
 def body_limit(published: Published) -> int:
-    """Bytes of the largest request that can be right."""
-    longest = {
-        attribute.name: max((text(label) for label in attribute.categories), key=_written)
-        for attribute in published.design.reported
-    }
-    return _BESIDE + _ROOM * len(json.dumps(longest))
-
-
-def _written(label: str) -> int:
-    return len(json.dumps(label))
+    """Bytes of the largest body that is read."""
+    return submission_length(published) + _ROOM
 
 
 def _keys_wrong(invited: bool) -> Answer:
@@ -147,8 +153,9 @@ def _keys_wrong(invited: bool) -> Answer:
 
 
 _JSON_WRONG = MALFORMED.saying("the body must be a JSON object in UTF-8, no key of it twice")
-_OPEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key and record")
-_TOKEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key, token and record")
+_OPEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key, record and padding")
+_TOKEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key, token, record and padding")
 _KEY_WRONG = MALFORMED.saying("key must be 32 hexadecimal digits in lower case")
 _TOKEN_WRONG = MALFORMED.saying("token must be a text")
+_PADDING_WRONG = MALFORMED.saying("padding must be a text of spaces")
 _RECORD_WRONG = MALFORMED.saying("record must be an object")

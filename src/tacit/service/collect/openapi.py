@@ -25,7 +25,7 @@ _SLUG = {
 }
 _SUBMISSION = {
     "type": "object",
-    "required": ["fingerprint", "key", "record"],
+    "required": ["fingerprint", "key", "record", "padding"],
     "additionalProperties": False,
     "properties": {
         "fingerprint": {
@@ -46,6 +46,12 @@ _SUBMISSION = {
             "type": "object",
             "additionalProperties": {"type": "string"},
             "description": "The reported category of each attribute of the design.",
+        },
+        "padding": {
+            "type": "string",
+            "pattern": "^ *$",
+            "description": "As many spaces as give the body the length that every submission to "
+            "the survey has; a refusal names it. So the length reveals nothing of the record.",
         },
     },
 }

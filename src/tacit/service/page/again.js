@@ -25,12 +25,12 @@ export const sentDetails = (page, { record }) =>
   el("details", {}, el("summary", {}, page.speaker.say("whatWasSent")), sentList(page, record));
 
 /** The very bytes, for those who want to see them. */
-export const bytes = ({ speaker, published }, sending) =>
+export const bytes = (page, sending) =>
   el(
     "details",
     {},
-    el("summary", {}, speaker.say("bytes")),
-    el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(published.fingerprint, sending)),
+    el("summary", {}, page.speaker.say("bytes")),
+    el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page, sending)),
   );
 
 /** What a device shows that has thrown or answered before: only the same can be sent. */

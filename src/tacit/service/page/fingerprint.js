@@ -21,7 +21,8 @@ function canonical(value, key = "") {
   return key === "edges" ? floating(value) : JSON.stringify(value);
 }
 
-const quoted = (text) =>
+/** A text in JSON with everything beyond ASCII escaped, as Python writes it. */
+export const quoted = (text) =>
   JSON.stringify(text).replace(
     /[^ -~]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -271,7 +271,7 @@ async function sendIt(sending) {
   memo.write(sending); // before sending: whatever happens next, only the same can be sent again
   const told = el("p", { role: "status" }, speaker.say("sendingNow"));
   render({ body: [heading(speaker.say("sending")), told], actions: [] });
-  const found = await deliver(bodyOf(page.published.fingerprint, sending), (type, seconds) =>
+  const found = await deliver(bodyOf(page, sending), (type, seconds) =>
     told.replaceChildren(...waitingWords(type), " ", ...speaker.say("againIn", { n: seconds })),
   );
   if (found.stored) return finish(sending);

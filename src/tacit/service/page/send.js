@@ -1,6 +1,7 @@
 // Sending: the same bytes until the server says that they are stored; the memo of what was sent.
 
 import { below } from "./disguise.js";
+import { quoted } from "./fingerprint.js";
 
 const ATTEMPTS = 8;
 const LONGEST_STEP = 60; // seconds between attempts, unless the server asks for more
@@ -13,9 +14,34 @@ export const newKey = () =>
     .toString(16)
     .padStart(32, "0");
 
-/** What is sent, byte for byte the same for the same record, key and token. */
-export const bodyOf = (fingerprint, { key, token, record }) =>
-  JSON.stringify(token ? { fingerprint, key, token, record } : { fingerprint, key, record });
+// Every submission to a survey has the same length, or the length would reveal the record to
+// whoever sees it pass: TLS hides what is sent, but not how long it is.
+
+/** The length of a text or an object as Python's `json.dumps` writes it. */
+const written = (value) =>
+  typeof value === "string"
+    ? quoted(value).length
+    : Object.entries(value).reduce(
+        (sum, [name, own]) => sum + quoted(name).length + written(own) + 4, // ": " and ", "
+        0,
+      );
+
+/** The record of a design that is written longest. */
+const longestRecord = ({ reported }) =>
+  Object.fromEntries(
+    reported.map(({ name, categories }) => [
+      name,
+      categories.reduce((a, b) => (written(b) > written(a) ? b : a)),
+    ]),
+  );
+
+/** What is sent: for the same record, key and token the same bytes, for any record as many. */
+export function bodyOf({ published: { fingerprint }, design }, { key, token, record }) {
+  const sent = { fingerprint, key, ...(token ? { token } : {}), record, padding: "" };
+  const length = written({ ...sent, record: longestRecord(design) });
+  const bare = new TextEncoder().encode(JSON.stringify(sent)).length;
+  return JSON.stringify({ ...sent, padding: " ".repeat(length - bare) });
+}
 
 // Storage may be blocked; the page then works without a memory.
 

@@ -20,7 +20,7 @@ from tacit.service.collect.openapi import document
 from tacit.service.collect.problems import CLOSED, PROBLEMS, Problem
 from tacit.service.collect.rate import Limit, Rate
 from tacit.service.store import Outcome, Response
-from tests.support.asking import ask, place, submission
+from tests.support.asking import ask, compact, place, submission
 from tests.support.published import published
 
 SURVEY = published()
@@ -104,7 +104,7 @@ def test_every_outcome_has_an_answer() -> None:
 )
 def test_only_json_is_read(content_type: str, taken: bool) -> None:
     headers = {"content-type": content_type}
-    answer = ask(app(), "POST", POST, content=json.dumps(RIGHT), headers=headers)
+    answer = ask(app(), "POST", POST, content=compact(RIGHT), headers=headers)
     assert answer.status_code == (201 if taken else 415)
     packed = headers | {"content-type": "application/json", "content-encoding": "gzip"}
     assert problem(ask(app(), "POST", POST, content=b"x", headers=packed)) == (415, "wrong-type")
@@ -112,7 +112,7 @@ def test_only_json_is_read(content_type: str, taken: bool) -> None:
 
 def test_a_body_over_the_limit_is_refused_also_in_chunks() -> None:
     taker = Taker()
-    padded = json.dumps(RIGHT | {"record": RIGHT["record"]}).encode() + b" " * 10_000
+    padded = compact(RIGHT) + b" " * 10_000
     headers = {"content-type": "application/json"}
 
     async def chunks() -> Any:
