@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from tacit.errors import FileError, StoreError
+from tacit.service.store.checksums import check_all
 from tacit.service.store.database import Database, database
 from tacit.service.store.migrating import migrate
 from tacit.service.store.sqlite import Sqlite
@@ -21,7 +22,10 @@ _ROWS = 10_000
 
 
 def copy(source: Database, out: str | Path) -> None:
-    """Copy to a new file, or by its URL to a PostgreSQL database that is empty."""
+    """Copy to a new file, or by its URL to a PostgreSQL database that is empty.
+
+    Raises StoreError if a record is damaged or missing.
+    """
     if isinstance(out, str) and "://" in out:
         target = database(out)
         if not isinstance(target, Sqlite):
@@ -41,6 +45,7 @@ def _to_file(source: Database, out: Path) -> None:
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         if isinstance(source, Sqlite):
+            _check(source)
             source.copy(part)
         else:
             _fill(source, _named(Sqlite(part), out))
@@ -60,9 +65,16 @@ def _named(target: Sqlite, out: Path) -> Sqlite:
     return target
 
 
+def _check(source: Database) -> None:
+    with source.reading() as connection:
+        source.check(connection)
+        check_all(connection, source.shown)
+
+
 def _fill(source: Database, target: Database) -> None:
     """Copy all rows, table by table, in the order of their keys."""
     try:
+        _check(source)
         with source.reading() as here, target.writing() as there:
             target.queue_for_layout(there)
             migrate(there, target.shown)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
@@ -15,6 +16,8 @@ from tacit.errors import StoreError, Unavailable
 
 #: Seconds to wait for somebody else's lock before the database counts as not answering.
 PATIENCE = 5.0
+#: The id, the codes and the checksum of a response.
+NewRow: TypeAlias = tuple[bytes, bytes, bytes]
 
 
 class Database(ABC):
@@ -54,9 +57,9 @@ class Database(ABC):
 
     @abstractmethod
     def insert_responses(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
-        """Insert ids and codes, of one length each; skip ids that are there, count the others.
+        """Insert rows whose values have one length each; skip ids that are there, count the others.
 
         No statement may fail in normal operation: a database logs what failed, with its values
         and the time. One statement inserts all rows: between two statements a driver gives way
@@ -74,6 +77,9 @@ class Database(ABC):
     @abstractmethod
     def forget(self) -> bool:
         """Empty the log of what is written already, unless somebody reads it; whether it is."""
+
+    def check(self, connection: Connection) -> None:
+        """Raise StoreError if the database itself finds that it is damaged."""
 
     def warnings(self) -> list[str]:
         """What its settings keep that links responses to people or moments, one sentence each."""

@@ -12,6 +12,7 @@ from datetime import date
 
 from sqlalchemy import Connection, RowMapping, bindparam, select
 
+from tacit.service.store.checksums import checksums
 from tacit.service.store.database import Database
 from tacit.service.store.deciding import Ledger, Terms
 from tacit.service.store.link_tokens import LinkTokens, hash_of
@@ -74,7 +75,7 @@ class Entering:
         if terms.invited and len(spent) < len(asked):
             raise _InVainError
         stored = [(id_of(response), response.codes) for response in asked]
-        self._write(connection, number, today, stored, spent)
+        self._write(connection, survey, today, stored, spent)
         self._statements.count(connection, number, records + len(asked))
 
     def _decide(
@@ -92,21 +93,25 @@ class Entering:
         ledger = Ledger(terms, closed, records, codes, usable)
         outcomes = [ledger.take(response, today) for response in asked]
         if ledger.stored:
-            self._write(connection, number, today, ledger.stored, ledger.spent)
+            self._write(connection, survey, today, ledger.stored, ledger.spent)
             self._statements.count(connection, number, ledger.records)
         return iter(outcomes)
 
     def _write(
         self,
         connection: Connection,
-        number: int,
+        survey: str,
         today: date,
         stored: list[tuple[bytes, bytes]],
         spent: list[bytes],
     ) -> None:
         """In the order of the ids and the hashes, not of arrival."""
-        day = today.isoformat()
-        new = self._database.insert_responses(connection, number, day, sorted(stored))
+        number, _ = self._known[survey]
+        day, rows = today.isoformat(), sorted(stored)
+        sums = checksums(survey, day, rows)
+        new = self._database.insert_responses(
+            connection, number, day, [(*row, own) for row, own in zip(rows, sums, strict=True)]
+        )
         if new != len(stored) or not self._tokens.spend(connection, number, spent):
             raise _InVainError
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
-from tacit.service.store.database import PATIENCE, Database
+from tacit.service.store.database import PATIENCE, Database, NewRow
 from tacit.service.store.server_settings import may_checkpoint, warnings
 
 #: One lock for writing, one for making tables, in each schema of each database.
@@ -48,15 +48,16 @@ _LOCK = (
     "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
 )
 _INSERT = """
-INSERT INTO responses (survey, id, day, codes)
-SELECT %s, id, %s, codes FROM unnest(%b::bytea[], %b::bytea[]) AS given (id, codes)
+INSERT INTO responses (survey, id, day, codes, checksum)
+SELECT %s, id, %s, codes, checksum
+FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS given (id, codes, checksum)
 ON CONFLICT DO NOTHING
 """
 _DELETE = "DELETE FROM tokens WHERE survey = %s AND hash = ANY (%b::bytea[])"
 _REWRITE = """
-WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes)
-INSERT INTO responses (survey, id, day, codes)
-SELECT survey, id, day, codes FROM gone ORDER BY survey, id
+WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes, checksum)
+INSERT INTO responses (survey, id, day, codes, checksum)
+SELECT survey, id, day, codes, checksum FROM gone ORDER BY survey, id
 """
 
 
@@ -117,10 +118,10 @@ class Postgres(Database):
         connection.close()
 
     def insert_responses(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
-        ids, codes = (list(column) for column in zip(*rows, strict=True))
-        return connection.exec_driver_sql(_INSERT, (survey, day, ids, codes)).rowcount
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        return connection.exec_driver_sql(_INSERT, (survey, day, *columns)).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         return connection.exec_driver_sql(_DELETE, (survey, list(hashes))).rowcount

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
-from tacit.service.store.database import PATIENCE, Database
+from tacit.service.store.database import PATIENCE, Database, NewRow
 
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
@@ -32,9 +32,10 @@ _PRAGMAS = (
 #: SQLite has no arrays: values of one size go as one, and are cut up again.
 _PIECES = "WITH RECURSIVE piece (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM piece LIMIT :pieces)"
 _INSERT = f"""
-INSERT INTO responses (survey, id, day, codes)
+INSERT INTO responses (survey, id, day, codes, checksum)
 {_PIECES}
-SELECT :survey, substr(:ids, :id * n + 1, :id), :day, substr(:codes, :code * n + 1, :code)
+SELECT :survey, substr(:ids, :id * n + 1, :id), :day, substr(:codes, :code * n + 1, :code),
+    substr(:sums, :sum * n + 1, :sum)
 FROM piece WHERE true ON CONFLICT DO NOTHING
 """
 _DELETE = f"""
@@ -85,11 +86,12 @@ class Sqlite(Database):
         connection.close()
 
     def insert_responses(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[tuple[bytes, bytes]]
+        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
-        ids, codes = zip(*rows, strict=True)
+        ids, codes, sums = zip(*rows, strict=True)
         own = {"survey": survey, "day": day, "ids": b"".join(ids), "codes": b"".join(codes)}
-        sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes)}
+        own |= {"sums": b"".join(sums)}
+        sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes), "sum": _size(sums)}
         return connection.exec_driver_sql(_INSERT, own | sizes).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
@@ -113,6 +115,14 @@ class Sqlite(Database):
             finally:
                 driver.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         return not busy
+
+    def check(self, connection: Connection) -> None:
+        (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars()
+        if said != "ok":
+            raise StoreError(
+                f"{self.shown}: the file is damaged ({said.splitlines()[-1]}); export from a "
+                "backup, or restore one (see tacit backup)"
+            )
 
     def copy(self, out: Path) -> None:
         """The state of this moment as another file, in the order of the ids; writers go on.

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
 from tacit.errors import DataError, StoreError, Unavailable
+from tacit.service.store.checksums import sound_codes
 from tacit.service.store.coding import unpacked
 from tacit.service.store.database import Database, database
 from tacit.service.store.entering import Entering, find
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.migrating import migrate
-from tacit.service.store.tables import responses, surveys
+from tacit.service.store.tables import surveys
 from tacit.service.store.values import Outcome, Response, State
 from tacit.survey import Published
 
@@ -108,11 +109,15 @@ class Store:
         return State(not row["closed"], records, issued, issued - spent)
 
     def codes(self, fingerprint: str) -> Codes:
-        """The reported records, records x reported attributes, in the order of their random ids."""
+        """The reported records, records x reported attributes, in the order of their random ids.
+
+        Raises StoreError if a record is damaged or missing.
+        """
         with self.database.reading() as connection:
+            self.database.check(connection)
             row = self._row(connection, fingerprint)
-            rows = select(responses.c.codes).where(responses.c.survey == row["number"])
-            found = connection.scalars(rows.order_by(responses.c.id)).all()
+            parts = sound_codes(connection, row, self.database.shown)
+            found = [codes for part in parts for codes in part]
         return unpacked(found, Published.from_json(row["published"]).design.reported)
 
     # Responses ---------------------------------------------------------------------------------

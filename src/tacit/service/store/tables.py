@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 #: The newest migration: what this program reads and writes.
-REVISION = "0001"
+REVISION = "0002"
 VERSION_TABLE = "tacit_version"
 
 metadata = MetaData()
@@ -44,6 +44,7 @@ responses = Table(
     Column("id", LargeBinary(16), primary_key=True),
     Column("day", Date, nullable=False),
     Column("codes", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary(4), nullable=False),
     sqlite_with_rowid=False,
 )
 
