@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,33 @@ def test_the_schema_is_json(survey: Any) -> None:
     status, out, _ = survey("schema")
     assert status == 0
     assert json.loads(out)["title"] == "Survey"
+
+
+def test_a_new_survey_is_open_to_all_at_once(survey: Any) -> None:
+    assert survey("new", "mine.yaml")[0] == 0
+    made = read_survey("mine.yaml")
+    assert (made.access, made.opens, made.closes) == ("open", None, None)
+
+
+def test_flags_say_who_may_answer_when_and_in_which_languages(survey: Any) -> None:
+    days = ("--start", "2027-03-01", "--end", "2027-03-31")
+    assert survey("new", "mine.yaml", "--invited", *days, "--languages", "fr, es")[0] == 0
+    made = read_survey("mine.yaml")
+    assert made.access == "invited"
+    assert (made.opens, made.closes) == (date(2027, 3, 1), date(2027, 3, 31))
+    assert made.languages == ("fr", "es")
+    assert survey("check", "mine.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--languages", "en,it"], "unknown language of the example 'it'; known: 'en', 'de'"),
+        (["--start", "tomorrow"], "--start: must be a day such as 2027-03-01, got 'tomorrow'"),
+    ],
+)
+def test_a_flag_that_makes_no_survey_is_one_error(survey: Any, flags: list[str], said: str) -> None:
+    status, _, err = survey("new", "mine.yaml", *flags)
+    assert (status, err.count("\n")) == (2, 1)
+    assert said in err
+    assert not Path("mine.yaml").exists()

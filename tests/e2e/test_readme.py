@@ -1,17 +1,79 @@
 from __future__ import annotations
 
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
+#: Far longer than the survey block takes.
+SECONDS = 300
 
 
 def test_the_example_of_the_readme_prints_what_it_shows() -> None:
-    blocks = re.findall(r"```(\w*)\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    languages = [language for language, _ in blocks]
+    languages = [language for language, _ in BLOCKS]
     place = languages.index("python")
-    code, shown = blocks[place][1], blocks[place + 1][1]
+    code, shown = BLOCKS[place][1], BLOCKS[place + 1][1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == shown
+
+
+def test_the_survey_block_pasted_into_a_shell_ends_in_estimates(tmp_path: Path) -> None:
+    """As printed, in an empty folder; only the port is set from outside: 8000 may be taken."""
+    (block,) = (code for language, code in BLOCKS if language == "sh" and "tacit serve" in code)
+    done = _pasted(block, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "error:" not in done.stderr
+    truth = re.search(r"^harassed +no +[\d.]+\s+yes +([\d.]+)", done.stdout, re.MULTILINE)
+    last = done.stdout[done.stdout.index("P(harassed) from 500 reported records") :]
+    estimate = re.search(r"^yes +([\d.]+) +([\d.]+)", last, re.MULTILINE)
+    assert truth is not None
+    assert estimate is not None
+    # Five standard errors: a false alarm in fewer than one of a million runs.
+    assert abs(float(truth[1]) - float(estimate[1])) < 5 * float(estimate[2])
+
+
+def test_every_command_of_the_survey_block_must_succeed(tmp_path: Path) -> None:
+    """The check above can fail: one broken command makes the shell's status wrong."""
+    assert _pasted("tacit survey check none.yaml\ntacit --version\n", tmp_path).returncode == 2
+
+
+def _pasted(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a block by bash, which stops at the first command that fails; end all it started."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "TACIT_PORT": str(_free_port()),
+    }
+    shell = subprocess.Popen(
+        ["bash", "-e"],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = shell.communicate(block, SECONDS)
+    finally:
+        _end(shell.pid)
+    return subprocess.CompletedProcess("bash", shell.returncode, out, err)
+
+
+def _end(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

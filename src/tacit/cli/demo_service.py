@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.cli.respondents import send
 from tacit.coding import Codes
 from tacit.disguising import disguise
 from tacit.errors import ServiceError
@@ -26,8 +24,8 @@ if TYPE_CHECKING:
 
 #: The question that is asked over HTTP.
 ASKED = "marital"
-#: How many people are asked, and how many of them at a time.
-RESPONDENTS, AT_ONCE = 400, 4
+#: How many people are asked.
+RESPONDENTS = 400
 _SECONDS = 60.0
 
 
@@ -50,11 +48,7 @@ class Service:
         """Send records over HTTP, stop the server, and return what it stored."""
         from tacit.service.store import Store
 
-        host, port, path = self._address()
-        bodies = _bodies(reported, self.published)
-        shares = [bodies[start::AT_ONCE] for start in range(AT_ONCE)]
-        with ThreadPoolExecutor(AT_ONCE) as respondents:
-            list(respondents.map(lambda share: _send(host, port, path, share), shares))
+        send(self._url(), self.published, reported)
         self._process.terminate()
         self._process.wait(_SECONDS)
         with closing(Store(self._database)) as store:
@@ -69,14 +63,14 @@ class Service:
             self._process.stdout.close()
         self._log.close()
 
-    def _address(self) -> tuple[str, int, str]:
+    def _url(self) -> str:
         output: IO[str] | None = self._process.stdout
         line = output.readline() if output is not None else ""
-        found = re.search(r"http://([\d.]+):(\d+)(\S+)", line)
+        found = re.search(r"http://[\d.]+:\d+", line)
         if found is None:
             self._log.seek(0)
             raise ServiceError(f"the service did not start: {self._log.read().strip()}")
-        return found[1], int(found[2]), f"{found[3]}responses"
+        return found[0]
 
 
 @contextmanager
@@ -109,36 +103,3 @@ def _survey(schema: Schema) -> dict[str, Any]:
     }
     group = {"questions": [ASKED], "family": "uniform_perturbation", "q": "2/3"}
     return {"title": "Marriage", "questions": [question], "groups": [group]}
-
-
-def _bodies(reported: Codes, published: Published) -> list[bytes]:
-    """What the devices send."""
-    from tacit.service.collect.padding import padded, submission_length
-
-    attributes = published.design.reported.attributes
-    length = submission_length(published)
-    return [
-        padded(
-            {
-                "fingerprint": published.fingerprint,
-                "key": secrets.token_hex(16),
-                "record": {
-                    attribute.name: str(attribute.categories[code])
-                    for attribute, code in zip(attributes, record, strict=True)
-                },
-            },
-            length,
-        )
-        for record in reported.tolist()
-    ]
-
-
-def _send(host: str, port: int, path: str, bodies: Sequence[bytes]) -> None:
-    """One respondent after the other, over one connection."""
-    with closing(HTTPConnection(host, port, timeout=_SECONDS)) as connection:
-        for body in bodies:
-            connection.request("POST", path, body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            said = answer.read()
-            if answer.status != 201:
-                raise ServiceError(f"the service refused a record: {said.decode()}")

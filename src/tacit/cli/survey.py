@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson
 from tacit.cli.preview import preview
+from tacit.cli.simulate import simulate
 from tacit.design import Design
-from tacit.errors import FileError
+from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, write_text
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ survey_commands = typer.Typer(rich_markup_mode="rich")
 survey_commands.command("invite")(survey_store.invite)
 survey_commands.command("close")(survey_store.close)
 survey_commands.command("export")(survey_store.export)
+survey_commands.command("simulate")(simulate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000
@@ -42,10 +45,27 @@ def start(context: typer.Context) -> None:
 @survey_commands.command("new")
 def new(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The survey file to write.")],
+    open_to_all: Annotated[
+        bool,
+        typer.Option("--open/--invited", help="Anyone may answer, or only by a one-time link."),
+    ] = True,
+    start: Annotated[
+        str | None,
+        typer.Option("--start", metavar="DAY", help="First day; open at once if left out."),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--end", metavar="DAY", help="Last day; open until closed if left out."),
+    ] = None,
+    languages: Annotated[
+        str, typer.Option("--languages", help="Languages of the texts: any of en, de, fr, es.")
+    ] = "en,de",
 ) -> None:
-    """Write a commented example to start from; never over a file that is there.
+    """Write a commented example survey to edit; never overwrites an existing file.
 
-    Example: [bold]tacit survey new survey.yaml[/bold]
+    Example: [bold]tacit survey new survey.yaml --languages en,fr[/bold]
+
+    Example: [bold]tacit survey new survey.yaml --invited --start 2027-03-01[/bold]
     """
     from tacit.survey import example
 
@@ -53,8 +73,17 @@ def new(
         raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
     if out.exists():
         raise FileError(f"{out}: is there already; write to another file")
-    write_text(out, example())
+    access = "open" if open_to_all else "invited"
+    days = _day("--start", start), _day("--end", end)
+    write_text(out, example([part.strip() for part in languages.split(",")], access, *days))
     typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
+
+
+def _day(option: str, given: str | None) -> date | None:
+    try:
+        return None if given is None else date.fromisoformat(given)
+    except ValueError:
+        raise SchemaError(f"{option}: must be a day such as 2027-03-01, got {given!r}") from None
 
 
 @survey_commands.command("check")

@@ -2,9 +2,60 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
 from importlib.resources import files
 
+from tacit.errors import SchemaError, unknown
 
-def example() -> str:
-    """A survey file in YAML with every part once, ready to be edited."""
-    return files("tacit.survey").joinpath("example.yaml").read_text(encoding="utf-8")
+#: The languages that the example is written in.
+LANGUAGES = ("en", "de", "fr", "es")
+_CODES = "|".join(LANGUAGES)
+_PAIR = rf'({_CODES}): ("[^"]*"|[^,{{}}]+)'
+
+
+def example(
+    languages: Sequence[str] = ("en", "de"),
+    access: str = "open",
+    opens: date | None = None,
+    closes: date | None = None,
+) -> str:
+    """A survey file in YAML with every part once, ready to be edited.
+
+    It is open to anyone at once unless told otherwise.
+    """
+    for language in languages:
+        if language not in LANGUAGES:
+            raise SchemaError(unknown("language of the example", language, LANGUAGES))
+    text = files("tacit.survey").joinpath("example.yaml").read_text(encoding="utf-8")
+    text = "".join(_in_languages(text, languages))
+    text = text.replace(f"languages: [{', '.join(LANGUAGES)}]", f"languages: [{_list(languages)}]")
+    text = text.replace("access: open", f"access: {access}")
+    for key, day in (("opens", opens), ("closes", closes)):
+        if day is not None:
+            text = re.sub(rf"^# {key}: .*$", f"{key}: {day}", text, flags=re.MULTILINE)
+    return text
+
+
+def _list(languages: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(languages))
+
+
+def _in_languages(text: str, languages: Sequence[str]) -> Iterator[str]:
+    """The lines of the file with texts in these languages only."""
+    left_out: str | None = None  # the indentation of a text that is left out
+    for line in text.splitlines(keepends=True):
+        indentation = line[: len(line) - len(line.lstrip(" "))]
+        if left_out is not None and len(indentation) > len(left_out):
+            continue
+        found = re.match(rf" +({_CODES}): ", line)
+        left_out = indentation if found and found[1] not in languages else None
+        if left_out is None:
+            yield re.sub(rf"\{{({_PAIR}(, )?)+\}}", lambda m: _flow(m[0], languages), line)
+
+
+def _flow(mapping: str, languages: Sequence[str]) -> str:
+    """`{en: Yes, de: Ja}` with these languages only."""
+    kept = [f"{code}: {said}" for code, said in re.findall(_PAIR, mapping) if code in languages]
+    return f"{{{', '.join(kept)}}}"

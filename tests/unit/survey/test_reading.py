@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tacit.errors import FileError, SurveyError
 from tacit.survey import Survey, example, read_survey, survey_from_dict, survey_from_text
 
-EXAMPLE = example()
+EXAMPLE = example(access="invited", opens=date(2027, 3, 1), closes=date(2027, 3, 31))
 READ = survey_from_text(EXAMPLE)
 SMALL = """\
 title: Smoking

@@ -1,0 +1,105 @@
+"""Simulated respondents: what their devices would send, and how it is sent over HTTP."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tacit.coding import Codes
+from tacit.errors import ServiceError
+
+if TYPE_CHECKING:
+    from tacit.survey import Published
+
+#: How many respondents answer at a time.
+AT_ONCE = 4
+_SECONDS = 60.0
+_JSON = {"Content-Type": "application/json"}
+
+
+def send(
+    url: str, published: Published, reported: Codes, tokens: Sequence[str] | None = None
+) -> None:
+    """Send each reported record to the server at `url`, with a one-time token if there are any."""
+    bodies = list(_bodies(reported, published, tokens))
+    shares = [bodies[start::AT_ONCE] for start in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as respondents:
+        list(respondents.map(lambda share: _send(url, published, share), shares))
+
+
+def await_survey(url: str, published: Published) -> None:
+    """Wait until a server that is starting shows the survey's page."""
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        try:
+            with closing(_connection(url)) as connection:
+                connection.request("GET", f"/s/{published.slug}/")
+                status = connection.getresponse().status
+        except (OSError, HTTPException) as error:
+            if time.monotonic() > deadline:
+                raise ServiceError(f"{url}: no server answers: {error}") from None
+            time.sleep(0.1)
+            continue
+        if status == 404:
+            raise ServiceError(f"{url}: does not serve this survey; serve this published file")
+        return
+
+
+def _connection(url: str) -> HTTPConnection:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ServiceError(f"{url}: must be an address such as http://127.0.0.1:8000")
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    return kind(parts.hostname, parts.port, timeout=_SECONDS)
+
+
+def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None) -> Iterator[bytes]:
+    """What the devices send."""
+    from tacit.service.collect.padding import padded, submission_length
+
+    length = submission_length(published)
+    attributes = published.design.reported.attributes
+    for number, record in enumerate(reported.tolist()):
+        labels = (str(a.categories[code]) for a, code in zip(attributes, record, strict=True))
+        body = {
+            "fingerprint": published.fingerprint,
+            "key": secrets.token_hex(16),
+            "record": dict(zip((a.name for a in attributes), labels, strict=True)),
+        }
+        yield padded(body if tokens is None else body | {"token": tokens[number]}, length)
+
+
+def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
+    """One respondent after the other, over one connection; waits where the server says so."""
+    with closing(_connection(url)) as connection:
+        for body in bodies:
+            while (wait := _sent(connection, published, body)) is not None:
+                time.sleep(wait)
+
+
+def _sent(connection: HTTPConnection, published: Published, body: bytes) -> float | None:
+    """None if the record was taken, else the seconds to wait before it is sent again."""
+    connection.request("POST", f"/s/{published.slug}/responses", body, _JSON)
+    answer: HTTPResponse = connection.getresponse()
+    said = answer.read()
+    if answer.status == 201:
+        return None
+    wait = answer.headers.get("Retry-After")
+    if answer.status in (429, 503) and wait is not None:
+        return float(wait)
+    raise ServiceError(f"the server refused a record: {_reason(said)}")
+
+
+def _reason(said: bytes) -> str:
+    """The title of problem details, or what came instead."""
+    try:
+        return str(json.loads(said)["title"])
+    except (ValueError, KeyError, TypeError):
+        return said.decode(errors="replace")[:200]

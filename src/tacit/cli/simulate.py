@@ -1,0 +1,116 @@
+"""`tacit survey simulate`: made-up people answer a survey that is served, to try it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from tacit.cli import show
+from tacit.cli.respondents import await_survey, send
+from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
+from tacit.coding import Codes
+from tacit.errors import ServiceError
+
+if TYPE_CHECKING:
+    from tacit.survey import Published
+
+#: Parameter of the Dirichlet distribution that true shares are drawn from: few are near 0.
+_EVENNESS = 2.0
+
+
+def simulate(
+    file: PublishedFile,
+    database: DatabaseOption,
+    respondents: Annotated[
+        int, typer.Option("--respondents", min=1, max=100_000, help="How many people answer.")
+    ] = 500,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url", help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="The same people and coins every time.")
+    ] = None,
+) -> None:
+    """Let made-up people answer a survey that is being served, to try it out.
+
+    Their answers are drawn at random, disguised by the design and sent over HTTP. Prints their true
+    shares, to compare with the estimates. Made-up answers cannot be told from real ones, so a
+    survey that has answers already is refused: try it out with a database of its own.
+
+    Example: [bold]tacit survey simulate published.json --database trial.db[/bold]
+    """
+    from tacit.survey import read_published
+
+    published = read_published(file)
+    address = url or _address()
+    rng = np.random.default_rng(seed)
+    true = made_up(published, respondents, rng)
+    _answer(published, database, address, true, rng)
+    typer.echo(f"{_people(respondents)} answered {address}/s/{published.slug}/")
+    _render(published, true)
+
+
+def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
+    """True records: each attribute on its own, a control question by its known shares."""
+    control = published.survey.control
+    known = {} if control is None else {control.question: [float(p) for p in control.distribution]}
+    columns = []
+    for attribute in published.design.schema:
+        shares = known.get(attribute.name) or rng.dirichlet([_EVENNESS] * attribute.size)
+        columns.append(rng.choice(attribute.size, n, p=shares))
+    return np.column_stack(columns)
+
+
+def _answer(
+    published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
+) -> None:
+    """Send all records; one goes first, to see that the server stores it in this database."""
+    from tacit.disguising import disguise
+
+    reported = disguise(true, published.design, rng)
+    await_survey(address, published)
+    fingerprint = published.survey.fingerprint
+    with open_store(database, there=True) as store:
+        if store.state(fingerprint).records:
+            raise ServiceError(
+                "the survey has answers already, and made-up ones could not be taken out again; "
+                "try it out with a new database"
+            )
+        invited = published.survey.access == "invited"
+        tokens = store.invite(fingerprint, len(true)) if invited else None
+        send(address, published, reported[:1], tokens)
+        if not store.state(fingerprint).records:
+            raise ServiceError(
+                f"{address}: stores answers in another database; one made-up answer is there now"
+            )
+        send(address, published, reported[1:], None if tokens is None else tokens[1:])
+
+
+def _address() -> str:
+    """Where `tacit serve` listens on this machine with the settings of the environment."""
+    from tacit.service.settings import settings
+
+    found = settings({})
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)
+    return f"http://{host}:{found.port}"
+
+
+def _people(n: int) -> str:
+    return "1 made-up person" if n == 1 else f"{n:,} made-up people"
+
+
+def _render(published: Published, true: Codes) -> None:
+    out = show.console()
+    out.print("what they would truly say, to compare with the estimates:")
+    rows = []
+    for place, attribute in enumerate(published.design.schema):
+        shares = np.bincount(true[:, place], minlength=attribute.size) / len(true)
+        for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
+            rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
+    columns = [("attribute", "left"), ("answer", "left"), ("true share", "right")]
+    out.print(show.table(columns, rows))
