@@ -64,7 +64,7 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
     """What the devices send."""
     from tacit.service.collect.padding import padded, submission_length
 
-    length = submission_length(published)
+    length = submission_length(published, *(tokens or ())[:1])
     attributes = published.design.reported.attributes
     for number, record in enumerate(reported.tolist()):
         labels = (str(a.categories[code]) for a, code in zip(attributes, record, strict=True))
