@@ -18,6 +18,7 @@ from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
 from tacit.privacy.figure import svg
+from tacit.privacy.whole_record import NOT_KNOWN
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
 DESIGN = Design(SCHEMA, [Group(["smokes"], related(0.75)), Group(["income"], related("5/6"))])
@@ -54,11 +55,11 @@ def privacy(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
     return call
 
 
-def test_sentences_come_before_figures(privacy: Any) -> None:
+def test_what_is_not_known_comes_first_and_sentences_before_figures(privacy: Any) -> None:
     status, out, _ = privacy("design.json", "--prior", "prior.json")
     found = report(DESIGN, PRIOR)
     assert status == 0
-    assert out.startswith(found.sentences[0])
+    assert out.startswith(f"warning: {NOT_KNOWN}\n\n{found.sentences[0]}")
     assert out.index(found.basis()) < out.index("epsilon")
 
 

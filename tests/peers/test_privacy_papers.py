@@ -180,12 +180,13 @@ def test_related_peaks_at_a_half_and_unrelated_at_0() -> None:
 
 def test_one_related_group_gives_the_record_away_up_to_its_complement() -> None:
     schema = Schema(attributes_of((2, 2, 2)))
-    found = report(Design(schema, [Group(schema.names, related(0.7))]))
+    alike = np.full((2, 2, 2), 1 / 8)
+    found = report(Design(schema, [Group(schema.names, related(0.7))]), alike)
     assert all(math.isfinite(e) for e in found.epsilon.attributes.values())
     assert math.isinf(found.epsilon.record)
     assert abs(found.map_privacy.record - 0.3) <= ROUNDINGS
-    assert any("up to their complement" in said for said in found.warnings)
-    apart = report(Design(schema, [Group([name], related(0.7)) for name in schema.names]))
+    assert any("a report is all true or all opposite" in said for said in found.warnings)
+    apart = report(Design(schema, [Group([name], related(0.7)) for name in schema.names]), alike)
     assert apart.warnings == ()
     assert abs(apart.map_privacy.record - (1 - 0.7**3)) <= ROUNDINGS
 
@@ -195,4 +196,4 @@ def test_a_tall_matrix_is_measured_as_it_is_reported() -> None:
     found = report(Design(YES_NO, [Group(["a"], coin)]), [0.4, 0.6])
     assert abs(found.map_privacy.record - 0.2) <= ROUNDINGS
     assert found.worst_posterior.record == 1
-    assert "up to 60 truly are “1”" in found.sentences[0]
+    assert "the true answer of up to 60 is “1”" in found.sentences[0]

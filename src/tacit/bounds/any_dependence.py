@@ -140,6 +140,8 @@ def _two(
 ) -> tuple[float, float]:
     """Two categories: the largest over all choices of one experiment per group."""
     accuracy, drawn = 0.0, 0.0
+    if first <= 0 and second <= 0:
+        return accuracy, drawn
     for choice in _choices(own, others):
         one, two = _outcomes(choice, first, second)
         accuracy = max(accuracy, math.fsum(np.maximum(one, two)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from tacit.files import (
     check_out,
     read_described,
     read_design,
+    read_text,
     write_bytes,
     write_frame,
     write_text,
@@ -26,6 +28,7 @@ from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
+    from tacit.privacy.wording import Wording
 
 FIGURES = (".svg", ".png", ".pdf")
 
@@ -83,7 +86,7 @@ def privacy(
     """Say how private the answers of a design are.
 
     First in sentences for respondents, then in figures for each attribute, each group and the
-    whole record. Privacy is rounded down, risk up.
+    whole record, for adversaries from weak to strong. Privacy is rounded down, risk up.
 
     Example: [bold]tacit privacy survey.json --prior prior.json --html privacy.html[/bold]
 
@@ -105,7 +108,8 @@ def privacy(
     if compare:
         found = _compared(design, known, limits)
     else:
-        found = measured = report(design, known, rules=told, repeats=repeat, limits=limits)
+        asked = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
+        found = measured = report(design, known, limits=limits, **asked)
         if html is not None:
             write_text(html, measured.to_html())
     _write(found, figure, out)
@@ -163,6 +167,17 @@ def _prior(
     if prior.suffix.lower() in (".csv", ".gz", ".parquet"):
         raise FileError(f"{prior}: a prior is a JSON file; give reported records as --reported")
     return read_described(prior, prior_from_json, "prior")
+
+
+def _wording(path: Path) -> Wording | None:
+    """The texts that respondents read, if the file is a published survey."""
+    from tacit.privacy.wording import wording_of
+    from tacit.survey import read_published
+
+    content = json.loads(read_text(path))
+    if content.get("tacit") != "published-survey":
+        return None
+    return wording_of(read_published(path).survey)
 
 
 def _render(found: Report | Comparison) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.bounds import is_undisguised
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson
 from tacit.cli.preview import preview
@@ -101,15 +102,19 @@ def check(
     Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
     """
     from tacit.privacy import report
+    from tacit.privacy.wording import wording_of
     from tacit.survey import read_survey, widths
 
     survey = read_survey(file)
     planned = widths(survey.design, respondents)
+    wording = wording_of(survey)
     if as_json:
-        typer.echo(show.json_text(_plain(survey, report(survey.design), planned)))
+        told = report(survey.design, wording=wording)
+        typer.echo(show.json_text(_plain(survey, told, planned)))
         return
     _render(file, survey, planned)
-    _render_privacy(report(survey.design))  # the slow part of a large survey comes last
+    # The slow part of a large survey comes last.
+    _render_privacy(report(survey.design, wording=wording))
 
 
 @survey_commands.command("publish")
@@ -155,6 +160,7 @@ def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str
         "version": 1,
         "fingerprint": design.fingerprint,
         "survey_fingerprint": survey.fingerprint,
+        "warnings": list(told.warnings),
         "respondents": planned[0].respondents,
         "attributes": [
             {
@@ -169,14 +175,21 @@ def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str
             {"attributes": list(group.attributes), "coin": group.coin.to_dict(), "epsilon": epsilon}
             for group, epsilon in zip(design.groups, told.epsilon.groups, strict=True)
         ],
-        "record": {"epsilon": told.epsilon.record},
+        "record": {
+            "epsilon": told.epsilon.record,
+            "epsilon_disguised": told.epsilon_disguised,
+            "bound": told.disclosure.record.bound,
+        },
         "sentences": list(told.sentences),
-        "warnings": list(told.warnings),
     }
 
 
 def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+    from tacit.privacy.whole_record import NOT_KNOWN
+
     out = show.console()
+    if len(survey.design.schema) > 1:
+        out.print(f"warning: {NOT_KNOWN}\n")
     questions = show.number_of(survey.questions, "question")
     attributes = show.number_of(survey.design.schema.names, "attribute")
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
@@ -191,11 +204,12 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
 
 def _render_privacy(told: Report) -> None:
     out = show.console()
-    out.print("How private, if all categories are equally likely:")
+    out.print("How private an answer is:")
     for said in told.sentences:
         out.print(said)
     for said in told.warnings:
-        out.print(f"\nwarning: {said}")
+        if said != told.disclosure.warning:
+            out.print(f"\nwarning: {said}")
 
 
 _QUESTIONS = (("question", "left"), ("kind", "left"), ("sensitive", "left"), ("answers", "left"))
@@ -227,6 +241,10 @@ def _group_rows(design: Design) -> list[list[str]]:
         [str(number), _few(group.attributes), str(group.coin), _epsilon(design, group.attributes)]
         for number, group in enumerate(design.groups, start=1)
     ]
+    disguised = [g for g in design.groups if not is_undisguised(g)]
+    if 0 < len(disguised) < len(design.groups):
+        names = tuple(name for group in disguised for name in group.attributes)
+        rows.append(["", "all disguised answers", "", _epsilon(design, names)])
     return [*rows, ["", "the whole record", "", _epsilon(design, design.schema.names)]]
 
 

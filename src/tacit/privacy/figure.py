@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tacit.privacy.scopes import Scope
-
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison
+    from tacit.privacy.report import Report
 
 #: Told apart also without colour: by shape and by filling. Blue and vermilion of Okabe & Ito.
 INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
@@ -21,37 +20,59 @@ INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
 _SHOWN = 30
 
 
-def guesses(attributes: Mapping[str, Scope], record: Scope) -> Figure:
+def guesses(report: Report) -> Figure:
     """For each attribute and the record: how often the best guess is right, of 100."""
-    least = sorted(attributes, key=lambda name: -attributes[name].from_record.accuracy)[:_SHOWN]
-    shown = [(name, scope) for name, scope in attributes.items() if name in set(least)]
-    scopes = [*shown, *([("whole record", record)] if len(attributes) > 1 else [])]
-    figure = Figure(figsize=(5.4, 1.7 + 0.36 * len(scopes)), layout="constrained")
+    names = list(report.attributes)
+    least = sorted(names, key=lambda name: -report.knowing_others[name].accuracy)[:_SHOWN]
+    shown = [name for name in names if name in set(least)]
+    record = ["whole record"] if len(names) > 1 else []
+    figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
     axes = figure.add_subplot()
-    _mark(axes, scopes, len(shown))
-    axes.set_yticks(range(len(scopes)), [_short(name) for name, _ in scopes])
-    axes.set_ylim(len(scopes) - 0.5, -0.5)
+    _mark(axes, report, shown)
+    labels = [_short(report.wording.question(name)) for name in shown]
+    axes.set_yticks(range(len(shown) + len(record)), [*labels, *record])
+    axes.set_ylim(len(shown) + len(record) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
     axes.set_xlabel("best guess is right, in 100 cases")
-    if len(shown) < len(attributes):
-        axes.set_title(f"the {len(shown)} least private of {len(attributes)}", fontsize="medium")
+    if len(shown) < len(names):
+        axes.set_title(f"the {len(shown)} least private of {len(names)}", fontsize="medium")
     plain(axes, "x")
     figure.legend(loc="outside upper left", ncols=1, frameon=False)
     return figure
 
 
-def _mark(axes: Axes, scopes: Sequence[tuple[str, Scope]], n_attributes: int) -> None:
-    """Three marks a line; the record has no report beside its own."""
-    places = range(len(scopes))
-    before = [100 * s.from_record.largest_prior for _, s in scopes]
-    alone = [100 * s.alone.accuracy for _, s in scopes[:n_attributes]]
-    held = [100 * s.from_record.accuracy for _, s in scopes]
+def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
+    """A mark per adversary; none where a figure is not known."""
+    places = range(len(shown))
+    before = [report.attributes[n].alone.largest_prior for n in shown]
+    alone = [report.attributes[n].alone.accuracy for n in shown]
+    others = [report.knowing_others[n].accuracy for n in shown]
+    held = [report.disclosure.attributes[n] for n in shown]
+    if len(report.attributes) > 1:
+        held.append(report.disclosure.record)
+    ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, held, strict=False)]
+    axes.hlines(places, _of_100(before), _of_100(ends), color=GREY, linewidth=1, zorder=1)
+    axes.scatter(_of_100(before), places, marker="|", s=90, color=INK, label="without a report")
     ring: dict[str, Any] = {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.8}
-    axes.hlines(places, before, held, color=GREY, linewidth=1, zorder=1)
-    axes.scatter(before, places, marker="|", s=90, color=INK, label="without a report")
-    axes.scatter(alone, range(n_attributes), s=40, label="with its own report", zorder=4, **ring)
-    label = "with the whole reported record"
-    axes.scatter(held, places, marker="D", s=40, color=RED, label=label, zorder=3)
+    axes.scatter(_of_100(alone), places, s=40, label="its own report", zorder=5, **ring)
+    known = [(i, h.accuracy) for i, h in enumerate(held) if h.accuracy is not None]
+    _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
+    bounds = [(i, h.bound) for i, h in enumerate(held) if h.bound is not None]
+    label = "the whole record, at most (any dependence)"
+    _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
+    label = "the other true answers known"
+    _scatter(axes, list(enumerate(others)), label, marker="^", s=34, color=INK, zorder=4)
+
+
+def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:
+    """Marks at (line, share), with one entry in the legend if there are any."""
+    if points:
+        places, shares = zip(*points, strict=True)
+        axes.scatter(_of_100(shares), places, label=label, **style)
+
+
+def _of_100(shares: Sequence[float]) -> list[float]:
+    return [100 * share for share in shares]
 
 
 def plain(axes: Axes, grid: Literal["x", "y", "both"]) -> None:

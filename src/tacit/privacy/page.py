@@ -7,8 +7,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tacit.privacy import rounding
+from tacit.privacy.answers import of_100_up
 from tacit.privacy.figure import svg
-from tacit.privacy.tables import MINED, STAR, mined_rows, repeated_rows
+from tacit.privacy.tables import (
+    COLUMNS,
+    FIGURE_WORDS,
+    MINED,
+    REPEATED_STAR,
+    STAR,
+    WITH_MODEL,
+    Rows,
+    analyst_rows,
+    certainty_rows,
+    guess_rows,
+    mined_rows,
+    repeated_rows,
+)
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -19,6 +33,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; max-wi
   padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; }
 h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+.survey { font-size: 1.1rem; color: #444; margin: 0 0 1rem; }
 .told { font-size: 1.1rem; padding-left: 1.2rem; }
 .told li { margin: .4rem 0; }
 .warning { border-left: .3rem solid #d55e00; background: #fdf3ec; padding: .6rem .9rem;
@@ -36,30 +51,26 @@ dt { font-weight: 600; } dd { margin: 0 0 .4rem; }
 code { overflow-wrap: anywhere; }
 """
 
-_WORDS = (
-    ("epsilon", "A report changes the odds of any two true answers by at most exp(epsilon)."),
-    ("PSE", "How often a guess misses that is drawn from what the report makes likely."),
-    ("MAP privacy", "How often even the best guess misses."),
-    ("worst", "The most certain that any report can make anyone of a true answer."),
-    ("bits", "What a report tells of the truth on average."),
-)
-
 
 def page(report: Report) -> str:
     """The whole page."""
+    first = report.disclosure.warning
+    title = report.wording.title
     parts = [
         "<h1>How private is an answer?</h1>",
+        *([] if title is None else [f'<p class="survey">{_text(title)}</p>']),
+        *([] if first is None else [_warning(first)]),
         _list(report.sentences),
-        *(f'<p class="warning" role="note">{_text(said)}</p>' for said in report.warnings),
+        *(_warning(said) for said in report.warnings if said != first),
         f'<p class="small">{_text(report.basis())}</p>',
         "<h2>How often a guess is right</h2>",
         f'<div class="wide" role="img" aria-label="{_text(_described(report))}">'
         f"{svg(report.figure())}</div>",
-        "<h2>The figures</h2>",
-        _figures(report),
-        _glossary(),
+        *_adversaries(report),
         "<h2>Every answer that can be sent</h2>",
         _answers(report),
+        "<h2>For analysts</h2>",
+        _analysts(report),
         *_optional(report),
         f'<p class="small">Design <code>{report.design.fingerprint}</code></p>',
     ]
@@ -73,6 +84,10 @@ def page(report: Report) -> str:
     )
 
 
+def _warning(said: str) -> str:
+    return f'<p class="warning" role="note">{_text(said)}</p>'
+
+
 def _text(value: object) -> str:
     return html.escape(str(value))
 
@@ -83,27 +98,45 @@ def _list(sentences: Sequence[str]) -> str:
 
 
 def _described(report: Report) -> str:
+    """The figure in words."""
     return "; ".join(
-        f"{name}: {rounding.up(100 * scope.from_record.accuracy, 0)} of 100"
-        for name, scope in (*report.attributes.items(), ("whole record", report.record))
+        f"{report.wording.question(name)}: {of_100_up(scope.alone.accuracy)} of 100 from its own "
+        f"report, {of_100_up(report.knowing_others[name].accuracy)} if other answers are known"
+        for name, scope in report.attributes.items()
     )
 
 
-def _figures(report: Report) -> str:
-    _, *body = report.rows()
-    above = (
-        '<tr><td></td><td></td><th colspan="4" scope="colgroup">by its own report</th>'
-        '<th colspan="3" scope="colgroup">by the whole reported record</th></tr>'
-    )
-    head = ["", "epsilon", "PSE", "MAP privacy", "worst", "bits", "PSE", "MAP privacy", "worst"]
+def _adversaries(report: Report) -> list[str]:
+    """Both comparisons of adversaries, and what their columns mean."""
+    columns = [*COLUMNS, *([WITH_MODEL] if report.after_mining else [])]
+    return [
+        "<h2>Who can guess how much</h2>",
+        "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
+        _named(report, guess_rows(report)),
+        "<p>The most certain that any report can make someone of a true answer:</p>",
+        _named(report, certainty_rows(report)),
+        _glossary(columns),
+    ]
+
+
+def _analysts(report: Report) -> str:
     groups = "; ".join(
         f"group {i}: {', '.join(g.names)} (smallest PSE {rounding.down(g.weakest or 0)})"
         for i, g in enumerate(report.groups, start=1)
+        if len(g.names) > 1
     )
-    return _table(head, body, above) + f'<p class="small">{_text(groups)}.</p>'
+    told = f'<p class="small">{_text(groups)}.</p>' if groups else ""
+    star = f'<p class="small">{_text(STAR)}</p>'
+    return _named(report, analyst_rows(report)) + star + told + _glossary(FIGURE_WORDS)
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]], above: str = "") -> str:
+def _named(report: Report, rows: Rows) -> str:
+    """A table with questions instead of the names of attributes."""
+    (_, *head), *body = rows
+    return _table(["", *head], [[report.wording.question(name), *cells] for name, *cells in body])
+
+
+def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     names = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
     rows = "".join(
         f'<tr><th scope="row">{_text(row[0])}</th>'
@@ -111,28 +144,29 @@ def _table(head: Sequence[str], body: Sequence[Sequence[str]], above: str = "") 
         + "</tr>"
         for row in body
     )
-    table = f"<table><thead>{above}<tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+    table = f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="wide" tabindex="0">{table}</div>'
 
 
-def _glossary() -> str:
-    said = "".join(f"<dt>{_text(word)}</dt><dd>{_text(what)}</dd>" for word, what in _WORDS)
+def _glossary(words: Sequence[tuple[str, str]]) -> str:
+    said = "".join(f"<dt>{_text(word)}</dt><dd>{_text(what)}</dd>" for word, what in words)
     return f"<dl>{said}</dl>"
 
 
 def _answers(report: Report) -> str:
+    wording = report.wording
     rows = [
         [
-            f"{name}: {answer.reported}",
+            f"{wording.question(name)}: {wording.label(name, answer.reported)}",
             rounding.down(100 * answer.hidden, 1) if answer.own else "",
-            str(answer.guess),
+            wording.label(name, answer.guess),
             rounding.up(100 * answer.certainty, 1),
             rounding.down(100 * answer.sent, 1),
         ]
         for name, found in report.answers.items()
         for answer in found
     ]
-    head = ["sent", "lying by chance, %", "likeliest truth", "it is, %", "how many send it, %"]
+    head = ["sent", "truth is another, %", "likeliest truth", "it is, %", "how many send it, %"]
     return _table(head, rows)
 
 
@@ -144,8 +178,8 @@ def _optional(report: Report) -> list[str]:
         parts += ["<h2>After a model is published</h2>", f"<p>{_text(MINED)}</p>"]
         parts.append(_table(head, rows))
     if report.repeated is not None:
-        head, *rows = repeated_rows(report.repeated)
+        head, *rows = repeated_rows(report.repeated, report.prior.ties_all)
         said = f"<p>{_text(report.repeated.caption())}</p>"
         parts += ["<h2>Taking part more than once</h2>", said, _table(head, rows)]
-        parts.append(f'<p class="small">{_text(STAR)}</p>')
+        parts.append(f'<p class="small">{_text(REPEATED_STAR)}</p>')
     return parts

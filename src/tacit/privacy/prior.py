@@ -47,11 +47,24 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Independent blocks that cover a schema, and words about where they come from."""
+    """Independent blocks that cover a schema, and words about where they come from.
+
+    `uniform` says that nothing is known: every category is taken as equally likely.
+    """
 
     schema: Schema
     blocks: tuple[Block, ...]
     source: str
+    uniform: bool = False
+
+    @property
+    def ties_all(self) -> bool:
+        """Whether one table holds all attributes, so that the dependence between them is known."""
+        return len(self.blocks) == 1
+
+    def ties(self, names: Sequence[str]) -> bool:
+        """Whether one table holds all of these attributes."""
+        return any(set(names) <= set(block.names) for block in self.blocks)
 
     @property
     def stacked(self) -> int:
@@ -94,7 +107,8 @@ def prior_of(
         return prior
     if prior is None:
         blocks = [Block((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
-        return Prior(schema, tuple(blocks), "every category taken as equally likely")
+        source = "every category taken as equally likely" + _independence(blocks, schema)
+        return Prior(schema, tuple(blocks), source, uniform=True)
     if isinstance(prior, Reconstruction):
         prior = _estimates(prior)
     if isinstance(prior, Estimate):
@@ -141,7 +155,7 @@ def _independence(blocks: list[Block], schema: Schema) -> str:
     """Said wherever it is assumed: dependence helps an adversary."""
     if len(blocks) == 1 or len(schema) == 1:
         return ""
-    return "; answers in different tables taken as independent"
+    return "; how answers in different tables go together is not known"
 
 
 def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Generator) -> Block:

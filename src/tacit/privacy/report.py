@@ -5,30 +5,43 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tacit.bounds import is_undisguised
+from tacit.channel.numbers import sum_up
 from tacit.coding import frame_of
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.privacy import rounding
+from tacit.privacy.alerts import warnings
 from tacit.privacy.answers import Answer, answers
+from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.repeated import Repeated, repeated
+from tacit.privacy.risk import Figures
 from tacit.privacy.rules import AfterMining, after_mining
 from tacit.privacy.scopes import Limits, Scope, Scopes, measure
-from tacit.privacy.sentences import sentences, warnings
+from tacit.privacy.sentences import sentences
 from tacit.privacy.tables import (
+    COLUMNS,
+    FIGURE_WORDS,
     MINED,
+    REPEATED_STAR,
     STAR,
+    WITH_MODEL,
     Rows,
     aligned,
+    analyst_rows,
     as_html,
+    certainty_rows,
+    guess_rows,
     mined_rows,
     repeated_rows,
     scope_columns,
-    scope_rows,
 )
+from tacit.privacy.whole_record import Disclosure, disclosure
+from tacit.privacy.wording import Wording
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
@@ -37,7 +50,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Levels:
-    """One figure for every attribute, every group and the record."""
+    """One figure for every attribute, every group and the record; None where it is not known."""
+
+    attributes: dict[str, float | None]
+    groups: tuple[float | None, ...]
+    record: float | None
+
+
+@dataclass(frozen=True)
+class Epsilons:
+    """Local differential privacy of every attribute, every group and the record."""
 
     attributes: dict[str, float]
     groups: tuple[float, ...]
@@ -48,18 +70,23 @@ class Levels:
 class Report:
     """The privacy of a design under a prior; every figure at its pessimistic end.
 
-    `pse`, `map_privacy`, `worst_posterior` and `information` are those of an adversary who holds
-    the whole reported record; `attributes[name].alone` and `groups[i].alone` those of one who
-    sees that report alone.
+    Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
+    `disclosure` holds the whole reported record; `knowing_others[name]` also knows the person's
+    other true answers; `after_mining` holds the published model. `pse`, `map_privacy`,
+    `worst_posterior` and `information` are those of the second, None where it is not known how
+    answers go together.
     """
 
     design: Design
     prior: Prior
     scopes: Scopes
+    disclosure: Disclosure
+    knowing_others: dict[str, Figures]
     answers: dict[str, tuple[Answer, ...]]
     after_mining: dict[str, AfterMining]
     repeated: Repeated | None
     level: float
+    wording: Wording = field(default_factory=Wording)
 
     @property
     def attributes(self) -> dict[str, Scope]:
@@ -97,30 +124,42 @@ class Report:
         return self._levels("information")
 
     @property
-    def epsilon(self) -> Levels:
+    def epsilon(self) -> Epsilons:
         """Local differential privacy of each own report, rounded up; groups add up."""
-        return Levels(
+        return Epsilons(
             {name: scope.epsilon for name, scope in self.attributes.items()},
             tuple(scope.epsilon for scope in self.groups),
             self.record.epsilon,
         )
 
+    @property
+    def epsilon_disguised(self) -> float | None:
+        """Epsilon of the disguised answers together; None if all or none are disguised."""
+        groups = zip(self.design.groups, self.groups, strict=True)
+        disguised = [scope.epsilon for group, scope in groups if not is_undisguised(group)]
+        return sum_up(disguised) if 0 < len(disguised) < len(self.groups) else None
+
     def _levels(self, name: str) -> Levels:
+        known = self.prior.ties_all
+
+        def of(scope: Scope) -> float | None:
+            return getattr(scope.from_record, name) if known else None
+
         return Levels(
-            {key: getattr(scope.from_record, name) for key, scope in self.attributes.items()},
-            tuple(getattr(scope.from_record, name) for scope in self.groups),
-            getattr(self.record.from_record, name),
+            {key: of(scope) for key, scope in self.attributes.items()},
+            tuple(of(scope) for scope in self.groups),
+            of(self.record),
         )
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a respondent should know."""
-        return sentences(self.design, self.scopes, self.answers)
+        return sentences(self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where single answers look safer than they are."""
-        return warnings(self.design, self.scopes)
+        return warnings(self)
 
     def basis(self) -> str:
         """One line on the prior and on how the figures were computed."""
@@ -135,44 +174,53 @@ class Report:
             )
         return text + " Privacy is rounded down, risk up."
 
-    def rows(self) -> Rows:
-        """Header and rows as text: by the own report, then by the whole record (starred)."""
-        return scope_rows(self.scopes)
-
     def tables(self) -> list[Rows]:
-        """All tables as text: the scopes, and what was asked for beyond them."""
+        """All tables as text: adversaries, the papers' figures, and what else was asked for."""
         mined = [mined_rows(self.after_mining)] if self.after_mining else []
-        again = [repeated_rows(self.repeated)] if self.repeated is not None else []
-        return [self.rows(), *mined, *again]
+        again = []
+        if self.repeated is not None:
+            again.append(repeated_rows(self.repeated, self.prior.ties_all))
+        return [guess_rows(self), certainty_rows(self), analyst_rows(self), *mined, *again]
 
     def lead(self) -> list[str]:
-        """What comes first: sentences, warnings, what the figures rest on."""
-        told = [f"\nwarning: {text}" for text in self.warnings]
-        return [*self.sentences, *told, f"\n{self.basis()}"]
+        """What comes first: what is not known, sentences, warnings, what the figures rest on."""
+        first = self.disclosure.warning
+        title = [] if self.wording.title is None else [f"{self.wording.title}\n"]
+        top = [*title, *([] if first is None else [f"warning: {first}\n"])]
+        told = [f"\nwarning: {text}" for text in self.warnings if text != first]
+        return [*top, *self.sentences, *told, f"\n{self.basis()}"]
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
+        columns = [*COLUMNS, *([WITH_MODEL] if self.after_mining else [])]
         mined = [MINED] if self.after_mining else []
-        again = [self.repeated.caption()] if self.repeated is not None else []
-        return [STAR, *mined, *again]
+        again = [REPEATED_STAR, self.repeated.caption()] if self.repeated is not None else []
+        return [
+            *(f"{name}: {what}" for name, what in (*columns, *FIGURE_WORDS)),
+            STAR,
+            *mined,
+            *again,
+        ]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""
-        return frame_of(scope_columns(self.scopes), backend)
+        return frame_of(scope_columns(self), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
         content: dict[str, Any] = {
             "tacit": "privacy",
-            "version": 1,
+            "version": 2,
             "design": self.design.fingerprint,
             "prior": self.prior.source,
+            "dependence_known": self.prior.ties_all,
             "level": self.level,
-            "sentences": list(self.sentences),
             "warnings": list(self.warnings),
-            "attributes": {name: scope.to_dict() for name, scope in self.attributes.items()},
-            "groups": [scope.to_dict() for scope in self.groups],
-            "record": self.record.to_dict(),
+            "sentences": list(self.sentences),
+            "attributes": {name: self._plain(scope) for name, scope in self.attributes.items()},
+            "groups": [self._plain(scope) for scope in self.groups],
+            "record": self._plain(self.record) | {"epsilon_disguised": self.epsilon_disguised},
+            "disclosure": self.disclosure.to_dict(),
             "answers": [a.to_dict() for found in self.answers.values() for a in found],
         }
         if self.after_mining:
@@ -182,15 +230,26 @@ class Report:
         plain: dict[str, Any] = rounding.finite(content)
         return plain
 
+    def _plain(self, scope: Scope) -> dict[str, Any]:
+        """A scope's figures; null where they rest on a dependence that is not known."""
+        plain = scope.to_dict()
+        if not self.prior.ties_all:
+            plain["from_record"] = None
+        if not self.prior.ties(scope.names):
+            plain["alone"] = None
+        if len(scope.names) == 1:
+            plain["knowing_others"] = self.knowing_others[scope.names[0]].to_dict()
+        return plain
+
     def to_json(self) -> str:
         """JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def figure(self) -> Figure:
-        """How often a guess is right: without a report, with its own, with the whole record."""
+        """How often a guess is right, a mark per adversary."""
         from tacit.privacy.figure import guesses
 
-        return guesses(self.attributes, self.record)
+        return guesses(self)
 
     def to_html(self) -> str:
         """A page by itself: sentences, warnings, figure, tables; it loads nothing."""
@@ -203,9 +262,8 @@ class Report:
         return "\n".join([*self.lead(), *shown, "", *self.notes()])
 
     def _repr_html_(self) -> str:
-        told = (*self.sentences, *self.warnings, self.basis())
         return (
-            "".join(f"<p>{html.escape(text)}</p>" for text in told)
+            "".join(f"<p>{html.escape(text.strip())}</p>" for text in self.lead())
             + "".join(map(as_html, self.tables()))
             + "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
         )
@@ -218,13 +276,15 @@ def report(
     rules: Sequence[Any] = (),
     repeats: int | None = None,
     limits: Limits | None = None,
+    wording: Wording | None = None,
 ) -> Report:
     """How private the answers of a design are, per attribute, per group and per record.
 
     `prior` as `prior_of` takes it: None for equally likely categories, distributions by
     attribute, a joint table, or estimates, whose uncertainty is carried along. `rules` are those
     of a published model (or a list of such lists), `repeats` how often one person takes part,
-    `limits` how far to compute exactly, and the randomness of what is drawn beyond.
+    `limits` how far to compute exactly, and the randomness of what is drawn beyond; `wording` the
+    question texts and labels that sentences use.
     """
     check_design(design)
     limits = limits or Limits()
@@ -232,9 +292,24 @@ def report(
     known = prior_of(prior, design, limits.rng, limits.priors)
     scopes = measure(design, known, limits)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
+    others = {
+        name: risk_knowing(design, known, name, limits).figures(limits.level)
+        for name in design.schema.names
+    }
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, known, limits=limits)
-    return Report(design, known, scopes, told, mined, again, limits.level)
+    return Report(
+        design,
+        known,
+        scopes,
+        disclosure(design, known, scopes),
+        others,
+        told,
+        mined,
+        again,
+        limits.level,
+        wording or Wording(),
+    )
 
 
 def _models(rules: Any) -> list[list[Any]]:

@@ -16,9 +16,11 @@ weighted by how often a rule applies, REC may exceed 1. Of an estimated prior th
 draws is taken.
 
 Beside it stands a figure without these oddities: how often an adversary is right who holds the
-whole reported record, the design, the prior and the model, and guesses best. The model enters as
-knowledge of how answers go together: where a rule applies, its confidence replaces what the
-prior says of the conclusion, and other categories share the rest as before.
+whole reported record, the design, the prior and the model, and guesses best; and the largest
+posterior. The model enters as knowledge of how answers go together: where a rule applies, its
+confidence replaces what the prior says of the conclusion, and other categories share the rest as
+before. This tells about the attributes in conditions as well: a rule that ties age to drug use
+makes a reported age evidence of drug use. REC of an attribute that no rule concludes on is 0.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class Rule:
 class AfterMining:
     """One attribute before and after rules are published; see the module for the figures.
 
-    `accuracy_with_model` is None where rules tie more categories together than can be measured.
+    `accuracy_with_model` and `worst_with_model` are None where rules tie more categories together
+    than can be measured.
     """
 
     attribute: str
@@ -72,6 +75,8 @@ class AfterMining:
     pse_unknown: float
     accuracy_before: float
     accuracy_with_model: float | None
+    worst_before: float
+    worst_with_model: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -118,25 +123,71 @@ def after_mining(
     attributes: Mapping[str, Scope],
     limits: Limits,
 ) -> dict[str, AfterMining]:
-    """Every attribute that some model's rules conclude on."""
+    """Every attribute that some model's rules name, in a condition or as a conclusion."""
     level = limits.level
     known = _largest(known_conditions(model, design, prior, level) for model in models)
     unknown = _largest(unknown_conditions(model, design, prior, level) for model in models)
+    told = [one for model in models for one in told_priors(model, design, prior, limits.max_cells)]
     result = {}
-    for name, rec in known.items():
-        before, accuracy = attributes[name].alone.pse, attributes[name].from_record.accuracy
-        told = [_accuracy(model, name, design, prior, limits) for model in models]
-        result[name] = AfterMining(
-            name,
-            before,
-            rec,
-            unknown[name],
-            max(before - rec, 0.0),
-            max(before - unknown[name], 0.0),
-            accuracy,
-            None if None in told else max(accuracy, *(one for one in told if one is not None)),
-        )
+    for name in design.schema.names:
+        own = [one for names, one in told if name in names]
+        if own:
+            scope, rec = attributes[name], (known.get(name, 0.0), unknown.get(name, 0.0))
+            result[name] = _after(scope, rec, own, design, limits)
     return result
+
+
+def _after(
+    scope: Scope,
+    rec: tuple[float, float],
+    told: Sequence[Prior | None],
+    design: Design,
+    limits: Limits,
+) -> AfterMining:
+    (name,), before, held = scope.names, scope.alone.pse, scope.from_record
+    priors = [prior for prior in told if prior is not None]
+    found = [risk_in_record(design, p, name, limits).figures(limits.level) for p in priors]
+    measured = len(priors) == len(told)
+    known, unknown = rec
+    return AfterMining(
+        attribute=name,
+        pse_before=before,
+        rec_known=known,
+        rec_unknown=unknown,
+        pse_known=max(before - known, 0.0),
+        pse_unknown=max(before - unknown, 0.0),
+        accuracy_before=held.accuracy,
+        accuracy_with_model=max([held.accuracy, *(f.accuracy for f in found)])
+        if measured
+        else None,
+        worst_before=held.worst_posterior,
+        worst_with_model=max([held.worst_posterior, *(f.worst_posterior for f in found)])
+        if measured
+        else None,
+    )
+
+
+def told_priors(
+    rules: Sequence[Any], design: Design, prior: Prior, max_cells: int
+) -> list[tuple[set[str], Prior | None]]:
+    """What an adversary knows who holds a model, with the attributes that it concerns.
+
+    One prior for each attribute that rules conclude on, and one with all rules; None where they
+    tie more categories together than can be measured.
+    """
+    by_target: dict[str, list[Any]] = {}
+    for rule in checked(rules, design):
+        by_target.setdefault(rule.attribute, []).append(rule)
+    found: list[tuple[set[str], Prior | None]] = []
+    together: Prior | None = prior
+    for name, own in by_target.items():
+        named = {name, *(n for rule in own for n in rule.conditions)}
+        found.append((named, _with_model(own, name, design, prior, max_cells)))
+        if together is not None:
+            together = _with_model(own, name, design, together, max_cells)
+    if len(found) > 1:
+        found.append((set().union(*(named for named, _ in found)), together))
+    return found
 
 
 def _largest(found: Iterable[dict[str, float]]) -> dict[str, float]:
@@ -249,19 +300,6 @@ def _kept(rule: Any, design: Design, prior: Prior) -> Array:
     _, joints = joints_of(design, prior, rule.attribute)
     own, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
     return quotient(own, sent)
-
-
-def _accuracy(
-    rules: Sequence[Any], name: str, design: Design, prior: Prior, limits: Limits
-) -> float | None:
-    """How often the best guess of an attribute is right, record and model in hand."""
-    own = [rule for rule in checked(rules, design) if rule.attribute == name]
-    if not own:
-        return 0.0
-    told = _with_model(own, name, design, prior, limits.max_cells)
-    if told is None:
-        return None
-    return risk_in_record(design, told, name, limits).figures(limits.level).accuracy
 
 
 def _with_model(

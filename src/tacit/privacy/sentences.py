@@ -1,150 +1,153 @@
-"""Sentences that a respondent understands, and warnings where single answers look safer than the
-record is. Counts are rounded so that nothing sounds safer than it is.
+"""Sentences for respondents. Each one states what it assumes, and counts are rounded so that
+nothing sounds safer than it is.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from tacit.design import Design, Group
+from tacit.privacy import rounding
 from tacit.privacy.answers import Answer, of_100, of_100_up
-from tacit.privacy.scopes import Scope, Scopes
+
+if TYPE_CHECKING:
+    from tacit.privacy.report import Report
 
 #: An attribute with more reported categories has only the least protected ones told.
 _TOLD = 3
-#: A gain in guessing right that is worth a sentence: of one answer, of a group's answers.
-_WORTH, _TOGETHER = 0.005, 0.05
+#: A gain in guessing right, or in certainty, that is worth a name.
+_WORTH = 0.005
 #: More names than this are not read.
 _NAMED = 8
+UNRELATED = "if answers to different questions were unrelated"
 
 
-def sentences(
-    design: Design, scopes: Scopes, answers: Mapping[str, Sequence[Answer]]
-) -> tuple[str, ...]:
-    """One sentence an attribute, then the record as a whole."""
-    told = [_attribute(name, answers[name]) for name in design.schema.names]
-    if len(design.schema) > 1:
-        told.append(_record(scopes.record, len(design.schema)))
+def sentences(report: Report) -> tuple[str, ...]:
+    """One sentence per attribute, then the record, then an adversary who knows other answers."""
+    told = [_attribute(report, name) for name in report.design.schema.names]
+    if len(told) > 1:
+        told += [_record(report), _others_known(report), *_with_model(report)]
     return tuple(told)
 
 
-def _attribute(name: str, answers: Sequence[Answer]) -> str:
+def _common(report: Report, size: int) -> str:
+    """What is assumed about how common answers are."""
+    if report.prior.uniform:
+        return f"if {'both' if size == 2 else f'all {size}'} answers were equally common"
+    if report.prior.stacked > 1:
+        return "with answers as common as estimated"
+    return "if answers are as common as given"
+
+
+def _attribute(report: Report, name: str) -> str:
+    answers = report.answers[name]
+    asked = report.wording.question(name)
     if all(answer.hidden <= 0 for answer in answers):
-        return f"{name}: every answer that is sent gives the true one away."
+        return f"{asked}: every answer that is sent gives the true one away."
     least = sorted(answers, key=lambda answer: answer.hidden)[:_TOLD]
     shown = answers if len(answers) <= _TOLD else least
-    parts = [_sent(answer, i == 0) for i, answer in enumerate(shown)]
+    parts = [_sent(report, answer, i == 0) for i, answer in enumerate(shown)]
     left = len(answers) - len(shown)
-    more = f"; the other {left} answers protect no less" if left else ""
-    return f"{name}: {'; '.join(parts)}{more}."
+    more = "" if not left else "; the other answer protects no less"
+    if left > 1:
+        more = f"; the other {left} answers protect no less"
+    assumed = _common(report, report.design.schema[name].size)
+    return f"{asked}: {'; '.join(parts)}{more} ({assumed})."
 
 
-def _sent(answer: Answer, first: bool) -> str:
-    people = f"of 100 people who send “{answer.reported}”"
+def _sent(report: Report, answer: Answer, first: bool) -> str:
+    name = answer.attribute
+    sent = report.wording.label(name, answer.reported) if answer.own else str(answer.reported)
+    people = f"of 100 {'people ' if first else ''}who send “{sent}”"
     if not answer.own:
-        sure = of_100_up(answer.certainty)
-        return f"{people}, up to {sure} truly are “{answer.guess}”"
-    count = of_100(answer.hidden)
+        truth = report.wording.label(name, answer.guess)
+        return f"{people}, the true answer of up to {of_100_up(answer.certainty)} is “{truth}”"
+    count: int | str = of_100(answer.hidden)
     if count == 0:
-        few = "none is" if answer.hidden <= 0 else "fewer than 1 is"
-        return f"{people}, {few} lying by chance"
-    verb = "is" if count == 1 else "are"
-    return f"{people}, {count} {verb} lying by chance" if first else f"{people}, {count} {verb}"
+        count = "none" if answer.hidden <= 0 else "fewer than 1"
+    one = count in (1, "fewer than 1", "none")
+    if not first:
+        return f"{people}, {count} {'does' if one else 'do'}"
+    why = "" if count == "none" else ", because chance decided what was sent"
+    return f"{people}, {count} {'has' if one else 'have'} another true answer{why}"
 
 
-def _record(record: Scope, n_attributes: int) -> str:
-    figures = record.from_record
-    before = of_100(figures.largest_prior)
-    return (
-        f"The record: whoever sees one whole reported record and guesses all {n_attributes} true "
-        f"answers is right in up to {of_100_up(figures.accuracy)} of 100 cases; without the "
-        f"record, in {before or 'fewer than 1'}."
-    )
-
-
-def warnings(design: Design, scopes: Scopes) -> tuple[str, ...]:
-    """What single answers do not show, plainly."""
-    return (*_groups(design), *_at_once(scopes), *_whole(scopes), *_more_by_record(scopes))
-
-
-def _groups(design: Design) -> Iterator[str]:
-    for group in design.groups:
-        if math.isinf(design.channel(group.attributes).epsilon):
-            yield _unbounded(design, group)
-
-
-def _unbounded(design: Design, group: Group) -> str:
-    """Why the epsilon of a group is infinite."""
-    names = _listed(group.attributes)
-    if group.coin.family == "truthful":
-        return f"Not disguised: {names}. What is sent is the truth."
-    single = [design.channel(design.closure([name])).epsilon for name in group.attributes]
-    if group.coin.family == "related" and all(map(math.isfinite, single)):
-        return _one_coin(design, names, group)
-    return f"Some reports of {names} rule out some true answers for certain: epsilon is infinite."
-
-
-def _one_coin(design: Design, names: str, group: Group) -> str:
-    """A related group of several attributes (METHODS 4): all true, or all untrue."""
-    if all(a.size == 2 for a in design.attributes_of(group)):
+def _record(report: Report) -> str:
+    held, number = report.disclosure.record, len(report.attributes)
+    guessed = f"guesses {'both' if number == 2 else f'all {number}'} true answers right"
+    if held.accuracy is None:
+        limit = "" if held.bound is None else f"; at most in {of_100_up(held.bound)} of 100 cases"
         return (
-            f"One coin for {names}: a report is all true or all opposite. Whoever sees it knows "
-            "the true answers up to their complement, so whether any two answers agree is "
-            "disclosed for certain: epsilon is infinite, though each answer alone is protected."
+            f"The record: how often someone who sees one whole reported record {guessed} is not "
+            f"known, because it depends on how answers go together{limit}."
         )
+    span = "" if held.span is None else f" ({of_100(held.span[0])} to {of_100_up(held.span[1])})"
+    said = (
+        f"The record: someone who sees one whole reported record and knows how answers go "
+        f"together {guessed} in {'about' if span else 'up to'} "
+        f"{of_100_up(held.accuracy)} of 100 cases{span}"
+    )
+    if not report.prior.ties_all:
+        return f"{said}."
+    before = of_100(report.record.from_record.largest_prior) or "fewer than 1"
+    return f"{said}; without the record, in {before}."
+
+
+def _others_known(report: Report) -> str:
+    """The adversary who also knows the person's other true answers."""
+    gains = dict(_gains(report))
+    assumed = "" if report.prior.ties_all else f", {UNRELATED}"
+    who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
+    if not gains:
+        return f"{who} learns nothing more about an answer than its own report tells{assumed}."
+    most = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
+    told = [_known(report, name) for name in gains if name in most]
+    left = len(gains) - len(told)
+    more = f"; less about {left} more" if left else ""
     return (
-        f"One coin for {names}: a report is true throughout or untrue throughout. Whoever sees "
-        "it knows that the true answers are either exactly these or differ in every one, so "
-        "relations between answers are disclosed for certain: epsilon is infinite, though each "
-        "answer alone is protected."
+        f"{who} guesses right in up to this many of 100 cases, and can be this sure{assumed}: "
+        f"{'; '.join(told)}{more}."
     )
 
 
-def _at_once(scopes: Scopes) -> Iterator[str]:
-    """Groups whose answers are found out all at once far more often than one by one."""
-    for group in scopes.groups:
-        single = math.prod(scopes.attributes[name].alone.accuracy for name in group.names)
-        if math.isfinite(group.epsilon) and group.alone.accuracy - single > _TOGETHER:
+def _gains(report: Report) -> Iterator[tuple[str, float]]:
+    """Attributes about which known other answers tell more, and how much."""
+    for name, known in report.knowing_others.items():
+        alone = report.attributes[name].alone
+        gain = max(known.accuracy - alone.accuracy, known.worst_posterior - alone.worst_posterior)
+        if gain > _WORTH:
+            yield name, gain
+
+
+def _known(report: Report, name: str) -> str:
+    known, alone = report.knowing_others[name], report.attributes[name].alone
+    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
+    return (
+        f"{report.wording.question(name)} {of_100_up(known.accuracy)} (from its own report "
+        f"{of_100_up(alone.accuracy)}), {sure} % sure ({before} %)"
+    )
+
+
+def _with_model(report: Report) -> Iterator[str]:
+    """The adversary who also holds the published model."""
+    for name, mined in report.after_mining.items():
+        if mined.accuracy_with_model is None or mined.worst_with_model is None:
+            continue
+        alone = report.attributes[name].alone
+        raised = mined.accuracy_with_model - alone.accuracy > _WORTH
+        if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
+            sure, before = (
+                rounding.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
+            )
             yield (
-                f"One coin for {_listed(group.names)}: their true answers are guessed right all "
-                f"at once in up to {of_100_up(group.alone.accuracy)} of 100 cases; the single "
-                f"answers, each by its own report, suggest {of_100(single) or 'fewer than 1'}."
+                f"{report.wording.question(name)}: once the model is published, and if its rules "
+                "hold, someone who sees the whole reported record guesses right in up to "
+                f"{of_100_up(mined.accuracy_with_model)} of 100 cases (from its own report "
+                f"{of_100_up(alone.accuracy)}) and can be {sure} % sure ({before} %)."
             )
 
 
-def _whole(scopes: Scopes) -> Iterator[str]:
-    record, attributes = scopes.record, scopes.attributes.values()
-    safe = all(math.isfinite(scope.epsilon) for scope in attributes)
-    if safe and math.isinf(record.epsilon):
-        yield (
-            "Each answer alone looks protected (every epsilon is finite), but a whole record is "
-            "not: its epsilon is infinite."
-        )
-    if record.from_record.worst_posterior >= 1 and record.exact:
-        yield "There are records that give the truth away for certain."
-
-
-def _more_by_record(scopes: Scopes) -> Iterator[str]:
-    """Answers that go together tell on each other."""
-    gains = {n: s.from_record.accuracy - s.alone.accuracy for n, s in scopes.attributes.items()}
-    gained = [name for name, gain in gains.items() if gain > _WORTH]
-    most = sorted(gained, key=lambda name: -gains[name])[:_NAMED]
-    told = [_gain(name, scopes.attributes[name]) for name in gained if name in most]
-    if told:
-        left = len(gained) - len(told)
-        more = f"; less of {left} more" if left else ""
-        yield (
-            "The whole reported record says more of an answer than its own report does. Best "
-            f"guess right, of 100 cases: {', '.join(told)}{more}."
-        )
-
-
-def _gain(name: str, scope: Scope) -> str:
-    return f"{name} {of_100_up(scope.from_record.accuracy)} (alone {of_100(scope.alone.accuracy)})"
-
-
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names with commas between; the first of many."""
     left = len(names) - _NAMED
     return ", ".join(names) if left <= 1 else f"{', '.join(names[:_NAMED])} and {left} more"

@@ -1,43 +1,218 @@
-"""The tables of a report as rows of text, rounded outward, for every way to show them."""
+"""The tables of a report as rows of text, rounded outward, for every way to show them.
+
+Two tables compare the adversaries, from weak to strong, by how often their best guess is right
+and by the largest posterior that any report can lead to. A third one, for analysts, holds the
+figures of the papers.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tacit.privacy import rounding
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.rules import AfterMining
 from tacit.privacy.scopes import Scope, Scopes
+from tacit.privacy.whole_record import Disclosed
+
+if TYPE_CHECKING:
+    from tacit.privacy.report import Report
 
 Rows = list[list[str]]
 
-STAR = "* with the whole reported record in hand"
+UNKNOWN = "not known"
+#: What the columns of the adversaries mean.
+COLUMNS = (
+    ("no report", "Knows only how common each answer is."),
+    ("own report", "Sees the report of this answer alone."),
+    (
+        "whole record",
+        "Sees all reported answers of a person, and knows how answers go together.",
+    ),
+    ("at most", "The same, whatever the dependence between answers: an upper bound."),
+    (
+        "others known",
+        "Also knows the person's other true answers, as a colleague or a spouse may.",
+    ),
+)
+WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
+#: What the figures for analysts mean.
+FIGURE_WORDS = (
+    ("best guess right", "How often the most probable true answer is the true one."),
+    ("most certain", "The largest probability of a true answer that any report can lead to."),
+    ("epsilon", "A report changes the odds between any two true answers by at most exp(epsilon)."),
+    ("PSE", "How often a guess drawn from the posterior is wrong (Zhan & Matwin)."),
+    ("MAP", "How often the best guess is wrong: MAP privacy (Huang & Du)."),
+    ("bits", "What a report tells about the true answer on average."),
+)
+STAR = "* sees the whole reported record   + also knows the person's other true answers"
+REPEATED_STAR = "* sees the whole reported records"
 MINED = (
-    "Model published: PSE less what the model's rules recover, for one who knows their conditions "
-    "and one who does not (Zhan & Matwin); best guess: how often it is right with the model and "
-    "the whole reported record in hand."
+    "PSE after a model is published: PSE less what its rules recover, for someone who knows their "
+    "conditions and for someone who does not (Zhan & Matwin)."
 )
 
 
-def scope_rows(scopes: Scopes) -> Rows:
-    """Every attribute, every group and the record; starred: the whole reported record in hand."""
-    head = ["", "epsilon", "PSE", "MAP", "worst", "bits", "PSE*", "MAP*", "worst*"]
-    return [head, *([name, *_cells(scope)] for _, name, scope in _named(scopes))]
+def guess_rows(report: Report) -> Rows:
+    """How often the best guess is right, by adversary."""
+    return _by_adversary(
+        report,
+        "best guess right",
+        lambda figures: figures.accuracy,
+        _estimate,
+        lambda held: held.bound,
+        lambda mined: mined.accuracy_with_model,
+    )
 
 
-def scope_columns(scopes: Scopes) -> dict[str, list[Any]]:
-    """The same as columns of numbers; those by the whole reported record end in _from_record."""
+def certainty_rows(report: Report) -> Rows:
+    """The largest posterior, by adversary."""
+    return _by_adversary(
+        report,
+        "most certain",
+        lambda figures: figures.worst_posterior,
+        lambda held: _shown(held.worst_posterior),
+        lambda held: held.worst_bound,
+        lambda mined: mined.worst_with_model,
+    )
+
+
+def _by_adversary(
+    report: Report,
+    title: str,
+    of: Callable[[Figures], float],
+    estimate: Callable[[Disclosed], str],
+    bound: Callable[[Disclosed], float | None],
+    with_model: Callable[[AfterMining], float | None],
+) -> Rows:
+    mined = report.after_mining
+    head = [title, *(name for name, _ in COLUMNS), *([WITH_MODEL[0]] if mined else [])]
+    rows = [head]
+    for name, scope in report.attributes.items():
+        held = report.disclosure.attributes[name]
+        last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
+        rows.append(
+            [
+                name,
+                rounding.up(scope.alone.largest_prior),
+                rounding.up(of(scope.alone)),
+                estimate(held),
+                _shown(bound(held), ""),
+                rounding.up(of(report.knowing_others[name])),
+                *last,
+            ]
+        )
+    for number, group in _several(report.scopes):
+        own = of(group.alone) if report.prior.ties(group.names) else None
+        whole = of(group.from_record) if report.prior.ties_all else None
+        before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
+        cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
+        rows.append([f"group {number}", *cells])
+    if len(report.attributes) > 1:
+        held = report.disclosure.record
+        before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
+        cells = [before, "", estimate(held), _shown(bound(held), ""), "", *([""] if mined else [])]
+        rows.append(["record", *cells])
+    return rows
+
+
+def _estimate(held: Disclosed) -> str:
+    """The best guess from the whole record, with the range of its estimate."""
+    if held.accuracy is None or held.span is None:
+        return _shown(held.accuracy)
+    low, high = held.span
+    return f"{rounding.up(held.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
+
+
+def _shown(value: float | None, missing: str = UNKNOWN) -> str:
+    """A figure of risk, or what stands for one that is missing."""
+    return missing if value is None else rounding.up(value)
+
+
+def _several(scopes: Scopes) -> list[tuple[int, Scope]]:
+    """Groups of several attributes with their numbers; others are their attribute."""
+    numbered = enumerate(scopes.groups, start=1)
+    return [(i, group) for i, group in numbered if len(group.names) > 1]
+
+
+def analyst_rows(report: Report) -> Rows:
+    """The papers' figures: own report, whole record (*), other true answers known (+)."""
+    rows = [["", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"]]
+    for name, scope in report.attributes.items():
+        held, others = report.disclosure.attributes[name], report.knowing_others[name]
+        rows.append(
+            [
+                name,
+                rounding.epsilon(scope.epsilon),
+                *_own(scope.alone),
+                *_held(held),
+                rounding.down(others.pse),
+                rounding.down(others.map_privacy),
+            ]
+        )
+    for number, group in _several(report.scopes):
+        own = _own(group.alone if report.prior.ties(group.names) else None)
+        figures = group.from_record if report.prior.ties_all else None
+        whole = [UNKNOWN] * 2 if figures is None else _own(figures)[:2]
+        rows.append([f"group {number}", rounding.epsilon(group.epsilon), *own, *whole, "", ""])
+    if report.epsilon_disguised is not None:
+        rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
+    if len(report.attributes) > 1:
+        whole = _held(report.disclosure.record)
+        bits = rounding.up(report.record.alone.information) if report.prior.ties_all else ""
+        cells = [rounding.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
+        rows.append(["record", *cells])
+    return rows
+
+
+def _own(figures: Figures | None) -> list[str]:
+    """PSE, MAP privacy and bits."""
+    if figures is None:
+        return [UNKNOWN] * 3
+    shown = [rounding.down(figures.pse), rounding.down(figures.map_privacy)]
+    return [*shown, rounding.up(figures.information)]
+
+
+def _held(held: Disclosed) -> list[str]:
+    """PSE and MAP privacy, at the pessimistic end of the range."""
+    if held.accuracy is None:
+        return [UNKNOWN] * 2
+    right = held.accuracy if held.span is None else held.span[1]
+    return [
+        UNKNOWN if held.pse is None else rounding.down(held.pse),
+        rounding.down(max(1 - right, 0.0)),
+    ]
+
+
+def scope_columns(report: Report) -> dict[str, list[Any]]:
+    """Columns of numbers: own report, whole record (_from_record), others known (_knowing_others).
+
+    What is not known is None.
+    """
     columns: dict[str, list[Any]] = {}
-    for kind, name, scope in _named(scopes):
+    ties = report.prior.ties
+    for kind, name, scope in _named(report.scopes):
+        held = _held_by(report, kind, name)
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
-        row |= {figure: getattr(scope.alone, figure) for figure in FIGURES}
-        row |= {f"{figure}_from_record": getattr(scope.from_record, figure) for figure in FIGURES}
+        alone = scope.alone if ties(scope.names) else None
+        whole = scope.from_record if report.prior.ties_all else None
+        others = report.knowing_others.get(name) if kind == "attribute" else None
+        for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
+            row |= {f + end: None if figures is None else getattr(figures, f) for f in FIGURES}
+        row["accuracy_from_record"] = None if held is None else held.accuracy
+        row["accuracy_bound"] = None if held is None else held.bound
         for column, value in row.items():
             columns.setdefault(column, []).append(value)
     return columns
+
+
+def _held_by(report: Report, kind: str, name: str) -> Disclosed | None:
+    if kind == "record":
+        return report.disclosure.record
+    return report.disclosure.attributes[name] if kind == "attribute" else None
 
 
 def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
@@ -49,10 +224,40 @@ def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
     ]
 
 
-def _cells(scope: Scope) -> list[str]:
-    bits = rounding.up(scope.alone.information)
-    own, held = _three(scope.alone), _three(scope.from_record)
-    return [rounding.epsilon(scope.epsilon), *own, bits, *held]
+def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
+    """PSE before and after a model is published."""
+    head = ["model published", "PSE before", "after, known", "after, unknown"]
+    return [
+        head,
+        *(
+            [
+                name,
+                rounding.down(mined.pse_before),
+                rounding.down(mined.pse_known),
+                rounding.down(mined.pse_unknown),
+            ]
+            for name, mined in found.items()
+        ),
+    ]
+
+
+def repeated_rows(found: Repeated, known: bool) -> Rows:
+    """After several reports of one person; `known`: how answers go together."""
+    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
+    rows = [
+        [
+            name,
+            rounding.epsilon(epsilon),
+            *_three(own),
+            *(_three(found.from_record[name]) if known else [UNKNOWN] * 3),
+        ]
+        for (name, own), epsilon in zip(
+            found.attributes.items(), found.epsilon.values(), strict=True
+        )
+    ]
+    record = _three(found.record) if known else [UNKNOWN] * 3
+    last = ["record", rounding.epsilon(found.record_epsilon), "", "", "", *record]
+    return [head, *rows, last]
 
 
 def _three(figures: Figures | None) -> list[str]:
@@ -64,37 +269,6 @@ def _three(figures: Figures | None) -> list[str]:
         rounding.down(figures.map_privacy),
         rounding.up(figures.worst_posterior),
     ]
-
-
-def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
-    """Before and after a model is published."""
-    head = ["model published", "PSE before", "after, known", "after, unknown", "best guess"]
-    return [
-        head,
-        *(
-            [
-                name,
-                rounding.down(mined.pse_before),
-                rounding.down(mined.pse_known),
-                rounding.down(mined.pse_unknown),
-                "" if mined.accuracy_with_model is None else rounding.up(mined.accuracy_with_model),
-            ]
-            for name, mined in found.items()
-        ),
-    ]
-
-
-def repeated_rows(found: Repeated) -> Rows:
-    """After several reports of one person."""
-    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
-    rows = [
-        [name, rounding.epsilon(epsilon), *_three(own), *_three(found.from_record[name])]
-        for (name, own), epsilon in zip(
-            found.attributes.items(), found.epsilon.values(), strict=True
-        )
-    ]
-    record = _three(found.record)
-    return [head, *rows, ["record", rounding.epsilon(found.record_epsilon), *record, *record]]
 
 
 def as_html(rows: Rows) -> str:

@@ -20,10 +20,14 @@ def table(prior: Any) -> Any:
     return prior_of(prior, DESIGN).table(SCHEMA.names)[:, 0].reshape(2, 3)
 
 
-def test_a_prior_by_attribute_takes_answers_as_independent_and_says_so() -> None:
+def test_a_prior_by_attribute_says_that_dependence_is_not_known() -> None:
     prior = {"income": INCOME, "smokes": {"yes": 0.3, "no": 0.7}}
     assert np.allclose(table(prior), np.outer(SMOKES, INCOME), rtol=1e-15)
-    assert "independent" in prior_of(prior, DESIGN).source
+    assert "how answers in different tables go together is not known" in (
+        prior_of(prior, DESIGN).source
+    )
+    assert not prior_of(prior, DESIGN).ties_all
+    assert prior_of(JOINT, DESIGN).ties_all
 
 
 def test_a_joint_table_may_be_given_by_names_in_any_order() -> None:
@@ -116,7 +120,9 @@ def test_a_large_reconstruction_is_taken_group_by_group_where_that_is_small() ->
     found = reconstruct(disguise(true, design, np.random.default_rng(3)), design)
     prior = prior_of(found, design, draws=5)
     assert [block.names for block in prior.blocks] == [names[:2], *((n,) for n in names[2:])]
-    assert "answers in different tables taken as independent" in prior.source
+    assert "how answers in different tables go together is not known" in prior.source
+    assert prior.ties(names[:2])
+    assert not prior.ties(names[2:])
 
 
 def test_a_prior_of_other_categories_is_refused(reported: Any) -> None:

@@ -1,0 +1,193 @@
+"""An adversary who also knows a person's other true answers: a colleague, a spouse.
+
+Given the other true answers of the group, only few outcomes of a report differ in what they say
+about the target (METHODS 12). With x the target's true category and c the known others:
+
+    keep or replace    the others are reported as they are (k outcomes, one per reported category
+                       y: theta [x = y] + (1 - theta) P(y, c drawn)), or not: then a draw was
+                       reported, which says nothing
+    keep or differ     the others tell what the coin decided: y = x (theta), or y is another
+                       category ((1 - theta) / (k - 1) each)
+    matrix             M[y, (x, c)] for every joint report y
+
+Reports of other groups add nothing, because their true answers are known. The prior of the target
+given the others is that of the joint table that holds it; answers in different tables are taken
+as unrelated. Where the true dependence is not known, it may let the others reveal the target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.channel import Channel
+from tacit.channel.distribution import Independent
+from tacit.channel.linear import Array
+from tacit.channel.related import AgreementChannel
+from tacit.channel.replacing import ReplacementChannel
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.privacy.kernels import entries, uncertainty
+from tacit.privacy.mixtures import draw_true
+from tacit.privacy.prior import Block, Prior
+from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
+from tacit.privacy.sampling import PRIORS, bound_on_posterior, turns
+from tacit.privacy.scopes import Limits
+
+Codes = npt.NDArray[np.intp]
+
+
+def risk_knowing(
+    design: Design, prior: Prior, name: str, limits: Limits, known: Sequence[str] | None = None
+) -> Risk:
+    """The risk of one attribute to someone who knows the true answers to `known`.
+
+    All other attributes if None. The adversary sees the reports of the attribute and of those
+    known.
+    """
+    others = [n for n in design.schema.names if n != name] if known is None else list(known)
+    if name in others:
+        raise DataError(f"{name!r} is the target; name other attributes as known")
+    for left in design.closure([name, *others]):
+        if left not in (name, *others):
+            raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
+    target = _Target.of(design, name, others)
+    own = prior.marginal([name, *others])
+    (tied,) = (block for block in own.blocks if name in block.names)
+    apart = [n for n in target.mates if n not in tied.names]
+    names = [name, *(n for n in tied.names if n != name), *apart]
+    if math.prod(design.schema[n].size for n in names) <= limits.max_cells:
+        return _exact(target, own, names)
+    return _drawn(target, own.marginal(names), limits)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """An attribute, those known that share its coin, and their channel, the attribute first."""
+
+    name: str
+    mates: tuple[str, ...]
+    channel: Channel
+    #: Of a matrix: M[reported cell, category, joint answer of the mates].
+    dense: Array | None = None
+
+    @classmethod
+    def of(cls, design: Design, name: str, others: Sequence[str]) -> _Target:
+        group = design.group_of(name)
+        mates = tuple(n for n in group.attributes if n in others)
+        attributes = design.attributes_of(group)
+        if group.coin.separable:
+            places = tuple(group.attributes.index(n) for n in (name, *mates))
+            return cls(name, mates, group.coin.channel(attributes, places))
+        channel = group.coin.channel(attributes)
+        cells = entries(channel).reshape(-1, *channel.true_shape)
+        return cls(name, mates, channel, np.moveaxis(cells, 1 + group.attributes.index(name), 1))
+
+    def outcomes(self, known: Codes) -> Iterator[Array]:
+        """P(outcome given category and known answers), a table[category, case] per outcome.
+
+        `known` has a row per mate and a column per case.
+        """
+        if self.dense is not None:
+            yield from self.dense[(slice(None), slice(None), *known)].reshape(
+                *self.dense.shape[:2], -1
+            )
+        elif isinstance(self.channel, AgreementChannel):
+            yield from _keep_or_differ(self.channel)
+        else:
+            assert isinstance(self.channel, ReplacementChannel)
+            yield from _keep_or_replace(self.channel, known)
+
+
+def _keep_or_differ(channel: AgreementChannel) -> Iterator[Array]:
+    size, *mates = channel.sizes
+    kept = float(channel.theta) * np.eye(size)
+    other = float(1 - channel.theta) * (1 - np.eye(size)) / (size - 1)
+    for table in (kept, other) if mates else (kept + other,):
+        yield from table[:, :, None]
+
+
+def _keep_or_replace(channel: ReplacementChannel, known: Codes) -> Iterator[Array]:
+    drawn, rest = channel.drawn, float(1 - channel.theta)
+    if isinstance(drawn, Independent):
+        own, *mates = (np.array(margin, dtype=np.float64) for margin in drawn.margins)
+        together = np.ones(known.shape[1:])
+        for margin, codes in zip(mates, known, strict=True):
+            together = together * margin[codes]
+        cells = np.multiply.outer(own, together)
+    else:
+        cells = drawn.cells.reshape(drawn.shape)[(slice(None), *known)]
+    for y, cell in enumerate(cells):
+        table = np.repeat(rest * cell[None], len(cells), axis=0)
+        if channel.theta >= 0:
+            table[y] += float(channel.theta)
+        else:  # frapp draws all cells alike; the exact sum does not cancel
+            table[y] = float(channel.theta + (1 - channel.theta) * drawn.smallest)
+        yield table
+    if len(known):
+        yield np.repeat(rest * np.maximum(1 - cells.sum(axis=0), 0)[None], len(cells), axis=0)
+
+
+def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
+    """All known answers written out: table[category, known answers, prior]."""
+    sizes = [prior.schema[n].size for n in names]
+    stack = prior.marginal(names).stacked
+    table = prior.table(names).reshape(sizes[0], -1, stack)
+    codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
+    known = codes[[names.index(mate) - 1 for mate in target.mates]]
+    drawn, best, left, worst = (np.zeros(stack) for _ in range(4))
+    for chance in target.outcomes(known):
+        joint = chance[:, :, None] * table
+        total, peak = joint.sum(axis=0), joint.max(axis=0)
+        drawn += quotient((joint**2).sum(axis=0), total).sum(axis=0)
+        best += peak.sum(axis=0)
+        worst = np.maximum(worst, quotient(peak, total).max(axis=0))
+        left += (uncertainty(joint).sum(axis=0) - uncertainty(total)).sum(axis=0)
+    own = table.sum(axis=1)
+    told = np.maximum(uncertainty(own).sum(axis=0) - left, 0)
+    slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
+    return Risk(drawn, best, worst, told, own.max(axis=0), slack)
+
+
+def _drawn(target: _Target, prior: Prior, limits: Limits) -> Risk:
+    """Known answers drawn from the prior; the worst posterior by epsilon."""
+    seed = int(limits.rng.integers(2**63))
+    found = []
+    for i in range(min(prior.stacked, PRIORS)):
+        rng = np.random.default_rng(seed)
+        blocks = [
+            Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in prior.blocks
+        ]
+        true = draw_true(blocks, limits.drawn, rng)
+        (tied,) = (block for block in blocks if target.name in block.names)
+        found.append(_sample(target, tied, {n: c.astype(np.intp) for n, c in true.items()}))
+    return stacked([found[i] for i in turns(len(found), prior.stacked)])
+
+
+def _sample(target: _Target, tied: Block, true: dict[str, Codes]) -> Risk:
+    """The risk under one prior from drawn answers; the target's own are not used."""
+    table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
+    own = table.reshape(table.shape[0], -1).sum(axis=1)
+    given = quotient(table, np.broadcast_to(table.sum(axis=0), table.shape))
+    cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)
+    shares = given[(slice(None), *cases)]
+    draws = next(iter(true.values())).size
+    shares = np.broadcast_to(shares.reshape(len(own), -1), (len(own), draws))
+    known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
+    drawn, best, left = np.zeros(draws), np.zeros(draws), np.zeros(draws)
+    for chance in target.outcomes(known):
+        joint = chance * shares
+        total = joint.sum(axis=0)
+        drawn += quotient((joint**2).sum(axis=0), total)
+        best += joint.max(axis=0)
+        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
+    largest = given.reshape(len(own), -1).max(axis=1)
+    worst = max(bound_on_posterior(float(p), target.channel.epsilon) for p in largest)
+    told = uncertainty(own).sum() - left
+    slack = slack_of(len(own) ** 2 * (len(target.mates) + 2))
+    return sampled([drawn, best, told], worst, float(own.max()), slack)
