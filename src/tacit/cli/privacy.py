@@ -108,7 +108,7 @@ def privacy(
     if compare:
         found = _compared(design, known, limits)
     else:
-        asked = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
+        asked: dict[str, Any] = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
         found = measured = report(design, known, limits=limits, **asked)
         if html is not None:
             write_text(html, measured.to_html())
