@@ -19,6 +19,7 @@ from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
 from tacit.privacy.figure import svg
 from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.survey import example, publish, survey_from_text
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
 DESIGN = Design(SCHEMA, [Group(["smokes"], related(0.75)), Group(["income"], related("5/6"))])
@@ -61,6 +62,19 @@ def test_what_is_not_known_comes_first_and_sentences_before_figures(privacy: Any
     assert status == 0
     assert out.startswith(f"warning: {NOT_KNOWN}\n\n{found.sentences[0]}")
     assert out.index(found.basis()) < out.index("epsilon")
+
+
+def test_a_published_survey_is_told_by_its_title_questions_and_labels(privacy: Any) -> None:
+    publish(survey_from_text(example()), "published.json")
+    status, out, _ = privacy("published.json", "--html", "page.html")
+    assert status == 0
+    assert out.startswith("Health at work\n\nwarning: ")
+    shown = " ".join(out.split())
+    assert "Have you been harassed at work this year? Of 100 people who send “No”, 21 have" in shown
+    page = Path("page.html").read_text()
+    told = page[page.index("<ul") : page.index("</ul>")]
+    assert "Have you been harassed at work this year?" in told
+    assert "harassed:" not in told
 
 
 def test_json_is_that_of_the_report(privacy: Any) -> None:

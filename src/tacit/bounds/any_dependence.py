@@ -45,9 +45,9 @@ _MOST_PAIRED = 12
 #: Outcomes that are kept apart.
 _MOST_OUTCOMES = 4096
 #: Posteriors closer than this are one outcome.
-_SAME = 1e-13
+_SAME = 1e-14
 #: More than all roundings together.
-_SLACK = 1e-10
+_SLACK = 4e-12
 
 Choice = tuple[tuple[Experiment, int], ...]
 #: Kinds of groups: their best experiments, and how many groups there are of the kind.

@@ -150,7 +150,7 @@ def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
         for theta in THETAS:
             points += compare_schemes(design.schema, known, thetas=[theta], limits=limits).points
             tell(float(theta))
-    return Comparison(tuple(points), known.source)
+    return Comparison(tuple(points), known.source, not known.ties_all)
 
 
 def _prior(

@@ -42,7 +42,7 @@ def _groups(report: Report) -> Iterator[str]:
 def _unbounded(report: Report, group: Group) -> str:
     """Why the epsilon of a group is infinite."""
     design = report.design
-    names = listed([report.wording.question(name) for name in group.attributes])
+    names = listed([report.wording.quoted(name) for name in group.attributes])
     if is_undisguised(group):
         return f"Not disguised: {names}. What is sent is the truth."
     single = [design.channel(design.closure([name])).epsilon for name in group.attributes]
@@ -74,7 +74,7 @@ def _at_once(report: Report) -> Iterator[str]:
     for group in report.groups:
         single = math.prod(report.attributes[name].alone.accuracy for name in group.names)
         if math.isfinite(group.epsilon) and group.alone.accuracy - single > _TOGETHER:
-            names = listed([report.wording.question(name) for name in group.names])
+            names = listed([report.wording.quoted(name) for name in group.names])
             assumed = "" if report.prior.ties(group.names) else f" ({UNRELATED})"
             yield (
                 f"One coin for {names}: their true answers are guessed right all at once in up to "
@@ -123,4 +123,4 @@ def _more_by_record(report: Report) -> Iterator[str]:
 def _gain(report: Report, name: str) -> str:
     held, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
     assert held is not None
-    return f"{report.wording.question(name)} {of_100_up(held)} (alone {of_100(alone.accuracy)})"
+    return f"{report.wording.quoted(name)} {of_100_up(held)} (alone {of_100(alone.accuracy)})"

@@ -63,6 +63,12 @@ def unrelated_scheme(theta: Fraction, part: Schema) -> Coin:
 SCHEMES: Mapping[str, Scheme] = {"related": related_scheme, "unrelated": unrelated_scheme}
 
 
+_UNRELATED = (
+    "The figures of whole records hold only if answers to different questions are unrelated. "
+    "Where answers go together, a record is less private."
+)
+
+
 @dataclass(frozen=True)
 class Point:
     """One scheme at one theta: the smallest PSE of an attribute, and the record as a whole.
@@ -83,10 +89,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All points, as values, a table and a figure."""
+    """All points, as values, a table and a figure.
+
+    `assumes_unrelated` says that the record's figures take answers in different tables of the
+    prior as unrelated, because it is not known how they go together.
+    """
 
     points: tuple[Point, ...]
     prior: str
+    assumes_unrelated: bool = False
 
     def curve(self, scheme: str, groups: int, figure: str) -> tuple[list[float], list[float]]:
         """theta and a figure of one scheme."""
@@ -105,7 +116,8 @@ class Comparison:
 
     def to_json(self) -> str:
         """JSON text."""
-        content = {"tacit": "comparison", "version": 1, "prior": self.prior, **self.to_dict()}
+        head = {"tacit": "comparison", "version": 1, "prior": self.prior}
+        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.to_dict()}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -120,16 +132,17 @@ class Comparison:
 
     def lead(self) -> list[str]:
         """What the figures rest on."""
-        return [f"Prior: {self.prior}. Privacy is rounded down."]
+        known = [f"Prior: {self.prior}. Privacy is rounded down."]
+        return [f"warning: {_UNRELATED}\n", *known] if self.assumes_unrelated else known
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
         error = max(point.stderr for point in self.points)
         said = f"Large groups by Monte Carlo, {rounding.monte_carlo(error)}."
         return [
-            "PSE: how often a guess misses that is drawn from what an answer's own report makes "
-            "likely, the smallest of all attributes; the groups do not change it.",
-            "By groups: how often even the best guess of the whole record misses (MAP privacy).",
+            "PSE: how often a guess drawn from the posterior of an answer's own report is wrong, "
+            "the smallest of all attributes; the groups do not change it.",
+            "By groups: how often the best guess of the whole record is wrong (MAP privacy).",
             *([said] if error else []),
         ]
 
@@ -199,7 +212,7 @@ def compare_schemes(
         _point(schema, known, name, make, (g, theta), limits)
         for (name, make), g, theta in product(schemes.items(), possible, exact)
     ]
-    return Comparison(tuple(points), known.source)
+    return Comparison(tuple(points), known.source, not known.ties_all)
 
 
 def _whole(groups: Any) -> int:

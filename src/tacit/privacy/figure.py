@@ -10,6 +10,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tacit.privacy.whole_record import NO_LIMIT, Disclosed
+
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison
     from tacit.privacy.report import Report
@@ -25,7 +27,9 @@ def guesses(report: Report) -> Figure:
     names = list(report.attributes)
     least = sorted(names, key=lambda name: -report.knowing_others[name].accuracy)[:_SHOWN]
     shown = [name for name in names if name in set(least)]
-    record = ["whole record"] if len(names) > 1 else []
+    held = report.disclosure.record
+    marked = held.accuracy is not None or _limits(held)
+    record = ["whole record"] if len(names) > 1 and marked else []
     figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
     axes = figure.add_subplot()
     _mark(axes, report, shown)
@@ -53,15 +57,20 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, held, strict=False)]
     axes.hlines(places, _of_100(before), _of_100(ends), color=GREY, linewidth=1, zorder=1)
     axes.scatter(_of_100(before), places, marker="|", s=90, color=INK, label="without a report")
-    ring: dict[str, Any] = {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.8}
-    axes.scatter(_of_100(alone), places, s=40, label="its own report", zorder=5, **ring)
+    ring: dict[str, Any] = {"facecolor": "none", "edgecolor": BLUE, "linewidth": 1.8}
+    axes.scatter(_of_100(alone), places, s=60, label="its own report", zorder=5, **ring)
     known = [(i, h.accuracy) for i, h in enumerate(held) if h.accuracy is not None]
     _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
-    bounds = [(i, h.bound) for i, h in enumerate(held) if h.bound is not None]
+    bounds = [(i, h.bound) for i, h in enumerate(held) if h.bound is not None and _limits(h)]
     label = "the whole record, at most (any dependence)"
     _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
     label = "the other true answers known"
     _scatter(axes, list(enumerate(others)), label, marker="^", s=34, color=INK, zorder=4)
+
+
+def _limits(held: Disclosed) -> bool:
+    """Whether the bound for any dependence says anything."""
+    return held.bound is not None and held.bound < NO_LIMIT
 
 
 def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:
@@ -85,8 +94,10 @@ def plain(axes: Axes, grid: Literal["x", "y", "both"]) -> None:
 
 
 def _short(name: str) -> str:
-    """A label that leaves room for the data, and is not read as mathematics."""
-    text = name if len(name) <= 28 else name[:27] + "…"
+    """Both ends of a label, so that there is room for the data; never read as mathematics."""
+    text = name
+    if len(name) > 28:
+        text = f"{name[:17].rsplit(' ', 1)[0]}… {name[-14:].split(' ', 1)[-1]}"
     return text.replace("$", r"\$")
 
 

@@ -10,15 +10,14 @@ from tacit.privacy import rounding
 from tacit.privacy.answers import of_100_up
 from tacit.privacy.figure import svg
 from tacit.privacy.tables import (
-    COLUMNS,
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
     STAR,
-    WITH_MODEL,
     Rows,
     analyst_rows,
     certainty_rows,
+    columns,
     guess_rows,
     mined_rows,
     repeated_rows,
@@ -43,6 +42,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
 thead th { white-space: normal; vertical-align: bottom; }
+tbody th { white-space: normal; min-width: 8rem; max-width: 18rem; font-weight: 500; }
 th:first-child { text-align: left; } th[colspan] { text-align: center; }
 caption { text-align: left; color: #555; padding-bottom: .3rem; }
 svg { max-width: 100%; height: auto; }
@@ -108,14 +108,13 @@ def _described(report: Report) -> str:
 
 def _adversaries(report: Report) -> list[str]:
     """Both comparisons of adversaries, and what their columns mean."""
-    columns = [*COLUMNS, *([WITH_MODEL] if report.after_mining else [])]
     return [
         "<h2>Who can guess how much</h2>",
         "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
         _named(report, guess_rows(report)),
         "<p>The most certain that any report can make someone of a true answer:</p>",
         _named(report, certainty_rows(report)),
-        _glossary(columns),
+        _glossary(columns(report)),
     ]
 
 
@@ -157,7 +156,7 @@ def _answers(report: Report) -> str:
     wording = report.wording
     rows = [
         [
-            f"{wording.question(name)}: {wording.label(name, answer.reported)}",
+            f"{wording.question(name)} “{wording.label(name, answer.reported)}”",
             rounding.down(100 * answer.hidden, 1) if answer.own else "",
             wording.label(name, answer.guess),
             rounding.up(100 * answer.certainty, 1),
@@ -174,12 +173,12 @@ def _optional(report: Report) -> list[str]:
     """What was asked for beyond the design: a published model, repeated participation."""
     parts = []
     if report.after_mining:
-        head, *rows = mined_rows(report.after_mining)
+        rows = mined_rows(report.after_mining)
         parts += ["<h2>After a model is published</h2>", f"<p>{_text(MINED)}</p>"]
-        parts.append(_table(head, rows))
+        parts.append(_named(report, rows))
     if report.repeated is not None:
-        head, *rows = repeated_rows(report.repeated, report.prior.ties_all)
+        rows = repeated_rows(report.repeated, report.prior.ties_all)
         said = f"<p>{_text(report.repeated.caption())}</p>"
-        parts += ["<h2>Taking part more than once</h2>", said, _table(head, rows)]
+        parts += ["<h2>Taking part more than once</h2>", said, _named(report, rows)]
         parts.append(f'<p class="small">{_text(REPEATED_STAR)}</p>')
     return parts

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit.bounds import is_undisguised
+from tacit.bounds import bound_of, is_undisguised
 from tacit.channel.numbers import sum_up
 from tacit.coding import frame_of
 from tacit.design import Design, check_design
@@ -24,17 +24,16 @@ from tacit.privacy.rules import AfterMining, after_mining
 from tacit.privacy.scopes import Limits, Scope, Scopes, measure
 from tacit.privacy.sentences import sentences
 from tacit.privacy.tables import (
-    COLUMNS,
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
     STAR,
-    WITH_MODEL,
     Rows,
     aligned,
     analyst_rows,
     as_html,
     certainty_rows,
+    columns,
     guess_rows,
     mined_rows,
     repeated_rows,
@@ -139,6 +138,20 @@ class Report:
         disguised = [scope.epsilon for group, scope in groups if not is_undisguised(group)]
         return sum_up(disguised) if 0 < len(disguised) < len(self.groups) else None
 
+    @property
+    def bound_disguised(self) -> float | None:
+        """How often any one disguised answer is guessed right at most, from all disguised ones.
+
+        Whatever the dependence between answers; None if all or none are disguised, or if the
+        prior is only estimated.
+        """
+        seen = [group for group in self.design.groups if not is_undisguised(group)]
+        if self.prior.stacked > 1 or not 0 < len(seen) < len(self.groups):
+            return None
+        names = [name for group in seen for name in group.attributes]
+        shares = {name: self.prior.table([name])[:, 0].tolist() for name in names}
+        return max(bound_of(self.design, n, shares[n], seen).accuracy for n in names)
+
     def _levels(self, name: str) -> Levels:
         known = self.prior.ties_all
 
@@ -192,11 +205,10 @@ class Report:
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
-        columns = [*COLUMNS, *([WITH_MODEL] if self.after_mining else [])]
         mined = [MINED] if self.after_mining else []
         again = [REPEATED_STAR, self.repeated.caption()] if self.repeated is not None else []
         return [
-            *(f"{name}: {what}" for name, what in (*columns, *FIGURE_WORDS)),
+            *(f"{name}: {what}" for name, what in (*columns(self), *FIGURE_WORDS)),
             STAR,
             *mined,
             *again,

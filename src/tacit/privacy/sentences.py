@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tacit.privacy import rounding
 from tacit.privacy.answers import Answer, of_100, of_100_up
+from tacit.privacy.whole_record import NO_LIMIT
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -30,10 +31,11 @@ def sentences(report: Report) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _common(report: Report, size: int) -> str:
-    """What is assumed about how common answers are."""
+def _common(report: Report, size: int | None = None) -> str:
+    """What is assumed about how common answers are, to a question of this many answers."""
     if report.prior.uniform:
-        return f"if {'both' if size == 2 else f'all {size}'} answers were equally common"
+        every = "all" if size is None else "both" if size == 2 else f"all {size}"
+        return f"if {every} answers were equally common"
     if report.prior.stacked > 1:
         return "with answers as common as estimated"
     return "if answers are as common as given"
@@ -41,9 +43,8 @@ def _common(report: Report, size: int) -> str:
 
 def _attribute(report: Report, name: str) -> str:
     answers = report.answers[name]
-    asked = report.wording.question(name)
     if all(answer.hidden <= 0 for answer in answers):
-        return f"{asked}: every answer that is sent gives the true one away."
+        return report.wording.said(name, "every answer that is sent gives the true one away.")
     least = sorted(answers, key=lambda answer: answer.hidden)[:_TOLD]
     shown = answers if len(answers) <= _TOLD else least
     parts = [_sent(report, answer, i == 0) for i, answer in enumerate(shown)]
@@ -52,7 +53,7 @@ def _attribute(report: Report, name: str) -> str:
     if left > 1:
         more = f"; the other {left} answers protect no less"
     assumed = _common(report, report.design.schema[name].size)
-    return f"{asked}: {'; '.join(parts)}{more} ({assumed})."
+    return report.wording.said(name, f"{'; '.join(parts)}{more} ({assumed}).")
 
 
 def _sent(report: Report, answer: Answer, first: bool) -> str:
@@ -76,10 +77,9 @@ def _record(report: Report) -> str:
     held, number = report.disclosure.record, len(report.attributes)
     guessed = f"guesses {'both' if number == 2 else f'all {number}'} true answers right"
     if held.accuracy is None:
-        limit = "" if held.bound is None else f"; at most in {of_100_up(held.bound)} of 100 cases"
         return (
             f"The record: how often someone who sees one whole reported record {guessed} is not "
-            f"known, because it depends on how answers go together{limit}."
+            f"known, because it depends on how answers go together{_limit(report)}."
         )
     span = "" if held.span is None else f" ({of_100(held.span[0])} to {of_100_up(held.span[1])})"
     said = (
@@ -93,6 +93,20 @@ def _record(report: Report) -> str:
     return f"{said}; without the record, in {before}."
 
 
+def _limit(report: Report) -> str:
+    """What holds for any dependence between answers, as the end of a sentence."""
+    bound, disguised = report.disclosure.record.bound, report.bound_disguised
+    if bound is not None and bound < NO_LIMIT:
+        return f"; whatever that is, in at most {of_100_up(bound)} of 100 cases"
+    if disguised is not None and disguised < NO_LIMIT:
+        return (
+            "; undisguised answers could give all others away, and from the disguised answers "
+            f"alone, any one of them is guessed right in at most {of_100_up(disguised)} of 100 "
+            f"cases ({_common(report)})"
+        )
+    return "" if bound is None else "; no limit can be given"
+
+
 def _others_known(report: Report) -> str:
     """The adversary who also knows the person's other true answers."""
     gains = dict(_gains(report))
@@ -101,13 +115,13 @@ def _others_known(report: Report) -> str:
     if not gains:
         return f"{who} learns nothing more about an answer than its own report tells{assumed}."
     most = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
-    told = [_known(report, name) for name in gains if name in most]
-    left = len(gains) - len(told)
+    alike: dict[str, list[str]] = {}
+    for name in (name for name in gains if name in most):
+        alike.setdefault(_known(report, name), []).append(report.wording.quoted(name))
+    told = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
+    left = len(gains) - len(most)
     more = f"; less about {left} more" if left else ""
-    return (
-        f"{who} guesses right in up to this many of 100 cases, and can be this sure{assumed}: "
-        f"{'; '.join(told)}{more}."
-    )
+    return f"{who} learns more{assumed}. {'; '.join(told)}{more}."
 
 
 def _gains(report: Report) -> Iterator[tuple[str, float]]:
@@ -123,8 +137,8 @@ def _known(report: Report, name: str) -> str:
     known, alone = report.knowing_others[name], report.attributes[name].alone
     sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
     return (
-        f"{report.wording.question(name)} {of_100_up(known.accuracy)} (from its own report "
-        f"{of_100_up(alone.accuracy)}), {sure} % sure ({before} %)"
+        f"guessed right in up to {of_100_up(known.accuracy)} of 100 cases, and up to {sure} % "
+        f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
     )
 
 
@@ -139,11 +153,12 @@ def _with_model(report: Report) -> Iterator[str]:
             sure, before = (
                 rounding.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
             )
-            yield (
-                f"{report.wording.question(name)}: once the model is published, and if its rules "
-                "hold, someone who sees the whole reported record guesses right in up to "
-                f"{of_100_up(mined.accuracy_with_model)} of 100 cases (from its own report "
-                f"{of_100_up(alone.accuracy)}) and can be {sure} % sure ({before} %)."
+            yield report.wording.said(
+                name,
+                "once the model is published, and if its rules hold, someone who sees the whole "
+                f"reported record guesses right in up to {of_100_up(mined.accuracy_with_model)} "
+                f"of 100 cases (from its own report {of_100_up(alone.accuracy)}) and can be "
+                f"{sure} % sure ({before} %).",
             )
 
 

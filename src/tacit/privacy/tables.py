@@ -16,7 +16,7 @@ from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.rules import AfterMining
 from tacit.privacy.scopes import Scope, Scopes
-from tacit.privacy.whole_record import Disclosed
+from tacit.privacy.whole_record import NO_LIMIT, Disclosed
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -25,20 +25,21 @@ Rows = list[list[str]]
 
 UNKNOWN = "not known"
 #: What the columns of the adversaries mean.
-COLUMNS = (
+_COLUMNS = (
     ("no report", "Knows only how common each answer is."),
     ("own report", "Sees the report of this answer alone."),
     (
         "whole record",
         "Sees all reported answers of a person, and knows how answers go together.",
     ),
-    ("at most", "The same, whatever the dependence between answers: an upper bound."),
+    ("at most", "The same, an upper bound for any dependence between answers."),
     (
         "others known",
         "Also knows the person's other true answers, as a colleague or a spouse may.",
     ),
 )
-WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
+_WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
+_UNRELATED = " Answers to different questions are taken as unrelated here."
 #: What the figures for analysts mean.
 FIGURE_WORDS = (
     ("best guess right", "How often the most probable true answer is the true one."),
@@ -54,6 +55,13 @@ MINED = (
     "PSE after a model is published: PSE less what its rules recover, for someone who knows their "
     "conditions and for someone who does not (Zhan & Matwin)."
 )
+
+
+def columns(report: Report) -> list[tuple[str, str]]:
+    """The columns that compare adversaries, and what they mean."""
+    *known, (others, what) = _COLUMNS
+    last = (others, what if report.prior.ties_all else what + _UNRELATED)
+    return [*known, last, *([_WITH_MODEL] if report.after_mining else [])]
 
 
 def guess_rows(report: Report) -> Rows:
@@ -89,7 +97,7 @@ def _by_adversary(
     with_model: Callable[[AfterMining], float | None],
 ) -> Rows:
     mined = report.after_mining
-    head = [title, *(name for name, _ in COLUMNS), *([WITH_MODEL[0]] if mined else [])]
+    head = [title, *(name for name, _ in columns(report))]
     rows = [head]
     for name, scope in report.attributes.items():
         held = report.disclosure.attributes[name]
@@ -100,7 +108,7 @@ def _by_adversary(
                 rounding.up(scope.alone.largest_prior),
                 rounding.up(of(scope.alone)),
                 estimate(held),
-                _shown(bound(held), ""),
+                _limit(bound(held)),
                 rounding.up(of(report.knowing_others[name])),
                 *last,
             ]
@@ -114,7 +122,7 @@ def _by_adversary(
     if len(report.attributes) > 1:
         held = report.disclosure.record
         before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
-        cells = [before, "", estimate(held), _shown(bound(held), ""), "", *([""] if mined else [])]
+        cells = [before, "", estimate(held), _limit(bound(held)), "", *([""] if mined else [])]
         rows.append(["record", *cells])
     return rows
 
@@ -130,6 +138,13 @@ def _estimate(held: Disclosed) -> str:
 def _shown(value: float | None, missing: str = UNKNOWN) -> str:
     """A figure of risk, or what stands for one that is missing."""
     return missing if value is None else rounding.up(value)
+
+
+def _limit(bound: float | None) -> str:
+    """An upper bound; empty if not computed, and in words if it limits nothing."""
+    if bound is None:
+        return ""
+    return rounding.up(bound) if bound < NO_LIMIT else "no limit"
 
 
 def _several(scopes: Scopes) -> list[tuple[int, Scope]]:

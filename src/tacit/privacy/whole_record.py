@@ -23,6 +23,8 @@ NOT_KNOWN = (
     "It is not known how answers to different questions go together, so what a whole reported "
     "record reveals is not known either. It can be far more than the single reports suggest."
 )
+#: A bound from here on limits nothing.
+NO_LIMIT = 0.999
 
 
 @dataclass(frozen=True)

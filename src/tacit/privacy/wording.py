@@ -25,6 +25,17 @@ class Wording:
         """What is asked for an attribute."""
         return self.questions.get(name, name)
 
+    def said(self, name: str, sentence: str) -> str:
+        """A sentence about an attribute, after its question or name."""
+        asked = self.question(name)
+        if asked[-1] in ".?!":
+            return f"{asked} {sentence[0].upper()}{sentence[1:]}"
+        return f"{asked}: {sentence}"
+
+    def quoted(self, name: str) -> str:
+        """An attribute within a sentence: its question in quotation marks, or its name."""
+        return f"“{self.questions[name]}”" if name in self.questions else name
+
     def label(self, name: str, category: Label) -> str:
         """What stands for a category."""
         return self.labels.get(name, {}).get(category, str(category))

@@ -10,7 +10,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, truthful, unrelated
 from tacit.bounds import bound_of
-from tacit.privacy import Report, Rule, report
+from tacit.privacy import Report, Rule, compare_schemes, report
 from tacit.privacy.whole_record import NOT_KNOWN
 from tacit.privacy.wording import wording_of
 from tacit.survey import example, survey_from_text
@@ -83,7 +83,10 @@ def test_knowing_the_other_answers_has_a_column_a_sentence_and_a_mark() -> None:
     assert rows[1][rows[0].index("others known")] == "0.997"  # rounded up from .9961
     said = found.sentences[-1]
     assert "also knows a person's other true answers (a colleague, a spouse)" in said
-    assert "q0 75 (from its own report 75), 99.7 % sure (75.0 %)" in said
+    assert (
+        "q7: guessed right in up to 75 of 100 cases, and up to 99.7 % sure (from its own report "
+        "75 and 75.0 %)" in said
+    )
     assert "if answers to different questions were unrelated" in said
     (axes,) = found.figure().axes
     marks = [collection.get_label() for collection in axes.collections]
@@ -179,3 +182,22 @@ def test_respondents_read_neither_pse_nor_map() -> None:
     page = found.to_html()
     assert "PSE" not in page[: page.index("For analysts")]
     assert "lying" not in page
+
+
+def test_a_comparison_says_that_its_records_are_read_as_unrelated() -> None:
+    apart = compare_schemes(DRUGS, SHARES, thetas=["3/4"])
+    assert "hold only if answers to different questions are unrelated" in apart.lead()[0]
+    assert json.loads(apart.to_json())["assumes_unrelated"] is True
+    tied = compare_schemes(DRUGS, np.full((2, 2), 0.25), thetas=["3/4"])
+    assert "unrelated" not in " ".join(tied.lead())
+
+
+def test_undisguised_answers_leave_a_limit_for_the_disguised_ones() -> None:
+    three = TEN.subset(TEN.names[:3])
+    groups = [Group(["q0"], related("3/4")), Group(["q1"], related("3/4"))]
+    found = report(Design(three, [*groups, Group(["q2"], truthful())]))
+    rows = found.tables()[0]
+    assert {row[rows[0].index("at most")] for row in rows[1:]} == {"no limit"}
+    # Two copies of a yes/no answer, each reported truly with chance 3/4: right in 75 of 100 cases.
+    assert "any one of them is guessed right in at most 75 of 100 cases" in found.sentences[3]
+    assert report(APART).bound_disguised is None
