@@ -82,6 +82,10 @@ def bodies(chance: random.Random) -> Iterator[bytes]:
         )
 
 
+HOSTS = [b"", b"Host: a\r\nHost: b\r\n", b"Host: a b\r\n", b"Host: a/b\r\n"]
+VERSIONS = [b"HTTP/0.9", b"HTTP/2.0", b"HTTP/1.2", b""]
+
+
 def heads(chance: random.Random) -> Iterator[bytes]:
     """Wrong methods, paths, types and headers."""
     body = json.dumps(WRONG).encode()
@@ -120,6 +124,9 @@ def heads(chance: random.Random) -> Iterator[bytes]:
         yield request(TARGET, body, headers=("Content-Type: application/json",) * 2)
         yield request(TARGET, body, headers=tuple(f"X-{i}: {'y' * 50}" for i in range(200)))
         yield request(TARGET, body, headers=("Upgrade: websocket", "Connection: Upgrade"))
+        yield request(TARGET, body).replace(b"Length: ", b"Length: " + b"0" * 4400)
+        yield request(TARGET, body).replace(b"Host: survey.test\r\n", chance.choice(HOSTS))
+        yield request(TARGET, body).replace(b"HTTP/1.1", chance.choice(VERSIONS))
 
 
 def chunks(chance: random.Random) -> Iterator[bytes]:
@@ -135,6 +142,9 @@ def chunks(chance: random.Random) -> Iterator[bytes]:
         )
         yield chunked(TARGET, iter([b"zz\r\n", chance.randbytes(20)]))
         yield chunked(TARGET, iter([b"ffffffffffffffffff\r\nx\r\n"]))
+        yield chunked(TARGET, iter([single, b"0\r\n\r\n"])).replace(
+            b": chunked", b": gzip, chunked"
+        )
 
 
 def not_http(chance: random.Random) -> Iterator[bytes]:
@@ -252,15 +262,3 @@ def test_senders_that_leave_at_once_do_no_harm(served: Served) -> None:
     assert before < stored(served) <= before + 1 + 67
     assert served.process.poll() is None
     assert len(served.log) == 1
-
-
-def test_more_connections_than_allowed_are_turned_away() -> None:
-    with temporary() as folder, serving(folder, [SURVEY], "--connections", "5") as served:
-        idle = [socket.create_connection((served.host, served.port)) for _ in range(5)]
-        for connection in idle:  # each is known to the server when it has answered
-            connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
-            connection.recv(1 << 16)
-        assert Line(served.host, served.port).ask(b"", finished=False) == 503
-        for connection in idle:
-            connection.close()
-        assert httpx.get(served.origin + "/health/live").status_code == 200

@@ -15,8 +15,8 @@ _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n")
 class Line:
     """A connection that is opened again when the other end hangs up."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._place = (host, port)
+    def __init__(self, host: str, port: int, source: str = "") -> None:
+        self._place, self._source = (host, port), source
         self._socket: socket.socket | None = None
         self._left = b""
         self.sent = 0
@@ -50,7 +50,7 @@ class Line:
 
     def _open(self) -> socket.socket:
         if self._socket is None:
-            self._socket = socket.create_connection(self._place, SECONDS)
+            self._socket = socket.create_connection(self._place, SECONDS, (self._source, 0))
         return self._socket
 
     def _answer(self, connection: socket.socket) -> tuple[bytes, bytes]:

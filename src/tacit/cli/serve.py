@@ -40,12 +40,16 @@ _TrustedProxy = Annotated[
     str | None,
     typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is believed (none)."),
 ]
-_Queue = Annotated[int | None, typer.Option("--queue", help="Responses that may wait (4096).")]
+_Queue = Annotated[int | None, typer.Option("--queue", help="Responses that may wait (1000).")]
 _Batch = Annotated[
     int | None, typer.Option("--batch", help="Responses stored together, at most (512).")
 ]
 _Connections = Annotated[
     int | None, typer.Option("--connections", help="Connections at a time (2000).")
+]
+_ConnectionsPerAddress = Annotated[
+    int | None,
+    typer.Option("--connections-per-address", help="Connections of one address (500)."),
 ]
 _RequestSeconds = Annotated[
     float | None, typer.Option("--request-seconds", help="Time for a request to arrive (10).")
@@ -73,6 +77,7 @@ def serve(
     queue: _Queue = None,
     batch: _Batch = None,
     connections: _Connections = None,
+    connections_per_address: _ConnectionsPerAddress = None,
     request_seconds: _RequestSeconds = None,
     drain_seconds: _DrainSeconds = None,
     metrics: _Metrics = None,

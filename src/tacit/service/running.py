@@ -21,6 +21,7 @@ from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
 from tacit.service.collect.addresses import Proxies
 from tacit.service.collect.app import Parts, application
+from tacit.service.collect.connections import SPARE, Connections
 from tacit.service.collect.door import body_limit
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import Believed
@@ -68,10 +69,10 @@ class Server(uvicorn.Server):
         """Ten times a second, by uvicorn."""
         if counter % 5 == 0:
             self._look()
-            late = asyncio.get_running_loop().time() - self._request_seconds
+            now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Guarded):
-                    connection.hurry(late)
+                    connection.hurry(now, self._request_seconds)
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -122,7 +123,7 @@ class _Collecting:
             return "draining"
         if not self.writer.ready:
             return "database"
-        return "queue" if self.writer.waiting >= self.settings.queue else None
+        return "queue" if self.writer.waiting >= self.settings.queue_length else None
 
     async def standing(self, survey: str) -> Problem | None:
         """Whether a survey was closed or is full; a database that is gone says neither."""
@@ -197,7 +198,7 @@ def _collecting(
         metrics = Metrics()
         writer = Writer(
             store,
-            settings.queue,
+            settings.queue_length,
             settings.batch,
             watch=lambda _, seconds: metrics.commit_seconds.observe(seconds),
         )
@@ -231,12 +232,15 @@ def _server(
     surveys: Sequence[Published],
     look: Callable[[], None] = lambda: None,
 ) -> Server:
-    _allow_files(settings.connections + _OTHER_FILES)
+    _allow_files(settings.connections + SPARE + _OTHER_FILES)
     largest = max(body_limit(survey) for survey in surveys)
+    connections = Connections(
+        settings.connections, settings.connections_per_address, Proxies(settings.trusted_proxy)
+    )
     return Server(
         uvicorn.Config(
             app,
-            http=protocol(settings.connections, largest),
+            http=protocol(connections, largest),
             ws="none",
             lifespan="on",
             log_config=None,

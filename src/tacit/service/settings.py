@@ -67,7 +67,10 @@ class Settings(BaseModel):
         )
     )
     queue: int = Field(
-        default=4096, ge=1, description="Responses that may wait to be stored; more get 503."
+        default=1000,
+        ge=1,
+        description="Responses that may wait to be stored, half as many as connections at most; "
+        "more get 503.",
     )
     batch: int = Field(
         default=512,
@@ -75,7 +78,16 @@ class Settings(BaseModel):
         le=10_000,
         description="Responses that are made durable together, at most.",
     )
-    connections: int = Field(default=2000, ge=1, description="Connections at a time; more get 503.")
+    connections: int = Field(
+        default=2000,
+        ge=1,
+        description="Connections at a time; idle ones give way, and if all are busy, more get 503.",
+    )
+    connections_per_address: int = Field(
+        default=500,
+        ge=1,
+        description="Connections of one address at a time; those of trusted proxies do not count.",
+    )
     request_seconds: float = Field(
         default=10.0, gt=0, description="Seconds for a whole request to arrive; else 408."
     )
@@ -86,6 +98,14 @@ class Settings(BaseModel):
     log: Literal["auto", "json", "console"] = Field(
         default="auto", description="How logs look; auto is console on a terminal, else json."
     )
+
+    @property
+    def queue_length(self) -> int:
+        """Responses that may wait: few enough that connections are left when the queue is full.
+
+        Each response that waits, or is being stored, holds a connection.
+        """
+        return min(self.queue, max(1, self.connections // 2))
 
     @field_validator("trusted_proxy", mode="wrap")
     @classmethod

@@ -37,6 +37,15 @@ def test_flags_win_over_the_environment_and_that_over_the_file(file: Path) -> No
     assert settings({}, {"TACIT_CONFIG": str(file)}).port == 1111
 
 
+@pytest.mark.parametrize(("connections", "queue"), [(2000, 1000), (100, 50), (1, 1), (9000, 1000)])
+def test_the_queue_is_full_before_connections_run_out(connections: int, queue: int) -> None:
+    found = settings({"connections": connections}, {})
+    assert found.queue_length == queue
+    assert settings({"connections": connections, "queue": 10**6}, {}).queue_length == max(
+        1, connections // 2
+    )
+
+
 def test_lists_in_the_environment_are_separated_by_commas() -> None:
     given = {"TACIT_SURVEYS": "a.json, b.json", "TACIT_TRUSTED_PROXY": "10.0.0.1,fd00::/8"}
     found = settings({}, given)

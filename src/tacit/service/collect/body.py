@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope
 
+from tacit.service.collect.heads import MOST_DIGITS
 from tacit.service.collect.problems import TOO_LARGE, WRONG_TYPE, Refused
 
 #: Bytes that are read and dropped so that a sender of too much reads why; beyond, it is cut off.
@@ -28,7 +29,8 @@ def check_head(scope: Scope) -> int | None:
             raise Refused(WRONG_TYPE, early=True)
     if kind != _JSON and not _is_json(kind):
         raise Refused(WRONG_TYPE, early=True)
-    return int(length) if length is not None and length.isdigit() else None
+    readable = length is not None and len(length) <= MOST_DIGITS and length.isdigit()
+    return int(length) if length is not None and readable else None
 
 
 def _is_json(kind: bytes | None) -> bool:
