@@ -114,7 +114,9 @@ class _Collecting:
             if now[what]:
                 logs.log().info(right)
             else:
-                logs.log().error(wrong)
+                logs.log().error(
+                    wrong, **({"reason": self.writer.down} if what == "stored" else {})
+                )
         self.right = now
 
     def ready(self) -> str | None:

@@ -23,6 +23,8 @@ CAPACITY, MOST = 10_000, 1_000
 #: Seconds without a response after which there is time to put the store in order; the first time,
 #: and from then on, so that what came yesterday is settled today.
 IDLE, LONG_IDLE = 0.1, 600.0
+#: Seconds between looks whether the database is still where it was, while nothing comes.
+LOOK = 1.0
 #: Commits after which the store is put in order all the same.
 MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a database that is gone: from, to.
@@ -82,6 +84,11 @@ class Writer:
         going = self._thread.is_alive() and not self._stopping.is_set()
         return going and self._down is None
 
+    @property
+    def down(self) -> str | None:
+        """Why responses are not stored at present, as the last failure says; None if they are."""
+        return self._down
+
     def close(self) -> None:
         """Store all that waits, put the store in order and stop. Not to be called by the loop."""
         self._stopping.set()
@@ -91,17 +98,31 @@ class Writer:
     def _work(self) -> None:
         commits, last = 0, False
         while not last:
-            called = self._called.wait(LONG_IDLE if self._tidied else IDLE)
+            called = self._called.wait(min(LOOK, LONG_IDLE) if self._tidied else IDLE)
             self._called.clear()
             batch = self._next()
             if batch:
                 self._store(batch)
                 commits += 1
                 self._tidied = False
+            elif not called:
+                self._look()
             last = self._stopping.is_set() and not self._queue
-            if last or not called or commits >= MOST_COMMITS:
+            if last or commits >= MOST_COMMITS or (not called and self._idle_long()):
                 self._tidied = self._tidy(last)
                 commits = 0
+
+    def _idle_long(self) -> bool:
+        """Whether it is time to put the store in order, if nothing comes."""
+        return not self._tidied or time.monotonic() >= self._tidied_at + LONG_IDLE
+
+    def _look(self) -> None:
+        """Find out that the database is gone before somebody sends a response."""
+        try:
+            self.store.check()
+        except Unavailable as error:
+            self._down = _said(error)
+            self._recover(1)
 
     def _next(self) -> list[_Waiting]:
         """All that waits, or as much of it as a transaction may hold."""
@@ -117,19 +138,19 @@ class Writer:
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._down = _said(error)
             self._tell(batch, Unavailable(self._down))
-            self._recover()
+            self._recover(len(batch))
             return
         if self._watch is not None:
             self._watch(len(batch), time.perf_counter() - start)
         self._tell(batch, outcomes)
 
-    def _recover(self) -> None:
-        """Try again until the database answers; what waits meanwhile is told so."""
+    def _recover(self, n: int) -> None:
+        """Wait until a batch of n responses can be stored; what comes meanwhile is refused."""
         pause, longest = BACK_OFF
         while not self._stopping.is_set():
             self._refuse_waiting()
             try:
-                self.store.write([], self._today())
+                self.store.prove(n)
             except Exception as error:  # whatever it is, it may pass
                 self._down = _said(error)
                 self._stopping.wait(pause)
@@ -147,6 +168,7 @@ class Writer:
 
         Whatever fails here is found out by the next write, or tried again after a long pause.
         """
+        self._tidied_at = time.monotonic()
         with suppress(Exception):
             if not last:
                 return self.store.rest(self._today())

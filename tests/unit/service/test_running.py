@@ -26,6 +26,8 @@ SURVEY = published(quota=3)
 class Writer:
     """What readiness asks of a writer."""
 
+    down = "the disk is full"
+
     def __init__(self, ready: bool = True, waiting: int = 0) -> None:
         self.ready, self.waiting = ready, waiting
 
@@ -79,7 +81,9 @@ def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     for settled in (True, False, False, True, True):
         store.settled = settled
         watched.look()
-    events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line.get("reason") for line in lines] == ["the disk is full", None, None, None]
+    events = [line["event"] for line in lines]
     assert events == ["database-gone", "database-back", "settling-failed", "settled-again"]
 
 

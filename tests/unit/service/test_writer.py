@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import event
 
@@ -240,6 +241,50 @@ def test_a_database_that_is_restarted_comes_back_by_itself(cluster: Cluster, mod
 
     assert with_writer(store, work) in (Outcome.STORED, Outcome.REPEATED)
     assert sorted(store.codes(OPEN.survey.fingerprint)[:, 1]) == [0, 1]
+    store.close()
+
+
+def test_a_database_that_only_answers_reads_is_not_called_ready(cluster: Cluster) -> None:
+    """As PostgreSQL is after a failover, or when an administrator stops all writes."""
+    store = store_of(cluster.url())
+
+    def read_only(setting: str) -> None:
+        with psycopg.connect(cluster.address, autocommit=True) as admin:
+            admin.execute("SET default_transaction_read_only = off")  # of this session
+            admin.execute(f"ALTER DATABASE postgres SET default_transaction_read_only = {setting}")
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = 'postgres' AND pid <> pg_backend_pid()"
+            )
+
+    async def work(writer: Writer) -> Any:
+        assert await writer.submit(response(OPEN, 0)) is Outcome.STORED
+        proofs = asyncio.Event()
+        prove, loop = store.prove, asyncio.get_running_loop()
+
+        def proving(n: int) -> None:
+            try:
+                prove(n)
+            except Unavailable as error:
+                if "read-only" in str(error):
+                    loop.call_soon_threadsafe(proofs.set)
+                raise
+
+        store.prove = proving  # type: ignore[method-assign]
+        await asyncio.to_thread(read_only, "on")
+        with pytest.raises(Unavailable):
+            await writer.submit(response(OPEN, 1))
+        await proofs.wait()
+        assert not writer.ready
+        await asyncio.to_thread(read_only, "off")
+        await until_ready(writer)
+        return await writer.submit(response(OPEN, 1))
+
+    try:
+        assert with_writer(store, work) is Outcome.STORED
+    finally:
+        read_only("off")
+    assert records(store) == 2
     store.close()
 
 

@@ -38,7 +38,7 @@ async def until_emptied(log: Path) -> None:
 def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
     store = store_of(tmp_path / "survey.db")
     log = tmp_path / "survey.db-wal"
-    tokens = store.invite(INVITED.survey.fingerprint, 5)
+    tokens = store.invite(INVITED.survey.fingerprint, 40)
 
     async def work(writer: Writer) -> None:
         await send(writer, list(responses(INVITED, tokens)))
@@ -46,6 +46,56 @@ def test_the_log_is_emptied_when_nothing_waits(tmp_path: Path) -> None:
         await until_emptied(log)
 
     with_writer(store, work)
+    store.close()
+
+
+def test_a_small_transaction_is_gone_from_the_log_when_it_is_acknowledged(tmp_path: Path) -> None:
+    """One with few responses to one of its surveys is small, however many others it holds."""
+    store = store_of(tmp_path / "survey.db")
+    log = tmp_path / "survey.db-wal"
+    tokens = store.invite(INVITED.survey.fingerprint, 72)
+    invited = list(responses(INVITED, tokens))
+    sizes = []
+    for batch in (
+        invited[:32],
+        invited[32:33],
+        invited[33:65],
+        [*invited[65:], *(response(OPEN, n) for n in range(40))],
+    ):
+        store.write(batch, TODAY)
+        sizes.append(log.stat().st_size > 0)
+    assert sizes == [True, False, True, False]
+    store.close()
+
+
+def test_a_long_log_is_emptied_under_lasting_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.store.sqlite.LONGEST_LOG", 100_000)
+    store = store_of(tmp_path / "survey.db")
+    for _ in range(50):
+        store.write([response(OPEN, n) for n in range(40)], TODAY)
+        assert (tmp_path / "survey.db-wal").stat().st_size <= 100_000
+    store.close()
+
+
+def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "LOOK", 0.01)
+    path = tmp_path / "survey.db"
+    store = store_of(path)
+
+    async def work(writer: Writer) -> Outcome:
+        path.rename(tmp_path / "elsewhere")
+        while writer.ready:
+            await asyncio.sleep(0.01)
+        assert "survey.db was deleted, moved or replaced" in str(writer.down)
+        (tmp_path / "elsewhere").rename(path)
+        await until_ready(writer)
+        return await writer.submit(response(OPEN, 1))
+
+    assert with_writer(store, work) is Outcome.STORED
     store.close()
 
 
@@ -94,6 +144,7 @@ def test_a_database_that_is_locked_while_it_settles_takes_responses_again(
     monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
     monkeypatch.setattr("tacit.service.store.store.RESPITE", 0.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
+    monkeypatch.setattr(writing, "LONG_IDLE", 0.01)  # what failed is tried again
     path = tmp_path / "survey.db"
     store = store_of(path)
     failed = threading.Event()
@@ -137,7 +188,7 @@ def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
 ) -> None:
     monkeypatch.setattr(writing, "IDLE", 0.01)
     store = store_of(tmp_path / "survey.db")
-    write, left = store.write, [3]
+    write, prove, left = store.write, store.prove, [3]
     failed = threading.Event()
 
     def broken_rest(today: date) -> bool:
@@ -145,16 +196,21 @@ def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
         raise RuntimeError("a secret")
 
     def broken_write(batch: Any, today: date) -> Any:
-        left[0] -= 1
-        if left[0] < 0:
-            return write(batch, today)
+        monkeypatch.setattr(store, "write", write)
         raise RuntimeError("a secret")
+
+    def broken_prove(n: int) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise RuntimeError("a secret")
+        prove(n)
 
     async def work(writer: Writer) -> Any:
         monkeypatch.setattr(store, "rest", broken_rest)
         await writer.submit(response(OPEN, 1))
         await asyncio.to_thread(failed.wait)
         monkeypatch.setattr(store, "write", broken_write)
+        monkeypatch.setattr(store, "prove", broken_prove)
         with pytest.raises(Unavailable, match="RuntimeError"):
             await writer.submit(response(OPEN, 2))
         await until_ready(writer)

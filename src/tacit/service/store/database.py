@@ -85,6 +85,13 @@ class Database(ABC):
         """What its settings keep that links responses to people or moments, one sentence each."""
         return []
 
+    def committed(self, fewest: int) -> None:
+        """After a commit that stored at least so many responses to each survey: see to the log."""
+
+    def lost(self) -> str | None:
+        """Why what is written now would not be in the database later; None if nothing says so."""
+        return None
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()

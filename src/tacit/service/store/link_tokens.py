@@ -10,13 +10,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from tacit.service.store.database import Database
 from tacit.service.store.tables import tokens
 from tacit.service.store.values import Response, token_hash, token_hashes
 
 _TOKEN_BYTES = 16
+#: Rows that prove that a database takes writes: of no survey, random, and deleted at once. Those
+#: for one response fill more than the pages that it and its token would change.
+_PROOF, _PROOF_ROWS, _PROOF_BYTES = 0, 2, 2_000
 
 _usable = select(tokens.c.hash).where(
     tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
@@ -52,6 +55,19 @@ class LinkTokens:
         """Delete tokens; False if one of them could not be used, or comes twice: roll back then."""
         gone = self._database.delete_tokens(connection, number, sorted(hashes)) if hashes else 0
         return gone == len(hashes)
+
+    def prove(self, connection: Connection, n: int) -> None:
+        """Write as much as n responses would, by two transactions that leave nothing behind.
+
+        The rows hold random bytes and no time.
+        """
+        unproven = delete(tokens).where(tokens.c.survey == _PROOF)
+        random = [secrets.token_bytes(_PROOF_BYTES) for _ in range(_PROOF_ROWS * n)]
+        with self._database.written(connection):
+            connection.execute(unproven)  # left by a crash
+            connection.execute(insert(tokens), [{"survey": _PROOF, "hash": own} for own in random])
+        with self._database.written(connection):
+            connection.execute(unproven)
 
 
 def hash_of(response: Response) -> bytes | None:

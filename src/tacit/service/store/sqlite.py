@@ -1,8 +1,9 @@
-"""SQLite: a file with a write-ahead log that is synced at every commit and emptied when it may be.
+"""SQLite: a file with a write-ahead log that is synced at every commit.
 
 The log would keep which token went with which response, and a page keeps its rows in the order of
-their arrival. So the log is truncated whenever nothing waits, and VACUUM writes the file anew in
-the order of the ids.
+their arrival. So the log is truncated after every small transaction and whenever nothing waits, and
+VACUUM rewrites the file in the order of the ids. Nothing is acknowledged unless the files that are
+open are the ones at their paths.
 """
 
 from __future__ import annotations
@@ -10,24 +11,32 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 
-from tacit.errors import StoreError
+from tacit.errors import StoreError, Unavailable
 from tacit.service.store.database import PATIENCE, Database, NewRow
+from tacit.service.store.database_file import DatabaseFile
 
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",  # a copy made by VACUUM never lies in a folder for all
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 0",  # the file changes only where this module says so
     "PRAGMA cache_size = -65536",
 )
+
+#: A transaction with fewer responses to a survey is removed from the log at once; others are when
+#: the log has so many bytes.
+FEWEST_IN_LOG, LONGEST_LOG = 32, 16 << 20
+#: Seconds to wait for short readers before the log is truncated; a long one is not waited for.
+SHORT_READ = 0.05
+_CONTENT = "SELECT number, fingerprint, closed, records, issued FROM surveys ORDER BY number"
 
 #: SQLite has no arrays: values of one size go as one, and are cut up again.
 _PIECES = "WITH RECURSIVE piece (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM piece LIMIT :pieces)"
@@ -49,7 +58,6 @@ class Sqlite(Database):
 
     def __init__(self, path: Path, there: bool = False) -> None:
         self.shown = str(path)
-        self._path = path
         if path.is_dir() or not path.resolve().parent.is_dir():
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
@@ -57,31 +65,45 @@ class Sqlite(Database):
             raise StoreError(
                 f"{path}: there is no such database; tacit serve begins one with a published survey"
             )
+        _make_private(path.resolve())
+        self._file = DatabaseFile(path)
         self._claim: sqlite3.Connection | None = None
-        _make_private(path)
+        self._held: Connection | None = None
+        self._emptied = True
         self.engine = create_engine(
-            URL.create("sqlite", database=str(path)),
-            connect_args={"timeout": PATIENCE},
-            hide_parameters=True,
+            URL.create("sqlite", database=str(path)), creator=self._connect, hide_parameters=True
         )
-        event.listen(self.engine, "connect", _prepare)
         event.listen(self.engine, "begin", _begin)
 
     @contextmanager
     def written(self, connection: Connection) -> Iterator[None]:
+        """As in `Database`; Unavailable if the file at the path would not hold what is written."""
+        self._verify(connection)
         connection.execution_options(tacit_writes=True)
         try:
             with connection.begin():
                 yield
         finally:
             connection.execution_options(tacit_writes=False)
+        self._verify(connection)
 
     def hold(self) -> Connection:
         if self._claim is None:
             self._claim = self._locked()
-        return self.engine.connect()
+        connection = self._held = self.engine.connect()
+        _driver(connection).execute(
+            "SELECT count(*) FROM sqlite_master"
+        ).fetchone()  # opens the log
+        self._file.note_open()
+        self._file.note_content()
+        return connection
+
+    def lost(self) -> str | None:
+        return self._file.lost()
 
     def let_go(self, connection: Connection) -> None:
+        self._held = None
+        self._file.note_closed()
         connection.invalidate()
         connection.close()
 
@@ -105,16 +127,34 @@ class Sqlite(Database):
         with self.telling(), self.engine.connect() as connection:
             _driver(connection).execute("VACUUM")
 
+    def committed(self, fewest: int) -> None:
+        if fewest < FEWEST_IN_LOG or self._file.log_size() > LONGEST_LOG:
+            self._forget(SHORT_READ if self._emptied else 0.0)
+
     def forget(self) -> bool:
         """Without waiting: who reads for long, such as a backup, would stop all submissions."""
-        with self.telling(), self.engine.connect() as connection:
+        return self._forget(0.0)
+
+    def _forget(self, patience: float) -> bool:
+        with self.telling(), self._held_or_other() as connection:
             driver = _driver(connection)
-            driver.execute("PRAGMA busy_timeout = 0")
+            driver.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
             try:
                 busy, *_ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 driver.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
-        return not busy
+        self._file.note_content()
+        self._emptied = not busy
+        return self._emptied
+
+    @contextmanager
+    def _held_or_other(self) -> Iterator[Connection]:
+        """The connection that writes: its cache stays valid when it empties the log itself."""
+        if self._held is not None:
+            yield self._held
+        else:
+            with self.engine.connect() as connection:
+                yield connection
 
     def check(self, connection: Connection) -> None:
         (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars()
@@ -141,9 +181,62 @@ class Sqlite(Database):
             self._claim.close()
             self._claim = None
 
+    def _connect(self) -> sqlite3.Connection:
+        """A connection to the file that was found at first, and to no other."""
+        self._refuse_if_lost()
+        made = sqlite3.connect(
+            self._file.uri,
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,  # transactions begin where `_begin` says, nowhere else
+            check_same_thread=False,
+        )
+        try:
+            for pragma in _PRAGMAS:
+                made.execute(pragma).fetchall()
+            self._refuse_if_lost()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _verify(self, connection: Connection) -> None:
+        """Refuse to go on unless what is written is in the file at the path."""
+        self._refuse_if_lost()
+        if self._file.changed_by_others():
+            if self._differs(connection):
+                self._file.note_damage()
+            else:
+                self._file.note_content()
+            self._refuse_if_lost()
+
+    def _refuse_if_lost(self) -> None:
+        lost = self.lost()
+        if lost is not None:
+            raise Unavailable(
+                f"{self.shown}: {lost}; put the files back as they were, or restart the service"
+            )
+
+    def _differs(self, connection: Connection) -> bool:
+        """Whether the file holds something else than the connection knows; its cache hides that."""
+        known = _driver(connection)
+        known.execute("BEGIN IMMEDIATE")
+        try:
+            with closing(sqlite3.connect(self._file.uri, uri=True, timeout=0)) as fresh:
+                found = fresh.execute(_CONTENT).fetchall()
+            return bool(found != known.execute(_CONTENT).fetchall())
+        except sqlite3.OperationalError as error:
+            if "no such table" not in str(error):
+                raise
+            return True
+        except sqlite3.DatabaseError:  # malformed
+            return True
+        finally:
+            known.execute("ROLLBACK")
+
     def _locked(self) -> sqlite3.Connection:
         """A lock that ends with the process, also when it is killed: SQLite's own, of a file."""
-        path = f"{self._path}.lock"
+        path = self._file.lock
         lock: sqlite3.Connection | None = None
         try:
             lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -166,9 +259,14 @@ def _size(pieces: Sequence[bytes]) -> int:
 
 
 def _make_private(path: Path) -> None:
-    """A file that only its owner may read, if it is new; its log takes after it."""
+    """Create a file that only its owner may read, if there is none; its log takes after it.
+
+    A file that exists is not opened: closing it would end all locks that this process has on it.
+    """
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         raise StoreError(f"{path}: cannot be opened: {error.strerror or error}") from None
 
@@ -176,12 +274,6 @@ def _make_private(path: Path) -> None:
 def _driver(connection: Connection) -> Any:
     """The driver's connection, for statements that must stand outside a transaction."""
     return connection.connection.driver_connection
-
-
-def _prepare(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin` says, nowhere else
-    for pragma in _PRAGMAS:
-        connection.execute(pragma).fetchall()
 
 
 def _begin(connection: Connection) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,13 +136,46 @@ class Store:
         Raises Unavailable if the database fails: then nothing is acknowledged, what became of the
         transaction is unknown, and each response may be sent again with its key.
         """
+        with self._writing() as connection:
+            outcomes = self._entering.enter(connection, batch, today)
+            stored = Counter(
+                one.survey
+                for one, outcome in zip(batch, outcomes, strict=True)
+                if outcome is Outcome.STORED
+            )
+            if stored:
+                self.database.committed(min(stored.values()))
+            return outcomes
+
+    def prove(self, n: int) -> None:
+        """Prove that a batch of n responses could be stored: write as much, then delete it.
+
+        Raises Unavailable if the database fails.
+        """
+        with self._writing() as connection:
+            self._tokens.prove(connection, n)
+            self.database.committed(0)
+
+    def check(self) -> None:
+        """Raise Unavailable if the open database is not the one at its path any more."""
+        lost = self.database.lost()
+        if lost is not None:
+            raise Unavailable(f"{self.database.shown}: {lost}")
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """The connection of the only server that writes; opened again after a failure.
+
+        One to files that were lost stays open: closing it could delete the log of another file.
+        """
         try:
             self.hold()
             assert self._held is not None
             with self.database.telling():
-                return self._entering.enter(self._held, batch, today)
+                yield self._held
         except Unavailable:
-            self._let_go()
+            if self.database.lost() is None:
+                self._let_go()
             raise
 
     # Order -------------------------------------------------------------------------------------

@@ -1,0 +1,168 @@
+"""The database file is taken away, replaced or cannot grow while the server runs.
+
+Whatever happens to it, no response is acknowledged that is not in the file at that path, readiness
+says so, and a line is logged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tacit.service.store import Store
+from tests.support.published import published
+from tests.support.serving import Served, serving
+from tests.support.stages import Stages, stages
+
+SURVEY = published()
+ENOUGH = 40
+
+pytestmark = pytest.mark.slow
+
+
+def _events(served: Served) -> list[str]:
+    return [json.loads(line)["event"] for line in served.log]
+
+
+def _stored(database: Path) -> Counter[int]:
+    store = Store(database, there=True)
+    found = Counter(map(int, store.codes(SURVEY.survey.fingerprint)[:, 1]))
+    store.close()
+    return found
+
+
+def _files(database: Path) -> list[Path]:
+    return [path for end in ("", "-wal", "-shm") if (path := Path(f"{database}{end}")).exists()]
+
+
+def _deleted(database: Path) -> None:
+    for path in _files(database):
+        path.unlink()
+
+
+def _log_deleted(database: Path) -> None:
+    Path(f"{database}-wal").unlink()
+
+
+def _moved(database: Path) -> None:
+    database.parent.rename(database.parent.with_name("elsewhere"))
+
+
+def _replaced(database: Path) -> None:
+    """By a backup, as `mv` does it."""
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tacit",
+            "backup",
+            f"--database={database}",
+            f"--out={database}.copy",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    os.replace(f"{database}.copy", database)
+
+
+def _copied_over(database: Path) -> None:
+    """By an earlier copy, as `cp` does it: the file stays the same, its content does not."""
+    shutil.copyfile(f"{database}.early", database)
+
+
+def _truncated(database: Path) -> None:
+    os.truncate(database, 0)
+
+
+@pytest.mark.parametrize(
+    "lose", [_deleted, _log_deleted, _moved, _replaced, _copied_over, _truncated]
+)
+def test_nothing_is_acknowledged_once_the_database_file_is_lost(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with serving(folder, [SURVEY], "--rate", "off", "--log", "json") as served:
+        shutil.copyfile(served.database, f"{served.database}.early")
+        with stages(served, SURVEY) as work:
+            work.until("answers", 201, ENOUGH)
+            lose(served.database)
+            work.stage = "gone"
+            work.until("ready", 503)
+            work.until("answers", 503, ENOUGH)
+        assert work.answers["gone"].keys() == {503}
+        assert _events(served) == ["started", "database-gone"]
+        assert "while it was open; put the files back" in served.log[1]
+        if lose is _deleted:
+            assert not served.database.exists(), "no empty database may take its place"
+        assert served.stop() == 0
+
+
+def test_a_database_that_is_put_back_takes_responses_again_and_has_lost_none(
+    tmp_path: Path,
+) -> None:
+    folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    folder.mkdir()
+    with serving(folder, [SURVEY], "--rate", "off", "--log", "json") as served:
+        with stages(served, SURVEY) as work:
+            work.until("answers", 201, ENOUGH)
+            folder.rename(elsewhere)
+            work.stage = "gone"
+            work.until("answers", 503, ENOUGH)
+            elsewhere.rename(folder)
+            work.stage = "back"
+            work.until("answers", 201, ENOUGH)
+            work.until("ready", 200)
+        assert work.answers["gone"].keys() <= {503}
+        assert served.stop() == 0
+    _check(served, work)
+
+
+@contextmanager
+def _limited(served: Served, size: int) -> Iterator[None]:
+    """No file of the server may grow over a size: what a full disk does, on any machine."""
+    none = resource.RLIM_INFINITY
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (size, none))
+    yield
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (none, none))
+
+
+@pytest.mark.parametrize("room", [0, 12 << 10, 48 << 10])
+def test_a_full_disk_is_never_called_ready_and_the_server_recovers_by_itself(
+    tmp_path: Path, room: int
+) -> None:
+    """Also if there is room for a small write: recovery is proven by one as large as failed."""
+    with serving(tmp_path, [SURVEY], "--rate", "off", "--log", "json") as served:
+        with stages(served, SURVEY) as work:
+            work.until("answers", 201, ENOUGH)
+            with _limited(served, served.database.stat().st_size + room):
+                work.until("answers", 503)
+                work.stage = "full"
+                work.until("ready", 503, ENOUGH)
+                work.until("answers", 503, ENOUGH)
+            work.stage = "back"
+            work.until("ready", 200)
+            work.until("answers", 201, ENOUGH)
+            while "database-back" not in _events(served):
+                time.sleep(0.05)
+        assert work.answers["full"].keys() == {503}
+        assert work.ready["full"].keys() == {503}
+        assert served.stop() == 0
+    assert _events(served) == ["started", "database-gone", "database-back", "stopped"]
+    _check(served, work)
+
+
+def _check(served: Served, work: Stages) -> None:
+    """Everything acknowledged is stored; what was refused may be, if it was written in part."""
+    assert not Counter(work.acknowledged) - _stored(served.database)

@@ -1,0 +1,99 @@
+"""Clients that send responses while a test changes the world around the server, stage by stage.
+
+Each answer is counted under the stage that held *before* its request was sent. So an answer of the
+stage "gone" belongs to a request that began after the test had taken the database away.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tacit.survey import Published
+from tests.support.serving import SECONDS, Served
+
+_CLIENTS = 8
+_PAUSE = 0.02
+
+
+@dataclass
+class Stages:
+    """The answers to a load, and to questions for readiness, by stage."""
+
+    served: Served
+    survey: Published
+    stage: str = "before"
+    answers: dict[str, Counter[int]] = field(default_factory=dict)
+    ready: dict[str, Counter[int]] = field(default_factory=dict)
+    #: Numbers of the records that were acknowledged.
+    acknowledged: list[int] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def until(self, kind: str, status: int, n: int = 1) -> None:
+        """Wait until this stage has had so many answers of a status."""
+        counted = {"answers": self.answers, "ready": self.ready}[kind]
+        until = time.monotonic() + SECONDS
+        while counted.setdefault(self.stage, Counter())[status] < n:
+            said = "".join(self.served.log)
+            assert time.monotonic() < until, f"{self.stage}: {kind} {dict(counted)}\n{said}"
+            time.sleep(_PAUSE)
+
+    def _client(self) -> None:
+        record = {a.name: str(a.categories[0]) for a in self.survey.design.reported}
+        connection = http.client.HTTPConnection(self.served.host, self.served.port, timeout=SECONDS)
+        path = f"/s/{self.survey.slug}/responses"
+        while not self._ended.is_set():
+            number, stage = next(self._numbers), self.stage
+            body = {
+                "fingerprint": self.survey.fingerprint,
+                "key": secrets.token_hex(16),
+                "record": record | {"number": f"n{number % 1000}"},
+            }
+            sent = json.dumps(body), {"content-type": "application/json"}
+            connection.request("POST", path, *sent)
+            status = _status(connection)
+            self.answers.setdefault(stage, Counter())[status] += 1
+            if status == 201:
+                self.acknowledged.append(number % 1000)
+            else:
+                time.sleep(_PAUSE)
+        connection.close()
+
+    def _watch(self) -> None:
+        connection = http.client.HTTPConnection(self.served.host, self.served.port, timeout=SECONDS)
+        while not self._ended.is_set():
+            stage = self.stage
+            connection.request("GET", "/health/ready")
+            self.ready.setdefault(stage, Counter())[_status(connection)] += 1
+            time.sleep(_PAUSE)
+        connection.close()
+
+
+def _status(connection: http.client.HTTPConnection) -> int:
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+@contextmanager
+def stages(served: Served, survey: Published) -> Iterator[Stages]:
+    """Clients at work; at the end they finish the requests under way."""
+    made = Stages(served, survey)
+    work = [threading.Thread(target=made._client) for _ in range(_CLIENTS)]
+    work.append(threading.Thread(target=made._watch))
+    for thread in work:
+        thread.start()
+    try:
+        yield made
+    finally:
+        made._ended.set()
+        for thread in work:
+            thread.join(SECONDS)

@@ -1,0 +1,105 @@
+"""One writer per database file, whatever name it is opened by; no write to a file that is gone."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import StoreError, Unavailable
+from tacit.service.store import Outcome, Store
+from tests.support.published import published, response
+
+TODAY = date(2027, 3, 31)
+SURVEY = published()
+
+
+def _held(path: Path) -> Store:
+    store = Store(path)
+    store.register(SURVEY)
+    store.hold()
+    return store
+
+
+def test_a_symbolic_link_to_the_database_does_not_allow_a_second_writer(tmp_path: Path) -> None:
+    first = _held(tmp_path / "survey.db")
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "link.db"
+    link.symlink_to(tmp_path / "survey.db")
+    second = Store(link)
+    with pytest.raises(StoreError, match="another server writes"):
+        second.hold()
+    first.close()
+    assert second.write([response(SURVEY)], TODAY) == [Outcome.STORED]
+    second.close()
+
+
+def test_a_hard_link_to_the_database_does_not_allow_a_second_writer(tmp_path: Path) -> None:
+    first = _held(tmp_path / "survey.db")
+    os.link(tmp_path / "survey.db", tmp_path / "link.db")
+    with pytest.raises(StoreError, match="more than one name"):
+        Store(tmp_path / "link.db")
+    first.close()
+
+
+def test_a_symbolic_link_that_is_pointed_elsewhere_is_noticed(tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "survey.db")
+    store = _held(link)
+    Store(tmp_path / "other.db").close()
+    (tmp_path / "new").symlink_to(tmp_path / "other.db")
+    (tmp_path / "new").rename(link)
+    with pytest.raises(Unavailable, match=r"link.db was deleted, moved or replaced"):
+        store.write([response(SURVEY)], TODAY)
+    store.close()
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", ".lock"])
+def test_a_file_that_is_deleted_and_created_again_is_not_the_same(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "survey.db"
+    store = _held(path)
+    beside = Path(f"{path}{end}")
+    content = beside.read_bytes()
+    beside.rename(tmp_path / "kept")  # so that its number is not given to the new file
+    beside.write_bytes(content)
+    with pytest.raises(Unavailable, match=f"survey.db{end} was deleted, moved or replaced"):
+        store.write([response(SURVEY)], TODAY)
+    (tmp_path / "kept").rename(beside)
+    assert store.write([response(SURVEY)], TODAY) == [Outcome.STORED]
+    store.close()
+
+
+def test_a_missing_file_is_not_created_by_a_later_connection(tmp_path: Path) -> None:
+    path = tmp_path / "survey.db"
+    store = Store(path)
+    store.database.close()
+    path.unlink()
+    with pytest.raises(Unavailable, match="deleted"):
+        store.published()
+    assert not path.exists()
+
+
+def test_what_other_commands_write_is_not_taken_for_damage(tmp_path: Path) -> None:
+    path = tmp_path / "survey.db"
+    store = _held(path)
+    store.write([response(SURVEY, n) for n in range(40)], TODAY)
+    other = Store(path)
+    other.settle()
+    other.register(published(title="Another"))
+    other.database.forget()
+    other.close()
+    assert store.write([response(SURVEY)], TODAY) == [Outcome.STORED]
+    store.close()
+
+
+def test_a_proof_leaves_no_rows_and_writes_more_than_the_batch_would(tmp_path: Path) -> None:
+    path = tmp_path / "survey.db"
+    store = _held(path)
+    before = path.stat().st_size
+    store.prove(100)
+    assert path.stat().st_size - before > 2 * 100 * 4096
+    with store.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM tokens").scalar() == 0
+    store.close()
