@@ -119,7 +119,7 @@ class Writer:
     def _look(self) -> None:
         """Find out that the database is gone before somebody sends a response."""
         try:
-            self.store.check()
+            self.store.check_files()
         except Unavailable as error:
             self._down = _said(error)
             self._recover(1)

@@ -156,7 +156,7 @@ class Store:
             self._tokens.prove(connection, n)
             self.database.committed(0)
 
-    def check(self) -> None:
+    def check_files(self) -> None:
         """Raise Unavailable if the open database is not the one at its path any more."""
         lost = self.database.lost()
         if lost is not None:
