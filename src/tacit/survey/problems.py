@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import BaseModel
 
-from tacit.channel.numbers import distribution
-from tacit.design import Design
-from tacit.errors import DesignError, SchemaError, TacitError, unknown
-from tacit.schema import Schema
-from tacit.survey import devices
-from tacit.survey.grouping import attributes_of, design_groups
+from tacit.errors import SchemaError, unknown
+from tacit.survey.group_problems import (
+    Place,
+    Problem,
+    attributes_or_none,
+    group_problems,
+    whole_problems,
+)
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
 
-#: Keys and positions that lead to a value of the file.
-Place = tuple[str | int, ...]
-Problem = tuple[Place, str]
-
-#: A computed condition number of 1 may miss it by this much.
-_ROUNDING = 1e-9
+#: Part of what is said of a category that respondents could not read.
+UNLABELLED = "needs a label in each language"
 _TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "innocent"})
 
 
 def problems(survey: Survey) -> Iterator[Problem]:
     """Each place that does not fit the others; what rests on a broken part is not looked at."""
-    found = [*_languages(survey), *_questions(survey), *_dates(survey), *_checks(survey)]
-    found = found or list(_membership(survey))
-    found = found or [*_groups(survey), *_control(survey)]
-    yield from found or _whole(survey)
+    found = [*wording_problems(survey), *content_problems(survey)]
+    yield from found or whole_problems(survey)
+
+
+def wording_problems(survey: Survey) -> Iterator[Problem]:
+    """Texts and labels that are missing in a language, or that no question has."""
+    yield from _languages(survey)
+    for place, question in enumerate(survey.questions):
+        yield from _labels(survey, question, ("questions", place))
+    yield from _reports(survey)
+    known = {answer for q in survey.questions for answer in _shown(survey, q)}
+    for name in survey.labels:
+        if name not in known:
+            yield ("labels", name), unknown("category", name, sorted(known))
+
+
+def content_problems(survey: Survey) -> Iterator[Problem]:
+    """What is wrong with questions, dates and groups, in whatever language."""
+    yield from _questions(survey)
+    yield from _dates(survey)
+    yield from _checks(survey)
+    yield from group_problems(survey)
 
 
 # Wording ------------------------------------------------------------------------------------
@@ -101,25 +114,18 @@ def _questions(survey: Survey) -> Iterator[Problem]:
             shown = min(names & taken)
             yield (*where, "name"), f"the name {shown!r} is taken by another question"
         taken |= names
-        yield from _labels(survey, question, where)
-    yield from _reports(survey)
-    known = {answer for q in survey.questions for answer in _shown(survey, q)}
-    for name in survey.labels:
-        if name not in known:
-            yield ("labels", name), unknown("category", name, sorted(known))
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
     """The categories of a question that respondents may read; sent ones of matrices too."""
     sent = [g.reported or () for g in survey.groups if g.family == "matrix"]
-    try:
-        own = {c for a in question.attributes for c in map(str, a.categories)}
-    except SchemaError:
-        own = set()
+    own = {str(c) for a in attributes_or_none(question) or () for c in a.categories}
     return (*question.answers, *sorted(own), *(name for names in sent for name in names))
 
 
 def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:
+    if attributes_or_none(question) is None:
+        return
     known = _shown(survey, question)
     for name in question.labels:
         if name not in known:
@@ -129,8 +135,8 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:
             if name not in question.labels and name not in survey.labels:
                 yield (
                     where,
-                    f"the category {name!r} needs a label in each language; give labels here, or "
-                    "once for all questions at the top",
+                    f"the category {name!r} {UNLABELLED}; give labels here, or once for all "
+                    "questions at the top",
                 )
 
 
@@ -161,157 +167,3 @@ def _checks(survey: Survey) -> Iterator[Problem]:
                 ("comprehension", place, "correct"),
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
-
-
-# Groups -------------------------------------------------------------------------------------
-
-
-def _membership(survey: Survey) -> Iterator[Problem]:
-    """Groups name questions that are there, each once; what is sensitive is disguised."""
-    schema = Schema([a for question in survey.questions for a in question.attributes])
-    known = dict.fromkeys((*(q.name for q in survey.questions), *schema.names))
-    disguised: set[str] = set()
-    seen: dict[str, int] = {}
-    for number, group in enumerate(survey.groups):
-        for place, name in enumerate(group.questions):
-            if name not in known:
-                yield ("groups", number, "questions", place), unknown("question", name, known)
-        for name in attributes_of(survey.questions, group):
-            if name in seen:
-                yield (
-                    ("groups", number, "questions"),
-                    f"{name!r} is in group {seen[name] + 1} already; each belongs to one group",
-                )
-            seen.setdefault(name, number)
-            disguised |= set() if group.family == "truthful" else {name}
-    for place, question in enumerate(survey.questions):
-        bare = [a.name for a in question.attributes if a.name not in disguised]
-        if question.sensitive and bare:
-            yield (
-                ("questions", place),
-                f"{bare[0]!r} is sensitive, but no group disguises it; put it in a group whose "
-                "family is not truthful, or write sensitive: false",
-            )
-
-
-def _groups(survey: Survey) -> Iterator[Problem]:
-    for number, group in enumerate(survey.groups):
-        where: Place = ("groups", number)
-        unasked = list(_personal(survey, group, where))
-        yield from unasked
-        if unasked:
-            continue
-        try:
-            made = _made(survey, group)
-        except TacitError as error:
-            yield (*where, *_parameter(group, str(error))), str(error)
-            continue
-        bare = _given_away(survey, made)
-        if bare:
-            yield (
-                (*where, _main(group)),
-                f"every report gives the truth away, but {bare!r} is sensitive; take another "
-                "value, or write sensitive: false in the question",
-            )
-        fault = devices.fault(survey.device, made, partial(_at, survey, group))
-        if fault:
-            yield (*where, _main(group)), fault
-
-
-def _given_away(survey: Survey, made: Design) -> str | None:
-    """A sensitive attribute each of whose reports stands for one true answer, as at theta = 1."""
-    sensitive = {a.name for q in survey.questions if q.sensitive for a in q.attributes}
-    names = (name for name in made.schema.names if name in sensitive)
-    return next((name for name in names if _tells(made, name)), None)
-
-
-def _tells(made: Design, name: str) -> bool:
-    """Whether every row of the channel has one entry that is not zero.
-
-    A square channel is then a permutation, the only one whose condition number is 1.
-    """
-    (factor,) = made.channel(made.closure([name])).factors
-    channel = factor.channel
-    if channel.inverse is not None:
-        return channel.ratio is None and channel.condition < 1 + _ROUNDING
-    return bool(np.count_nonzero(channel.matrix, axis=1).max() == 1)
-
-
-def _parameter(group: Any, message: str) -> Place:
-    """The key of the group that a coin complains of, as in 'related: theta must ...'."""
-    if "cannot be reconstructed" in message:
-        return (_main(group),)
-    found = re.search(rf"\b{group.family}: (\w+)", message)
-    key = found[1] if found else ""
-    return (key,) if hasattr(group, key) or hasattr(group, key + "_") else ()
-
-
-def _main(group: Any) -> str:
-    """The key that decides how much is disguised."""
-    keys = ("theta", "p", "q", "lambda_", "matrix")
-    return next((key.rstrip("_") for key in keys if hasattr(group, key)), "family")
-
-
-def _made(survey: Survey, group: Any) -> Design:
-    """A design of this group alone; raises what is wrong with its coin, also if it is singular."""
-    groups = design_groups(survey.questions, group)
-    attributes = {a.name: a for q in survey.questions for a in q.attributes}
-    design = Design(Schema([attributes[n] for n in attributes_of(survey.questions, group)]), groups)
-    for made in design.groups:
-        design.channel(made.attributes).require_reconstructable()
-    return design
-
-
-def _at(survey: Survey, group: Any, theta: Any) -> Design | None:
-    """The group with another theta, if that can be reconstructed."""
-    other = group.at(theta)
-    try:
-        return None if other is None else _made(survey, other)
-    except DesignError:
-        return None
-
-
-def _personal(survey: Survey, group: Any, where: Place) -> Iterator[Problem]:
-    """Where the family needs personal questions, each attribute has one and no other has."""
-    if group.family != "unrelated":
-        return
-    sizes = {a.name: a.size for question in survey.questions for a in question.attributes}
-    names = attributes_of(survey.questions, group)
-    for name in names:
-        if name not in group.personal:
-            yield (*where, "personal"), f"the personal question for {name!r} is missing"
-    for name, personal in group.personal.items():
-        at = (*where, "personal", name)
-        if name not in names:
-            yield at, unknown("attribute", name, names)
-            continue
-        given = {"distribution": personal.distribution, "answers": personal.answers}
-        for key, listed in given.items():
-            if listed is not None and len(listed) != sizes[name]:
-                what = f"needs {sizes[name]} items, one for each category of {name!r}"
-                yield (*at, key), f"{what}, got {len(listed)}"
-
-
-def _control(survey: Survey) -> Iterator[Problem]:
-    if survey.control is None:
-        return
-    attributes = {a.name: a for q in survey.questions for a in q.attributes}
-    name, shares = survey.control.question, survey.control.distribution
-    if name not in attributes:
-        yield ("control", "question"), unknown("question", name, attributes)
-        return
-    where = ("control", "distribution")
-    try:
-        distribution(shares, "the distribution")
-    except DesignError as error:
-        yield where, str(error)
-    if len(shares) != attributes[name].size:
-        yield where, f"needs {attributes[name].size} shares, one a category, got {len(shares)}"
-
-
-def _whole(survey: Survey) -> Iterator[Problem]:
-    """What only the groups together can get wrong."""
-    try:
-        _ = survey.design
-    except TacitError as error:
-        yield ("groups",), str(error)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from tacit.errors import FileError, SurveyError
 from tacit.files import read_text
+from tacit.survey.salvage import further_problems
 from tacit.survey.source import Place, Source, parse
 from tacit.survey.survey import Survey
 
@@ -55,11 +56,23 @@ def _check_header(source: Source) -> None:
 
 def _validated(source: Source) -> Survey:
     _check_header(source)
+    found = list(source.twice)
     try:
-        return Survey.model_validate(source.data)
+        survey = Survey.model_validate(source.data)
     except ValidationError as error:
-        told = [source.at(*problem) for found in error.errors() for problem in _told(found, source)]
-        raise SurveyError(dict.fromkeys(told)) from None
+        found += _all_problems(error.errors(), source)
+    if found:
+        told = sorted(found, key=lambda problem: source.line(problem[0]))
+        raise SurveyError(dict.fromkeys(source.at(*problem) for problem in told))
+    return survey
+
+
+def _all_problems(errors: list[Any], source: Source) -> list[tuple[Place, str]]:
+    """What pydantic found, and what else is wrong between the parts that it did not mind."""
+    found = [problem for raised in errors for problem in _told(raised, source)]
+    if all(raised["type"] != "problems" for raised in errors):
+        found += further_problems(source.data, found)
+    return found
 
 
 def _told(error: Any, source: Source) -> Iterator[tuple[Place, str]]:

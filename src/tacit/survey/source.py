@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from tacit.errors import SurveyError
+from tacit.survey.quotes import in_quotes
 
 Place = tuple[str | int, ...]
+
+#: libyaml takes a text such as `Do you smoke?` between braces, as YAML 1.2 says; PyYAML's own
+#: reader, used where libyaml is missing, does not.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -41,6 +47,14 @@ class _LineError(Exception):
         self.line = node.start_mark.line + 1
 
 
+@dataclass
+class _Found:
+    """What is noted while values are read."""
+
+    lines: dict[Place, int] = field(default_factory=lambda: {(): 1})
+    twice: list[tuple[Place, str]] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Source:
     """Plain values and, for the place of each, its line in the file."""
@@ -48,12 +62,21 @@ class Source:
     name: str
     data: Any
     lines: dict[Place, int]
+    #: Mistakes that were read over: keys that come twice.
+    twice: tuple[tuple[Place, str], ...] = ()
 
     def at(self, place: Place, message: str) -> str:
         """The message with file, line and place; the line of the nearest part that is there."""
-        known = next(p for p in (place[:n] for n in range(len(place), -1, -1)) if p in self.lines)
         path = "".join(map(_step, place)).removeprefix(".")
-        return f"{self.name}:{self.lines[known]}: {path + ': ' if path else ''}{message}"
+        return f"{self.name}:{self.line(place)}: {path + ': ' if path else ''}{message}"
+
+    def line(self, place: Place) -> int:
+        """The line of a place, or of the nearest part around it that is there."""
+        return next(
+            self.lines[part]
+            for part in (place[:n] for n in range(len(place), -1, -1))
+            if part in self.lines
+        )
 
 
 def _step(step: str | int) -> str:
@@ -70,7 +93,8 @@ def parse(text: str, name: str) -> Source:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise SurveyError([f"{name}:{line}: not YAML: {error.problem or error}"]) from None
+        said = f"not YAML: {error.problem or error}{_advice(text, line)}"
+        raise SurveyError([f"{name}:{line}: {said}"]) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise SurveyError(
@@ -82,17 +106,36 @@ def parse(text: str, name: str) -> Source:
         raise SurveyError([f"{name}:1: is nested too deeply"]) from None
 
 
+def _advice(text: str, line: int) -> str:
+    """The line as it would be read, with its texts in quotes."""
+    lines = text.splitlines()
+    written = lines[line - 1].strip() if line <= len(lines) else ""
+    quoted = in_quotes(written)
+    return "" if quoted == written else f"; put texts in quotes: {quoted}"
+
+
 def _yaml(text: str, name: str) -> Source:
-    _refuse(text)
-    lines: dict[Place, int] = {(): 1}
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    return Source(name, None if root is None else _value(root, (), lines), lines)
+    """By libyaml; by PyYAML's own reader what only that one takes, such as half surrogates."""
+    try:
+        return _composed(text, name, LOADER)
+    except yaml.YAMLError:
+        with suppress(yaml.YAMLError):
+            return _composed(text, name, yaml.SafeLoader)
+        raise
 
 
-def _refuse(text: str) -> None:
+def _composed(text: str, name: str, loader: Any) -> Source:
+    _refuse(text, loader)
+    found = _Found()
+    root = yaml.compose(text, Loader=loader)
+    data = None if root is None else _value(root, (), found)
+    return Source(name, data, found.lines, tuple(found.twice))
+
+
+def _refuse(text: str, loader: Any) -> None:
     """Stop at what is no part of a survey file, before anything is built from it."""
     depth = 0
-    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+    for token in yaml.scan(text, Loader=loader):
         depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
         if depth > _DEEPEST:
             raise _LineError(token, "is nested too deeply")
@@ -104,26 +147,28 @@ def _refuse(text: str) -> None:
             )
 
 
-def _value(node: Any, place: Place, lines: dict[Place, int]) -> Any:
+def _value(node: Any, place: Place, found: _Found) -> Any:
     """The plain value of a node; notes its line and those below."""
-    lines.setdefault(place, node.start_mark.line + 1)
+    found.lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, place, lines)
+        return _mapping(node, place, found)
     if isinstance(node, yaml.SequenceNode):
-        return [_value(item, (*place, i), lines) for i, item in enumerate(node.value)]
-    return node.value if node.style is not None else _plain(node)
+        return [_value(item, (*place, i), found) for i, item in enumerate(node.value)]
+    return node.value if node.style else _plain(node)
 
 
-def _mapping(node: Any, place: Place, lines: dict[Place, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _mapping(node: Any, place: Place, found: _Found) -> dict[str, Any]:
+    """Keys and values; of a key that comes twice the last value, which the mistake points at."""
+    content: dict[str, Any] = {}
     for key, item in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _LineError(key, "a key must be a text")
-        if key.value in found:
-            raise _LineError(key, f"the key {key.value!r} comes twice; write each once")
-        lines[(*place, key.value)] = key.start_mark.line + 1
-        found[key.value] = _value(item, (*place, key.value), lines)
-    return found
+        own = (*place, key.value)
+        if key.value in content:
+            found.twice.append((own, f"the key {key.value!r} comes twice; write each once"))
+        found.lines[own] = key.start_mark.line + 1
+        content[key.value] = _value(item, own, found)
+    return content
 
 
 def _plain(node: Any) -> Any:
@@ -161,11 +206,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _json_lines(text: str) -> dict[Place, int]:
     """Lines of JSON by the YAML reader, which takes it but for tabs; line 1 where it does not."""
-    lines: dict[Place, int] = {(): 1}
+    found = _Found()
     try:
         spaced = text.replace("\t", " ")
-        _refuse(spaced)
-        _value(yaml.compose(spaced, Loader=yaml.SafeLoader), (), lines)
+        _refuse(spaced, yaml.SafeLoader)
+        _value(yaml.compose(spaced, Loader=yaml.SafeLoader), (), found)
     except (yaml.YAMLError, _LineError):
         return {(): 1}
-    return lines
+    return found.lines

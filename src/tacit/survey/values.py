@@ -18,10 +18,11 @@ from pydantic import (
     ConfigDict,
     PlainSerializer,
     PlainValidator,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from tacit.channel import numbers
 from tacit.errors import DesignError, unknown
@@ -41,16 +42,32 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _known(cls, data: Any) -> Any:
-        """Point at a key that is not there, and offer the nearest that is."""
+    def _known(cls, data: Any, handler: Any) -> Any:
+        """Point at each unknown key and offer the nearest; check the others all the same."""
         known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in data if isinstance(data, Mapping) else ():
-            if key not in known:
-                message = unknown("key", key, known)
-                raise PydanticCustomError("key", "{message}", {"message": message, "key": key})
-        return data
+        odd = [key for key in data if key not in known] if isinstance(data, Mapping) else []
+        if not odd:
+            return handler(data)
+        found = [_unknown_key(key, known) for key in odd]
+        try:
+            handler({key: value for key, value in data.items() if key in known})
+        except ValidationError as error:
+            found += [_again(told) for told in error.errors()]
+        raise ValidationError.from_exception_data(cls.__name__, found)
+
+
+def _unknown_key(key: Any, known: list[str]) -> InitErrorDetails:
+    said = {"message": unknown("key", key, known), "key": key}
+    return {"type": PydanticCustomError("key", "{message}", said), "input": key}
+
+
+def _again(told: Any) -> InitErrorDetails:
+    """An error of a field, to be raised beside others."""
+    said = {**told.get("ctx", {}), "message": told["msg"]}
+    kind = PydanticCustomError(told["type"], "{message}", said)
+    return {"type": kind, "loc": told["loc"], "input": told["input"]}
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -93,6 +110,9 @@ def _texts(value: Any) -> str | Mapping[str, str]:
     if isinstance(value, Mapping):
         if not value:
             raise wrong("a text must not be empty; give a text, or one for each language")
+        for key, text in value.items():
+            if text is None and not re.fullmatch(_LANGUAGE, str(key)):
+                raise wrong(f"{key!r} is no language; a text that holds a comma goes in quotes")
         return MappingProxyType(
             {_language(key): _written(text, f"the text in {key!r}") for key, text in value.items()}
         )

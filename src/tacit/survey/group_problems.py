@@ -1,0 +1,242 @@
+"""What is wrong with the groups of a survey; every problem comes with its place in the file.
+
+A group is checked only if the questions that it names are sound, so that one mistake is told once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.attribute import Attribute
+from tacit.channel.numbers import distribution
+from tacit.design import Design
+from tacit.errors import DesignError, SchemaError, TacitError, unknown
+from tacit.schema import Schema
+from tacit.survey import devices
+from tacit.survey.grouping import attributes_of, design_groups
+
+if TYPE_CHECKING:
+    from tacit.survey.survey import Survey
+
+#: Keys and positions that lead to a value of the file.
+Place = tuple[str | int, ...]
+Problem = tuple[Place, str]
+
+#: Part of what is said of a sensitive question that is sent as it is.
+UNDISGUISED = "is sensitive, but no group disguises it"
+#: A computed condition number of 1 may miss it by this much.
+_ROUNDING = 1e-9
+
+
+@dataclass
+class Asked:
+    """The questions that are sound, the attributes they become, and the names of the others."""
+
+    questions: list[Any] = field(default_factory=list)
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, survey: Survey) -> Asked:
+        """A question is sound if its attributes can be made and their names are free."""
+        asked = cls()
+        taken: set[str] = set()
+        for question in survey.questions:
+            own = attributes_or_none(question)
+            names = {question.name, *(a.name for a in own or ())}
+            if own is None or names & taken:
+                asked.broken.add(question.name)
+            else:
+                asked.questions.append(question)
+                asked.attributes |= {a.name: a for a in own}
+            taken |= names
+        return asked
+
+    def knows(self, name: str) -> bool:
+        """Whether a group may name this, as far as is known."""
+        sound = name in self.attributes or any(q.name == name for q in self.questions)
+        return sound or self.doubts(name)
+
+    def doubts(self, name: str) -> bool:
+        """Whether this is, or may be, an attribute of a broken question."""
+        return any(name == own or name.startswith(f"{own}.") for own in self.broken)
+
+
+def attributes_or_none(question: Any) -> tuple[Attribute, ...] | None:
+    """What a question becomes; None if its categories or edges make no attribute."""
+    try:
+        found: tuple[Attribute, ...] = question.attributes
+    except SchemaError:
+        return None
+    return found
+
+
+def group_problems(survey: Survey) -> Iterator[Problem]:
+    """What is wrong between groups and questions, with each group's coin, with the control."""
+    asked = Asked.of(survey)
+    unfit: set[int] = set()
+    for place, message in _membership(survey, asked):
+        unfit |= {int(place[1])} if place[0] == "groups" else set()
+        yield place, message
+    for number, group in enumerate(survey.groups):
+        if number not in unfit and not any(map(asked.doubts, group.questions)):
+            yield from _group(survey, asked, number, group)
+    yield from _control(survey, asked)
+
+
+def whole_problems(survey: Survey) -> Iterator[Problem]:
+    """What only the groups together can get wrong, if all else is right."""
+    try:
+        _ = survey.design
+    except TacitError as error:
+        yield ("groups",), str(error)
+
+
+def _membership(survey: Survey, asked: Asked) -> Iterator[Problem]:
+    """Groups name questions that are there, each once; what is sensitive is disguised."""
+    known = dict.fromkeys((*(q.name for q in survey.questions), *asked.attributes))
+    disguised: set[str] = set()
+    seen: dict[str, int] = {}
+    for number, group in enumerate(survey.groups):
+        for place, name in enumerate(group.questions):
+            if not asked.knows(name):
+                yield ("groups", number, "questions", place), unknown("question", name, known)
+        for name in attributes_of(asked.questions, group):
+            if name in seen:
+                yield (
+                    ("groups", number, "questions"),
+                    f"{name!r} is in group {seen[name] + 1} already; each belongs to one group",
+                )
+            seen.setdefault(name, number)
+            disguised |= set() if group.family == "truthful" else {name}
+    for place, question in enumerate(survey.questions):
+        own = attributes_or_none(question) or ()
+        bare = [a.name for a in own if a.name not in disguised]
+        if question.sensitive and bare and question.name not in asked.broken:
+            yield (
+                ("questions", place),
+                f"{bare[0]!r} {UNDISGUISED}; put it in a group whose family is not truthful, or "
+                "write sensitive: false",
+            )
+
+
+def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Problem]:
+    where: Place = ("groups", number)
+    unasked = list(_personal(asked, group, where))
+    yield from unasked
+    if unasked:
+        return
+    try:
+        made = _made(asked, group)
+    except TacitError as error:
+        yield (*where, *_parameter(group, str(error))), str(error)
+        return
+    bare = _given_away(asked, made)
+    if bare:
+        yield (
+            (*where, _main(group)),
+            f"every report gives the truth away, but {bare!r} is sensitive; take another "
+            "value, or write sensitive: false in the question",
+        )
+    fault = devices.fault(survey.device, made, partial(_at, asked, group))
+    if fault:
+        yield (*where, _main(group)), fault
+
+
+def _given_away(asked: Asked, made: Design) -> str | None:
+    """A sensitive attribute each of whose reports stands for one true answer, as at theta = 1."""
+    sensitive = {a.name for q in asked.questions if q.sensitive for a in q.attributes}
+    names = (name for name in made.schema.names if name in sensitive)
+    return next((name for name in names if _tells(made, name)), None)
+
+
+def _tells(made: Design, name: str) -> bool:
+    """Whether every row of the channel has one entry that is not zero.
+
+    A square channel is then a permutation, the only one whose condition number is 1.
+    """
+    (factor,) = made.channel(made.closure([name])).factors
+    channel = factor.channel
+    if channel.inverse is not None:
+        return channel.ratio is None and channel.condition < 1 + _ROUNDING
+    return bool(np.count_nonzero(channel.matrix, axis=1).max() == 1)
+
+
+def _parameter(group: Any, message: str) -> Place:
+    """The key of the group that a coin complains of, as in 'related: theta must ...'."""
+    if "cannot be reconstructed" in message:
+        return (_main(group),)
+    found = re.search(rf"\b{group.family}: (\w+)", message)
+    key = found[1] if found else ""
+    return (key,) if hasattr(group, key) or hasattr(group, key + "_") else ()
+
+
+def _main(group: Any) -> str:
+    """The key that decides how much is disguised."""
+    keys = ("theta", "p", "q", "lambda_", "matrix")
+    return next((key.rstrip("_") for key in keys if hasattr(group, key)), "family")
+
+
+def _made(asked: Asked, group: Any) -> Design:
+    """A design of this group alone; raises what is wrong with its coin, also if it is singular."""
+    groups = design_groups(asked.questions, group)
+    names = attributes_of(asked.questions, group)
+    design = Design(Schema([asked.attributes[name] for name in names]), groups)
+    for made in design.groups:
+        design.channel(made.attributes).require_reconstructable()
+    return design
+
+
+def _at(asked: Asked, group: Any, theta: Any) -> Design | None:
+    """The group with another theta, if that can be reconstructed."""
+    other = group.at(theta)
+    try:
+        return None if other is None else _made(asked, other)
+    except DesignError:
+        return None
+
+
+def _personal(asked: Asked, group: Any, where: Place) -> Iterator[Problem]:
+    """Where the family needs personal questions, each attribute has one and no other has."""
+    if group.family != "unrelated":
+        return
+    names = attributes_of(asked.questions, group)
+    for name in names:
+        if name not in group.personal:
+            yield (*where, "personal"), f"the personal question for {name!r} is missing"
+    for name, personal in group.personal.items():
+        at = (*where, "personal", name)
+        if name not in names:
+            yield at, unknown("attribute", name, names)
+            continue
+        size = asked.attributes[name].size
+        given = {"distribution": personal.distribution, "answers": personal.answers}
+        for key, listed in given.items():
+            if listed is not None and len(listed) != size:
+                what = f"needs {size} items, one for each category of {name!r}"
+                yield (*at, key), f"{what}, got {len(listed)}"
+
+
+def _control(survey: Survey, asked: Asked) -> Iterator[Problem]:
+    if survey.control is None:
+        return
+    name, shares = survey.control.question, survey.control.distribution
+    where = ("control", "distribution")
+    try:
+        distribution(shares, "the distribution")
+    except DesignError as error:
+        yield where, str(error)
+    if asked.doubts(name):
+        return
+    if name not in asked.attributes:
+        yield ("control", "question"), unknown("question", name, asked.attributes)
+        return
+    size = asked.attributes[name].size
+    if len(shares) != size:
+        yield where, f"needs {size} shares, one per category, got {len(shares)}"

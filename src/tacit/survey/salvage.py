@@ -1,0 +1,155 @@
+"""Further mistakes in a survey file some of whose parts are malformed.
+
+What must hold between the parts can be checked only once each part is well-formed. So that one run
+lists all mistakes, malformed parts are left out or replaced by a stand-in, and what is said of a
+stand-in, or because of it, is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from tacit.survey.coins import SurveyGroup
+from tacit.survey.group_problems import UNDISGUISED, Place, Problem
+from tacit.survey.problems import UNLABELLED, content_problems, wording_problems
+from tacit.survey.questions import Question
+from tacit.survey.survey import UNCHECKED, Survey
+
+_LISTS = ("questions", "groups")
+_ITEMS: dict[str, TypeAdapter[Any]] = {
+    "questions": TypeAdapter(Question),
+    "groups": TypeAdapter(SurveyGroup),
+}
+_STAND_IN: dict[str, dict[str, Any]] = {
+    "questions": {"kind": "yes_no", "text": "?", "sensitive": False},
+    "groups": {"family": "uniform_perturbation", "q": "1/2", "throw": "each"},
+}
+
+
+@dataclass
+class _Salvage:
+    """What is left of a file, and what is not known because of its malformed parts."""
+
+    data: dict[str, Any]
+    malformed: set[Place]
+    #: Where each item that is left was in the file.
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+    stand_ins: set[Place] = field(default_factory=set)
+    trimmed: set[Place] = field(default_factory=set)
+    doubtful: set[str] = field(default_factory=set)
+    nameless: bool = False
+    ungrouped: bool = False
+
+    def survey(self) -> Survey:
+        """The survey without its malformed parts."""
+        kept = {key: value for key, value in self.data.items() if (key,) not in self.malformed}
+        kept.setdefault("title", "?")
+        for key in _LISTS:
+            items = list(enumerate(kept.get(key, [])))
+            made = [(number, self._item(key, number, item)) for number, item in items]
+            self.numbers[key] = [number for number, item in made if item is not None]
+            kept[key] = [item for _, item in made if item is not None]
+        return Survey.model_validate(kept, context=UNCHECKED)
+
+    def _item(self, key: str, number: int, item: Any) -> Any:
+        """An item of a list as it is, its stand-in, or None if too little of it is known."""
+        bad = (key, number) in self.malformed
+        trimmed = {k: v for k, v in item.items() if (key, number, k) not in self.malformed}
+        if bad and _well_formed(key, trimmed):
+            self.trimmed.add((key, number))
+            return trimmed
+        if key == "questions":
+            return self._question(number, item) if bad else item
+        named = item.get("questions")
+        doubted = isinstance(named, list) and any(map(self._doubts, named))
+        return self._group(number, item) if bad or doubted else item
+
+    def _group(self, number: int, item: dict[str, Any]) -> Any:
+        named = item.get("questions")
+        listed = named if isinstance(named, list) else []
+        names = [name for name in listed if isinstance(name, str)]
+        self.stand_ins.add(("groups", number))
+        self.ungrouped |= not names or len(names) < len(listed)
+        return {"questions": names, **_STAND_IN["groups"]} if names else None
+
+    def _question(self, number: int, item: dict[str, Any]) -> Any:
+        name = item.get("name")
+        self.stand_ins.add(("questions", number))
+        if not isinstance(name, str) or ("questions", number, "name") in self.malformed:
+            self.nameless = True
+            return None
+        self.doubtful.add(name)
+        return {"name": name, **_STAND_IN["questions"]}
+
+    def _doubts(self, name: Any) -> bool:
+        return any(name == own or str(name).startswith(f"{own}.") for own in self.doubtful)
+
+    def told(self, problem: Problem) -> Problem | None:
+        """A problem at its place in the file; None if it may be due to a malformed part."""
+        place, message = problem
+        head = place[0]
+        if (head,) in self.malformed or head not in self.data:
+            return None
+        if head in _LISTS and len(place) > 1:
+            place = (head, self.numbers[str(head)][int(place[1])], *place[2:])
+        return None if self._due_to_this(place, message) else (place, message)
+
+    def _due_to_this(self, place: Place, message: str) -> bool:
+        """Whether a problem would go if the malformed parts were right."""
+        naming = place[2:3] == ("questions",) or place[0] == "control"
+        if naming:
+            return self.nameless or self._names_a_doubtful_one(place)
+        return (
+            place[:2] in self.stand_ins
+            or (UNDISGUISED in message and (self.ungrouped or place in self.trimmed))
+            or (UNLABELLED in message and (*place, "labels") in self.malformed)
+            or (place[0] == "labels" and bool(self.stand_ins))
+        )
+
+    def _names_a_doubtful_one(self, place: Place) -> bool:
+        if place[0] == "control":
+            return self._doubts(self.data["control"].get("question"))
+        if len(place) < 4:
+            return False
+        return self._doubts(self.data["groups"][place[1]]["questions"][place[3]])
+
+
+def further_problems(data: Any, told: Sequence[Problem]) -> Iterator[Problem]:
+    """What else is wrong with a file, beside the problems that were told of single fields."""
+    places = {place for place, _ in told}
+    malformed = {place[:n] for place in places for n in range(1, len(place) + 1)}
+    malformed -= {(key,) for key in _LISTS} - places
+    if not isinstance(data, dict) or ("questions",) in malformed or not _listed(data):
+        return
+    found = _Salvage(data, malformed, ungrouped=("groups",) in malformed)
+    try:
+        survey = found.survey()
+    except ValidationError:
+        return
+    raised = [*content_problems(survey)]
+    if ("languages",) not in malformed and ("labels",) not in malformed:
+        raised += wording_problems(survey)
+    for problem in raised:
+        kept = found.told(problem)
+        if kept is not None:
+            yield kept
+
+
+def _well_formed(key: str, item: dict[str, Any]) -> bool:
+    try:
+        _ITEMS[key].validate_python(item)
+    except ValidationError:
+        return False
+    return True
+
+
+def _listed(data: dict[str, Any]) -> bool:
+    """Whether questions and groups are lists of objects."""
+    lists = [data.get(key, []) for key in _LISTS]
+    return all(
+        isinstance(items, list) and all(isinstance(item, dict) for item in items) for items in lists
+    )
