@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
-from tests.support.asking import place, submission
+from tests.support.asking import compact, place, submission
 from tests.support.published import published
 from tests.support.raw import SECONDS, request
 from tests.support.serving import Served, serving, temporary
@@ -29,7 +28,7 @@ def served() -> Iterator[Served]:
 
 def right(*headers: bytes, host: bytes = b"Host: a.test\r\n", version: bytes = b"1.1") -> bytes:
     """A submission that is stored if the head is taken; in chunks if the headers say so."""
-    body = json.dumps(submission(SURVEY)).encode()
+    body = compact(submission(SURVEY))
     framed = b"".join(headers)
     if b"transfer-encoding" in framed.lower():
         body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)

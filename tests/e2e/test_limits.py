@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sqlite3
 import time
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 from tests.support import stepped_clock
-from tests.support.asking import place, submission
+from tests.support.asking import compact, place, submission
 from tests.support.published import published
 from tests.support.raw import Line, request
 from tests.support.serving import SECONDS, Served, serving
@@ -142,7 +141,7 @@ def hung(served: Served) -> Iterator[None]:
 def test_health_is_answered_and_the_queue_is_full_while_the_database_hangs(
     tmp_path: Path,
 ) -> None:
-    one = request(place(SURVEY, "responses"), json.dumps(submission(SURVEY)).encode())
+    one = request(place(SURVEY, "responses"), compact(submission(SURVEY)))
     sources = [f"127.0.0.{number}" for number in range(2, 42)]
     with (
         serving(tmp_path, [SURVEY], "--connections", "20", "--batch", "5") as served,
