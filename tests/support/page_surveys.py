@@ -215,6 +215,22 @@ OPPOSITE = published(
         "groups": [{"questions": ["a", "b", "c"], "family": "related", "theta": 0}],
     }
 )  # fmt: skip
+#: theta = 0: what is kept of a disguised answer is never the answer; b and c share a throw.
+RELOADED = published(
+    {
+        "title": "Reloaded",
+        "questions": [
+            {"name": "place", "kind": "choice", "text": "Where?", "categories": ["north", "south"],
+             "sensitive": False},
+            *(yes_no(name, sensitive=False) for name in "abcd"),
+        ],
+        "groups": [
+            {"questions": ["a", "d"], "family": "related", "theta": 0, "throw": "each"},
+            {"questions": ["b", "c"], "family": "related", "theta": 0},
+        ],
+        "practice": {"text": "Try?", "answers": ["No", "Yes"]},
+    }
+)  # fmt: skip
 _LABELS = {"no": {"en": "No", "fr": "Non"}, "yes": {"en": "Yes", "fr": "Oui"}}
 FRENCH = published(
     {
@@ -316,6 +332,6 @@ def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
-        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE),
+        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE, RELOADED),
         *map(own_device, DEVICES),
     ]

@@ -28,6 +28,7 @@ FILES = {
     "before.js": _SCRIPT,
     "questions.js": _SCRIPT,
     "send.js": _SCRIPT,
+    "place.js": _SCRIPT,
     "again.js": _SCRIPT,
     "page.js": _SCRIPT,
     "words/en.json": _WORDS,

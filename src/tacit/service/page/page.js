@@ -6,8 +6,9 @@ import { comprehensionStep, introductionStep, languages, practiceStep } from "./
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
+import { openSteps, placeOf, restore } from "./place.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
-import { askedOf, bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
+import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
 
 const main = document.getElementById("main");
@@ -26,6 +27,7 @@ const page = {
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
+  reports: new Map(), // disguised codes by group, where a reload has come between
 };
 let steps = [];
 let at = 0;
@@ -61,6 +63,8 @@ function render(made, step = {}) {
     made.badge || step.place
       ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
       : null,
+    step.resumed ? resumedNote() : null,
+    step.again ? el("p", { class: "note" }, speaker.say("askedAgain")) : null,
     made.body,
     error,
     el("div", { class: "actions" }, made.actions ?? usual),
@@ -119,7 +123,13 @@ function anotherLink() {
 }
 window.addEventListener("hashchange", anotherLink);
 
-// A page that the browser has kept may hold somebody's true answers.
+// What is kept for a reload holds no true answer: see place.js.
+window.addEventListener("pagehide", () => {
+  page.place?.leave(page, steps, at);
+  clearTruth();
+});
+
+// A page that the browser has kept starts anew, from what was kept.
 window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 
 /** A page without a way on: closed, full, refused, or nothing to do. */
@@ -130,6 +140,7 @@ function stop(title, text, extra = [], actions = []) {
 
 /** Shows what ends all steps. */
 function halt(made) {
+  page.place?.forget();
   locked = furthest = at;
   render(made);
 }
@@ -150,10 +161,41 @@ page.speak = (speaker) => {
   show(0);
 };
 
+/** Goes to where this tab was before it was loaded again; else to the first step. */
+function resume(kept) {
+  const first = steps.findIndex(({ number }) => number !== undefined);
+  if (!kept || first < 0) return;
+  let index = kept.step;
+  if (kept.number !== undefined) {
+    restore(page, kept);
+    const [next, ...others] = [...openSteps(page, page.questions, kept.number), steps.at(-1)];
+    steps = [...steps.slice(0, first), { ...next, resumed: true }, ...others];
+    index = locked = first;
+  }
+  history.replaceState({ at: index, load: LOAD }, "");
+  show(index);
+}
+
+/** Says that earlier answers are fixed, and lets another person start afresh. */
+function resumedNote() {
+  const { speaker, place } = page;
+  const start = () => {
+    place.forget();
+    location.reload();
+  };
+  return el(
+    "div",
+    { class: "note" },
+    el("p", {}, speaker.say("resumed")),
+    button("secondary", speaker.say("else.button"), start),
+  );
+}
+
 function allSteps() {
   const { survey, speaker } = page;
   const kept = page.memo.read();
   const link = survey.access !== "invited" || page.token || kept?.token;
+  if (kept) page.place.forget();
   if (kept && link) return [{ show: () => showKept(kept) }];
   const barred = link ? bar() : () => notice("noLink");
   if (barred) return [{ show: barred }];
@@ -167,7 +209,7 @@ function allSteps() {
     ...(survey.practice ? [{ show: practiceStep }] : []),
     ...survey.comprehension.map((check) => ({ show: () => comprehensionStep(page, check) })),
     ...page.questions,
-    { show: review },
+    { show: review, last: true },
   ];
 }
 
@@ -209,27 +251,29 @@ const today = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString()
 
 /** Disguises the answers; what the page has thrown is kept, so that a reload throws nothing. */
 function disguiseAll() {
-  const { design, survey, answers, given } = page;
+  const { design, survey, answers, given, reports } = page;
   page.sending = {
     key: newKey(),
     token: page.token,
-    record: recordOf(design, (group) =>
-      isGiven(group, survey.device)
-        ? given.get(group)
-        : disguiseGroup(
-            group,
-            group.names.map((name) => answers.get(name)),
-          ),
-    ),
+    record: recordOf(design, (group) => {
+      if (reports.has(group)) return reports.get(group);
+      if (isGiven(group, survey.device)) return given.get(group);
+      const truth = group.names.map((name) => answers.get(name));
+      return disguiseGroup(group, truth);
+    }),
   };
   if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });
 }
 
 /** Forgets the true answers; the steps that ask for them are over. */
 function forgetTruth() {
-  for (const kept of [page.answers, page.typed, page.given, page.throws]) kept.clear();
-  page.asked.forget();
+  clearTruth();
+  page.place.forget();
   locked = at;
+}
+
+function clearTruth() {
+  for (const kept of [page.answers, page.typed, page.given, page.throws]) kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */
@@ -265,6 +309,7 @@ function doNotSend() {
 
 async function sendIt(sending) {
   const { speaker, memo } = page;
+  page.place.forget();
   locked = at;
   const kept = memo.read();
   if (kept && kept.key !== sending.key) return render(showKept(kept)); // another tab was first
@@ -340,15 +385,16 @@ async function start() {
   page.items = itemsOf(page.survey, page.design);
   const asked = await askedFingerprint(page.published);
   page.memo = memoOf(asked, page.published.survey_fingerprint, PREVIEW !== null);
-  page.asked = askedOf(page.token);
-  page.throws = new Map(page.asked.read());
+  page.place = placeOf(page.published.survey_fingerprint, page.token);
   page.speakers = await Promise.all(
     preferred(page.survey).map(
       async (language) =>
         new Speaker(page.survey, language, await loadWords(language), page.design.attributes),
     ),
   );
-  page.speak(page.speakers[0]);
+  const kept = page.place.read();
+  page.speak(page.speakers.find(({ language }) => language === kept?.language) ?? page.speakers[0]);
+  resume(kept);
 }
 
 /** Nothing can be asked: the survey could not be fetched, or its design is not understood. */

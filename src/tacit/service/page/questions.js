@@ -65,13 +65,14 @@ export function questionSteps(survey, items) {
     const own = attributesOf(question).map(({ name }) => items.get(name));
     const direct = own.filter(({ group }) => !isGiven(group, survey.device));
     for (const alike of byCoin(direct)) {
-      steps.push({ show: (page) => directStep(page, question, alike) });
+      const names = alike.map(({ name }) => name);
+      steps.push({ names, show: (page) => directStep(page, question, alike) });
     }
     for (const { group } of own) {
       if (!isGiven(group, survey.device) || seen.has(group)) continue;
       seen.add(group);
       const asked = group.names.map((name) => items.get(name));
-      steps.push({ show: (page) => givenStep(page, group, asked) });
+      steps.push({ names: group.names, show: (page) => givenStep(page, group, asked) });
     }
   }
   return steps;
@@ -278,13 +279,10 @@ function crosswise(page, item) {
   };
 }
 
-/** Whether the sensitive questions of a group came up; thrown once, and kept for a reload. */
-function sensitiveAsked({ asked, throws }, group) {
+/** Whether the sensitive questions of a group came up; thrown once. */
+function sensitiveAsked({ throws }, group) {
   const [name] = group.names;
-  if (!throws.has(name)) {
-    throws.set(name, throwCoin(group).kind === "keep");
-    asked.write([...throws]);
-  }
+  if (!throws.has(name)) throws.set(name, throwCoin(group).kind === "keep");
   return throws.get(name);
 }
 

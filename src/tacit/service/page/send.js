@@ -45,7 +45,7 @@ export function bodyOf({ published: { fingerprint }, design }, { key, token, rec
 
 // Storage may be blocked; the page then works without a memory.
 
-function stored(storage, name) {
+export function stored(storage, name) {
   const attempt = (use) => {
     try {
       return use(window[storage]);
@@ -90,10 +90,6 @@ export function memoOf(asked, survey, preview) {
 
 /** The one-time token of the link, kept for a reload of this tab. */
 export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
-
-/** Which questions of the unrelated groups came up, by name; a reload of this tab asks the same. */
-export const askedOf = (token) =>
-  stored("sessionStorage", `tacit:asked:${location.pathname}#${token}`);
 
 /** The token, taken out of the address if it is there. */
 export function takeToken() {

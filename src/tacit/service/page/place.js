@@ -1,0 +1,73 @@
+// Where the respondent is, for a reload of the same tab.
+//
+// Browsers write the storage of a tab to disk, so nothing true may be in it. When the page is
+// left, answers that are complete are disguised, once, and only the result is kept. What cannot be
+// kept in disguise is asked again: answers that are sent undisguised, and questions that share a
+// throw with one that is still to be answered.
+
+import { disguiseGroup } from "./disguise.js";
+import { isGiven } from "./questions.js";
+import { stored } from "./send.js";
+
+/** What is kept: {language, number, step, reports, throws}; `survey` tells surveys apart. */
+export function placeOf(survey, token) {
+  const kept = stored("sessionStorage", `tacit:place:${survey}#${token}`);
+  let over = false;
+  const forget = () => {
+    over = true;
+    kept.forget();
+  };
+  /** Called when the page is left; a second call would draw again, so it does nothing. */
+  const leave = (page, steps, at) => {
+    if (over || !page.questions) return;
+    over = true;
+    const reports = reportsOf(page, steps.slice(0, at));
+    const open = [...page.throws].filter(([name]) => !(name in reports));
+    const { number, last } = steps[at];
+    kept.write({
+      language: page.speaker.language,
+      step: at,
+      number: last ? page.questions.length + 1 : number,
+      reports,
+      throws: open,
+    });
+  };
+  return { read: kept.read, forget, leave };
+}
+
+/** Disguised codes of the groups that are answered on these steps, by their first attribute. */
+function reportsOf({ design, survey, reports, given, answers }, passed) {
+  const names = new Set(passed.flatMap((step) => step.names ?? []));
+  const found = {};
+  for (const group of design.groups) {
+    const [first] = group.names;
+    const complete = group.names.every((name) => names.has(name));
+    if (reports.has(group)) found[first] = reports.get(group);
+    else if (!complete || group.family === "truthful") continue;
+    else if (isGiven(group, survey.device)) found[first] = given.get(group);
+    else {
+      const truth = group.names.map((name) => answers.get(name));
+      found[first] = disguiseGroup(group, truth);
+    }
+  }
+  return found;
+}
+
+/** Takes over what was kept: reports that are drawn already, and questions that came up. */
+export function restore(page, { reports, throws }) {
+  page.throws = new Map(throws);
+  for (const group of page.design.groups) {
+    const [first] = group.names;
+    if (Object.hasOwn(reports, first)) page.reports.set(group, reports[first]);
+  }
+}
+
+/** The questions that are still open: from the one that was shown, then those to ask again. */
+export function openSteps({ reports, items }, questions, number) {
+  const isOpen = ({ names }) => names.some((name) => !reports.has(items.get(name).group));
+  const again = questions.filter((step) => step.number < number && isOpen(step));
+  return [
+    ...questions.filter((step) => step.number >= number && isOpen(step)),
+    ...again.map((step) => ({ ...step, again: true })),
+  ];
+}

@@ -1,0 +1,154 @@
+"""A reload keeps the place, writes no true answer down, and draws nothing a second time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Page
+
+from tests.support.browser import Served, watched
+from tests.support.chance import looks_like
+from tests.support.page_surveys import FRENCH, LONG, PAIR, RELOADED, THROWN
+from tests.support.respondent import Respondent
+
+BACK, AGAIN = "You are back where you were.", "Asked again"
+THETA = 0.75
+#: Answers Yes until the question with this number is shown.
+YES_UNTIL = """
+(number) => {
+  const place = () => document.querySelector(".where span")?.innerText ?? "";
+  while (!place().startsWith(`Question ${number} `) && !document.querySelector("pre")) {
+    document.querySelector("input[value='1']")?.click();
+    document.querySelector("button[type=submit]").click();
+  }
+}
+"""
+
+
+def kept(page: Page) -> dict[str, Any]:
+    """What is in the tab's storage while no page of the survey is open."""
+    page.goto(page.url.split("/s/")[0] + "/health/live")
+    (found,) = page.evaluate("() => Object.values({...sessionStorage})")
+    made: dict[str, Any] = json.loads(found)
+    return made
+
+
+def answers(person: Respondent, label: str = "Yes") -> str:
+    person.chooses(label)
+    return person.goes_on()
+
+
+def test_a_reload_does_not_lose_the_place(page: Page, served: Served) -> None:
+    person = Respondent(page)
+    seen = watched(page)
+    person.opens(served[RELOADED])
+    assert person.goes_on() == "Try?"
+    page.reload()
+    person.reaches("Try?")
+    answers(person)
+    assert person.goes_on() == "Where?"
+    assert answers(person, "south") == "Question a?"
+    assert answers(person) == "Question b?"
+    assert answers(person) == "Question c?"
+    page.reload()
+    person.reaches("Question c?")
+    told = page.locator("form").inner_text()
+    assert BACK in told
+    assert page.get_by_role("button", name="Back").count() == 0, "what is disguised is over"
+    assert answers(person) == "Question d?"
+    assert answers(person) == "Where?"
+    assert AGAIN in page.locator("form").inner_text()
+    assert answers(person, "south") == "Question b?"
+    assert answers(person, "No") == "This will be sent"
+    person.presses("Send")
+    person.reaches("Stored. Thank you!")
+    record = json.loads(seen.bodies[0])["record"]
+    assert record == {"place": "south", "a": "no", "b": "yes", "c": "no", "d": "no"}
+
+
+def test_a_reload_writes_no_true_answer_to_the_disk(page: Page, served: Served) -> None:
+    """At theta 0 what may be kept is the opposite of the answer; the rest must not be there."""
+    person = Respondent(page)
+    address = served[RELOADED]
+    person.opens(address)
+    person.goes_on()
+    answers(person)
+    person.goes_on()
+    answers(person, "south")
+    answers(person)
+    answers(person)
+    person.chooses("Yes")
+    found = kept(page)
+    assert found["reports"] == {"a": [0]}, "neither south, nor b, which shares its throw with c"
+    assert set(found) == {"language", "step", "number", "reports", "throws"}
+    assert (found["number"], found["throws"]) == (4, [])
+    person.opens(address)
+    assert person.heading == "Question c?"
+    assert page.locator("input:checked").count() == 0
+
+
+def test_the_answer_is_never_kept_with_which_question_came_up(page: Page, served: Served) -> None:
+    """Both together would be the truth, or say that there is none."""
+    person = Respondent(page)
+    person.opens(served[PAIR])
+    person.goes_on()
+    asked = page.locator("fieldset h2").all_inner_texts()
+    found = kept(page)
+    assert (found["reports"], len(found["throws"])) == ({}, 1)
+    person.opens(served[PAIR])
+    assert page.locator("fieldset h2").all_inner_texts() == asked
+    for fieldset in page.locator("fieldset").all():
+        person.chooses("Yes", fieldset)
+    person.goes_on()
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_an_own_device_keeps_what_was_given(page: Page, served: Served) -> None:
+    person = Respondent(page)
+    person.opens(served[THROWN])
+    person.goes_on()
+    assert answers(person) == "This will be sent"
+    shown = page.locator("pre").text_content()
+    page.reload()
+    person.reaches("This will be sent")
+    assert json.loads(shown or "")["record"] == record_shown(page)
+
+
+def record_shown(page: Page) -> dict[str, str]:
+    shown: dict[str, str] = json.loads(page.locator("pre").text_content() or "")["record"]
+    return shown
+
+
+def test_the_language_chosen_survives_a_reload(page: Page, served: Served) -> None:
+    page.goto(f"{served[FRENCH]}#token")
+    page.get_by_role("button", name="français").click()
+    page.locator("button[type=submit]").click()
+    page.reload()
+    page.get_by_role("heading", name="Fumez-vous ?").wait_for()
+
+
+def test_a_reload_does_not_draw_again(page: Page, served: Served) -> None:
+    """Of 200 answers Yes three quarters are sent as Yes, however often the page is reloaded.
+
+    A second draw that a respondent or a server could choose from would show: negative control.
+    """
+    page.goto(served[LONG])
+    page.wait_for_selector("h1")
+    reports: dict[str, list[int]] = {}
+    for number in (60, 130, 200):
+        page.evaluate(YES_UNTIL, number)
+        found = kept(page)["reports"]
+        assert len(found) == number - 1
+        assert found.items() >= reports.items(), "what was drawn before is as it was"
+        reports = found
+        page.goto(served[LONG])
+        page.get_by_text(BACK).wait_for()
+    page.evaluate(YES_UNTIL, 201)
+    record = record_shown(page)
+    assert {name: [int(record[name] == "yes")] for name in reports} == reports
+    said = np.array([sum(label == "yes" for label in record.values())])
+    assert looks_like(said, 200, np.array([THETA]))
+    better_of_two = np.array([round(200 * (1 - (1 - THETA) ** 2))])
+    assert not looks_like(better_of_two, 200, np.array([THETA]))
