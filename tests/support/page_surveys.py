@@ -273,16 +273,18 @@ HOSTILE = published(
         ],
     }
 )  # fmt: skip
-LONG = published(
-    {
-        "title": "Long",
-        "questions": [yes_no(f"q{i}") for i in range(200)],
-        "groups": [
-            {"questions": [f"q{i}" for i in range(200)], "family": "related", "theta": "3/4",
-             "throw": "each"}
-        ],
-    }
-)  # fmt: skip
+
+
+def _alike(title: str, n: int) -> Published:
+    """So many yes/no questions, each with a throw of its own."""
+    names = [f"q{i}" for i in range(n)]
+    group = {"questions": names, "family": "related", "theta": "3/4", "throw": "each"}
+    return published(
+        {"title": title, "questions": [yes_no(name) for name in names], "groups": [group]}
+    )
+
+
+LONG, FORTY = _alike("Long", 200), _alike("Forty", 40)
 MANY = [f"Place {i}" for i in range(998)] + ["Zürich", "東京"]
 WIDE = published(
     {
@@ -332,6 +334,7 @@ def every_survey() -> list[Published]:
     """All that the server of the tests serves; the invited one first."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
-        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE, RELOADED),
+        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE),
+        *(RELOADED, FORTY),
         *map(own_device, DEVICES),
     ]
