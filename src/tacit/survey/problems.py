@@ -114,6 +114,7 @@ def _questions(survey: Survey) -> Iterator[Problem]:
             shown = min(names & taken)
             yield (*where, "name"), f"the name {shown!r} is taken by another question"
         taken |= names
+        yield from _limits(question, where)
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
@@ -121,6 +122,16 @@ def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
     sent = [g.reported or () for g in survey.groups if g.family == "matrix"]
     own = {str(c) for a in attributes_or_none(question) or () for c in a.categories}
     return (*question.answers, *sorted(own), *(name for names in sent for name in names))
+
+
+def _limits(question: Any, where: Place) -> Iterator[Problem]:
+    """A number below or above which no answer can be leaves no range empty."""
+    if question.kind != "number":
+        return
+    if question.minimum is not None and question.minimum > question.edges[0]:
+        yield (*where, "minimum"), f"must not be above the first edge, {question.edges[0]:.12g}"
+    if question.maximum is not None and question.maximum <= question.edges[-1]:
+        yield (*where, "maximum"), f"must be above the last edge, {question.edges[-1]:.12g}"
 
 
 def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:

@@ -78,6 +78,11 @@ class Number(_Question):
     categories: Categories | None = Field(
         default=None, description="Names of the ranges, one more than edges."
     )
+    minimum: float | None = Field(
+        default=None,
+        description="Smallest possible answer; without it, 0 where no edge is negative.",
+    )
+    maximum: float | None = Field(default=None, description="Largest possible answer.")
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ def page(context: BrowserContext) -> Page:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     from tests.support.browser import serving
     from tests.support.page_surveys import every_survey
+    from tests.support.ten_questions import ten_questions
 
-    with serving(every_survey(), tmp_path_factory.mktemp("served")) as found:
+    surveys = [*every_survey(), *map(ten_questions, ("browser", "die"))]
+    with serving(surveys, tmp_path_factory.mktemp("served")) as found:
         yield found

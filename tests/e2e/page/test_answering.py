@@ -54,7 +54,7 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     """Every kind of question and family, to what will be sent."""
     page = person.page
     assert person.opens(address) == "Work and health"
-    assert "is disguised here, before anything is sent." in page.locator(".path").inner_text()
+    assert "Chance disguises every sensitive answer" in page.locator(".path").inner_text()
     assert person.goes_on() == "Do you like chocolate?"
     person.chooses("Yes")
     person.goes_on()
@@ -68,7 +68,7 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     person.goes_on()
     assert person.goes_on() == "Do you smoke?"
     told = page.locator(".odds").first.inner_text()
-    assert "Of 100 people whose true answer is No, 16 send Yes all the same." in told
+    assert "Of 100 people, 16 send the opposite of their true answer." in told
     person.chooses("Yes")
     assert person.goes_on() == "What do you earn in a month?"
     person.chooses("More than 4000")
@@ -105,7 +105,8 @@ def test_every_kind_of_question_is_answered_on_a_phone_by_keyboard(
     before = served.stored(survey)
     answers_every_kind(person, served[survey])
     assert seen.bodies == []
-    shown = page.locator(".sent").inner_text()
+    page.locator("summary").last.click()
+    shown = page.locator(".sent").last.inner_text()
     person.presses("Send")
     person.reaches("Stored. Thank you!")
     record = check_body(seen.bodies[0], survey)

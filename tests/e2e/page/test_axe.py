@@ -93,7 +93,7 @@ def test_axe_finds_what_it_is_for(page: Page, served: Served) -> None:
 def reloaded(page: Page) -> None:
     page.reload()
     page.wait_for_selector("h1")
-    page.wait_for_selector("dl.sent")
+    page.wait_for_selector("pre", state="attached")
 
 
 SURVEYS = {"all": every_kind(), "french": FRENCH, "wide": WIDE, "pair": PAIR}

@@ -19,7 +19,7 @@ THETA = 0.75
 YES_UNTIL = """
 (number) => {
   const place = () => document.querySelector(".where span")?.innerText ?? "";
-  while (!place().startsWith(`Question ${number} `) && !document.querySelector("pre")) {
+  while (!place().startsWith(`${number} /`) && !document.querySelector("pre")) {
     document.querySelector("input[value='1']")?.click();
     document.querySelector("button[type=submit]").click();
   }

@@ -152,28 +152,25 @@ def test_the_page_tells_the_rules_of_a_die(browser: Browser, served: Served) -> 
             person.chooses(fieldset.locator("label").first.inner_text(), fieldset)
         heading = person.goes_on()
     context.close()
-    opposite = "Give the opposite of your true answer."
+    opposite = "Give the opposite answer."
     after = "places after your true one in the list; after the last comes the first."
-    assert told["Question a?"] == ["1 2 3 4 5: Answer truthfully.", f"6: {opposite}"]
+    assert told["Question a?"] == ["1–5: Answer truthfully.", f"6: {opposite}"]
     assert told["Question b?"] == [
-        "1 2 3 4: Answer truthfully.",
-        "5 6: Answer this question instead, truthfully: Personal b?",
+        "1–4: Answer truthfully.",
+        "5–6: Answer this question instead, truthfully: Personal b?",
     ]
     assert told["Are your two answers the same?"] == []
     assert told["Question d?"] == [
-        "1 2 3: Answer truthfully.",
-        *(
-            f"{i}: Give the answer {c}, whatever the truth."
-            for i, c in zip((4, 5, 6), "xyz", strict=True)
-        ),
+        "1–3: Answer truthfully.",
+        *(f"{i}: Answer {c}." for i, c in zip((4, 5, 6), "xyz", strict=True)),
     ]
     assert told["Question e?"] == [
-        "1 2 3 4: Answer truthfully.",
+        "1–4: Answer truthfully.",
         "5: Give the answer that comes right after your true one in the list; "
         "after the last comes the first.",
         f"6: Give the answer that comes 2 {after}",
     ]
-    assert told["One throw for 2 questions"] == ["1 2 3 4: Answer truthfully.", f"5 6: {opposite}"]
+    assert told["One throw for 2 questions"] == ["1–4: Answer truthfully.", f"5–6: {opposite}"]
 
 
 def rule_lines(page: Page) -> list[str]:
@@ -286,9 +283,11 @@ def test_each_question_of_a_throw_has_its_own_odds(browser: Browser, served: Ser
         (odds.locator(".about").all_inner_texts(), odds.locator("p:not(.about)").first.inner_text())
         for odds in person.page.locator(".odds").all()
     ]
-    yes = "Of 100 people whose true answer is No, {} send Yes all the same."
     assert told == [
-        (["Question a?", "Question c?"], yes.format(25)),
-        (["Question b?"], yes.format(1)),
+        (
+            ["Question a? and Question c?:"],
+            "Of 100 people, 25 send the opposite of their true answer.",
+        ),
+        (["Question b?:"], "Of 100 people whose true answer is No, 1 send Yes all the same."),
     ]
     context.close()

@@ -110,6 +110,8 @@ def test_theta_is_exact_however_it_is_written(written: str, exact: Fraction) -> 
         ("question: lottery", "question: loterie", "control.question", "did you mean 'lottery'?"),
         ("[3/4, 1/4]", "[3/4, 1/2]", "groups[1].personal", "must sum to 1"),
         ("edges: [0, 7]", "edges: 7", "questions[3].edges", "must be a list, got 7"),
+        ("edges: [0,", "minimum: 1\n    edges: [0,", "questions[3].minimum", "the first edge, 0"),
+        ("edges: [0,", "maximum: 7\n    edges: [0,", "questions[3].maximum", "the last edge, 7"),
         ("[pay, job]", "[pay, job, true]", "questions[4].categories[2]", "got True"),
         ("[painkillers,", "[painkiller,", "groups[0].questions[0]", "did you mean 'painkillers'"),
         ("name: harassed", "name: sick", "questions[2].name", "'sick' is taken"),

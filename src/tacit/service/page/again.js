@@ -1,37 +1,59 @@
 // What is sent, as the page shows it: before, after, and when this device answers again.
 
 import { button, el, heading } from "./elements.js";
-import { questionText, reportLabel } from "./questions.js";
+import { questionText, reportLabel } from "./labels.js";
 import { bodyOf, tokenKept } from "./send.js";
 
-/** Each question with what is sent for it. */
-export function sentList({ speaker, design, items }, record) {
-  const rows = design.reported.map(({ name }) => {
+/** Each question with what is sent for it, and whether chance may have set that. */
+function sentList({ speaker, design, items }, record, wanted = () => true) {
+  const rows = design.reported.flatMap(({ name }) => {
     const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
+    if (!wanted(group)) return [];
     const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
     const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
     return el(
       "div",
       {},
       el("dt", {}, questions),
-      el("dd", {}, reportLabel(speaker, group, record[name], asked)),
+      el("dd", {}, reportLabel(speaker, group, record[name], asked), mark(speaker, group)),
     );
   });
   return el("dl", { class: "sent" }, rows);
 }
 
-/** The same, folded. */
+const isOpen = ({ family }) => family === "truthful";
+
+const mark = (speaker, group) =>
+  el(
+    "span",
+    { class: isOpen(group) ? "badge open" : "badge" },
+    speaker.say(isOpen(group) ? "sentAsItIs" : "byChance"),
+  );
+
+/** What is sent: what is not disguised in the open, what chance has set behind a fold.
+ *
+ * Whoever sends only what she likes spoils the result (docs/decisions/0022), so the page does not
+ * put it before her eyes; but whoever wants to see it can, to the last byte.
+ */
+export function sentParts(page, sending) {
+  const { speaker, design, survey } = page;
+  const why = survey.device === "browser" ? "whyFolded" : "whyOwn";
+  return [
+    design.groups.some(isOpen) ? sentList(page, sending.record, isOpen) : null,
+    el(
+      "details",
+      {},
+      el("summary", {}, speaker.say("exactly")),
+      el("p", {}, speaker.say(why)),
+      sentList(page, sending.record, (group) => !isOpen(group)),
+      el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page, sending)),
+    ),
+  ];
+}
+
+/** What was sent, folded. */
 export const sentDetails = (page, { record }) =>
   el("details", {}, el("summary", {}, page.speaker.say("whatWasSent")), sentList(page, record));
-
-/** The very bytes, for those who want to see them. */
-export const bytes = (page, sending) =>
-  el(
-    "details",
-    {},
-    el("summary", {}, page.speaker.say("bytes")),
-    el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page, sending)),
-  );
 
 /** What a device shows that has thrown or answered before: only the same can be sent. */
 export function again(page, kept, send, doNotSend) {
@@ -44,8 +66,7 @@ export function again(page, kept, send, doNotSend) {
     body: [
       heading(speaker.say(`${told}.title`)),
       el("p", {}, speaker.say(`${told}.text`)),
-      sentList(page, kept.record),
-      bytes(page, sending),
+      sentParts(page, sending),
       el(
         "div",
         { class: "actions" },
@@ -68,8 +89,6 @@ export function somebodyElse({ speaker, memo, token }) {
   return el(
     "section",
     { class: "else" },
-    el("h2", {}, speaker.say("else.title")),
-    el("p", {}, speaker.say("else.text")),
     button("secondary", speaker.say("else.button"), start),
   );
 }

@@ -4,9 +4,9 @@ import { oneOf } from "./controls.js";
 import { rulesOf } from "./device.js";
 import { disguiseGroup, readGroup } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
-import { ruleList } from "./explain.js";
+import { ruleList, togetherShort } from "./explain.js";
 import { inOwnCategories } from "./odds.js";
-import { isGiven } from "./questions.js";
+import { besideEachOther, isGiven, throwing } from "./questions.js";
 
 /** A language in its own words; its code where the browser does not know it. */
 function named(language) {
@@ -37,7 +37,7 @@ export function languages(page) {
 
 /** Title, introduction, what happens to answers, what is stored and what is not. */
 export function introductionStep(page) {
-  const { speaker, survey, questions } = page;
+  const { speaker, survey, questions, published } = page;
   const say = speaker.say.bind(speaker);
   const list = (keys, tag = "ul", kind = null) =>
     el(
@@ -56,11 +56,12 @@ export function introductionStep(page) {
       disguised ? el("h2", {}, say("happens")) : null,
       disguised
         ? list(
-            own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "chance", "see"],
+            own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "see"],
             "ol",
             "path",
           )
         : null,
+      disguised ? el("p", {}, togetherShort(speaker, published.disclosure_bound)) : null,
       disguised && open ? el("p", {}, say("someOpen")) : null,
       el(
         "div",
@@ -87,7 +88,6 @@ export function introductionStep(page) {
           ),
         ),
       ),
-      el("p", { class: "small" }, say("remembered")),
       forCheckers(page),
     ],
     next: speaker.say("start"),
@@ -108,6 +108,7 @@ function forCheckers({ speaker, published }) {
     "details",
     {},
     el("summary", {}, speaker.say("checkers")),
+    el("p", {}, speaker.say("remembered")),
     el("p", {}, speaker.say("checkRules", { file: link("survey.json", "survey.json") })),
     el(
       "p",
@@ -158,21 +159,13 @@ export function practiceStep(page) {
   const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
   const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
   const told = !group ? "onlyTried" : own ? "onlyYouKnow" : "nobodyKnows";
+  const legend = own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text));
+  const asked = el("fieldset", {}, el("legend", {}, legend), control.node);
   let tried = false;
   return {
     badge: el("span", { class: "badge open" }, speaker.say("practice")),
     body: [
-      own ? practiceRules(speaker, survey, group, answers, reports) : null,
-      el(
-        "fieldset",
-        {},
-        el(
-          "legend",
-          {},
-          own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text)),
-        ),
-        control.node,
-      ),
+      own ? besideEachOther(speaker, practiceRules(page, group, answers, reports), asked) : asked,
       outcome,
     ],
     primary,
@@ -189,18 +182,15 @@ export function practiceStep(page) {
   };
 }
 
-const practiceRules = (speaker, { device, practice }, group, answers, reports) => [
-  heading(speaker.own(practice.text)),
-  el("h2", {}, speaker.say(`throw_${device}`)),
-  el("p", {}, speaker.say(`how_${device}`)),
-  ruleList(
-    speaker,
-    group,
-    device,
-    [{ question: answers[0], personal: null, labels: answers }],
-    [reports],
-  ),
-];
+function practiceRules(page, group, answers, reports) {
+  const { speaker, survey } = page;
+  const items = [{ question: answers[0], personal: null, labels: answers }];
+  return [
+    heading(speaker.own(survey.practice.text)),
+    throwing(page, "practice"),
+    ruleList(speaker, group, survey.device, items, [reports]),
+  ];
+}
 
 const practiceTold = (speaker, practice, answer, told) => [
   el("p", { class: "big" }, speaker.say("wouldSend", { answer: answer.cloneNode(true) })),

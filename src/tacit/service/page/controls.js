@@ -114,22 +114,37 @@ export const rangeOf = (number, edges) => {
   return found < 0 ? edges.length : found;
 };
 
+/** The numbers that can be: as the question says; without a minimum, none below 0 if no edge is. */
+export const limitsOf = ({ minimum, maximum, edges }) => ({
+  low: minimum ?? (edges[0] >= 0 ? 0 : -Infinity),
+  high: maximum ?? Infinity,
+});
+
+/** What is wrong with a number: {error, values}; null if nothing is. */
+function numberProblem(speaker, found, { low, high }) {
+  if (found === null) return { error: "numberWrong" };
+  if (low <= found && found <= high) return null;
+  const values = { low: speaker.number(low), high: speaker.number(high) };
+  if (low === -Infinity) return { error: "numberHigh", values };
+  return { error: high === Infinity ? "numberLow" : "numberBetween", values };
+}
+
 /** A number, of which only the range is used; `read` gives the range. */
-export function number(speaker, edges, labels, typed, id) {
+export function number(speaker, question, labels, typed, id) {
+  const { edges } = question;
+  const limits = limitsOf(question);
   const hint = el("p", { class: "small", id: fresh() }, speaker.say("numberHint"));
   const told = el("p", { class: "range", role: "status" });
   const input = el("input", {
     type: "text",
-    inputmode: edges[0] < 0 ? "text" : "decimal",
+    inputmode: limits.low < 0 ? "text" : "decimal",
     autocomplete: "off",
     id,
     value: typed ?? "",
     "aria-describedby": hint.id,
   });
-  const read = () => {
-    const found = numberIn(input.value);
-    return found === null ? null : rangeOf(found, edges);
-  };
+  const problem = () => numberProblem(speaker, numberIn(input.value), limits);
+  const read = () => (problem() ? null : rangeOf(numberIn(input.value), edges));
   const show = () => {
     const range = read();
     const said =
@@ -141,6 +156,7 @@ export function number(speaker, edges, labels, typed, id) {
   return {
     node: el("div", { class: "number" }, hint, input, told),
     read,
+    problem,
     typed: () => input.value,
     focus: () => input.focus(),
   };

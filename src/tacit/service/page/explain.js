@@ -2,7 +2,7 @@
 
 import { every, rulesOf } from "./device.js";
 import { el } from "./elements.js";
-import { ZERO, less, minus, ONE } from "./fractions.js";
+import { ZERO, equal, less, minus, ONE } from "./fractions.js";
 import {
   chance,
   givenAway,
@@ -16,6 +16,8 @@ import {
 
 /** Odds are tabled for this many answers at most. */
 const TABLED = 8;
+/** Answers that fit side by side on a phone. */
+const NARROW = 4;
 /** Answers that give the truth away are named up to this many. */
 const NAMED = 4;
 
@@ -29,15 +31,17 @@ function fewest(speaker, share) {
 
 /** Sentences and a table on the odds of one attribute of a group.
  *
- * `labels` has what is read for a code, `truth` and `report`, and whether these are the `same`.
+ * `labels` has what is read for a code, `truth` and `report`, and whether these are the `same`;
+ * `bound` is what all disguised answers together may reveal of this one.
  */
-export function odds(speaker, group, position, labels) {
+export function odds(speaker, group, position, labels, bound) {
   const { truths, reports } = sizesOf(group, position);
   const listable = truths <= TABLED && reports <= TABLED;
   const sentences = labels.same
     ? changes(speaker, group, position, labels, truths)
     : guesses(speaker, group, position, truths, reports, listable);
   const more = [
+    el("p", {}, togetherHere(speaker, bound)),
     group.family === "unrelated" ? el("p", {}, asked(speaker, group)) : null,
     listable && !isJoint(group)
       ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)]
@@ -52,6 +56,35 @@ export function odds(speaker, group, position, labels) {
       ? el("details", {}, el("summary", {}, speaker.say("moreOdds")), more)
       : null,
   );
+}
+
+/** The same with all but its warnings folded away: they were said before. */
+export function folded(speaker, made) {
+  const details = made.querySelector("details");
+  details.querySelector("summary").replaceChildren(...speaker.say("oddsBefore"));
+  details.querySelector("summary").after(...made.querySelectorAll(":scope > p:not(.warning)"));
+  return made;
+}
+
+// What all disguised answers together may reveal, as it was computed when the survey was published.
+
+const upTo100 = ({ guess }) => Math.ceil(100 * guess - 1e-9);
+
+/** In one sentence for the whole survey: of the answer that is protected least. */
+export function togetherShort(speaker, { attributes }) {
+  const bounds = Object.values(attributes).filter(({ disguised }) => disguised);
+  const n = Math.max(...bounds.map(({ disguised }) => upTo100(disguised)));
+  const more = bounds.some(({ all, disguised }) => all.guess > disguised.guess);
+  return [
+    ...speaker.say(n < 100 ? "boundShort" : "boundNone", { n }),
+    ...(more ? [" ", ...speaker.say("boundOpen")] : []),
+  ];
+}
+
+/** Of one answer, with what is assumed. */
+function togetherHere(speaker, bound) {
+  const n = upTo100(bound);
+  return speaker.say(n < 100 ? "boundHere" : "boundNone", { n });
 }
 
 /** What an answer tells for certain, and what answers of one throw tell together. */
@@ -74,6 +107,8 @@ function changes(speaker, group, position, labels, truths) {
   if (truths > 2) {
     return [speaker.say("oddsOther", fewest(speaker, leastDisguised(group, position)))];
   }
+  const both = [0, 1].map((truth) => chance(group, position, 1 - truth, truth));
+  if (equal(...both)) return [speaker.say("oddsBoth", fewest(speaker, both[0]))];
   return [0, 1].map((truth) =>
     speaker.say("oddsYesNo", {
       ...fewest(speaker, chance(group, position, 1 - truth, truth)),
@@ -111,7 +146,7 @@ function senders(speaker, group, position, labels) {
   return [el("p", {}, speaker.say("oddsSentIf")), el("ul", {}, said)];
 }
 
-/** Of 100 people with each true answer, how many send what. */
+/** Of 100 people with each true answer, how many send what: a table if it is narrow, or lists. */
 function table(speaker, group, position, labels) {
   const { truths, reports } = sizesOf(group, position);
   const cell = (r, t) => {
@@ -119,38 +154,50 @@ function table(speaker, group, position, labels) {
     return labels.same && r === t ? of100up(share) : of100(share);
   };
   const range = (size) => Array.from({ length: size }, (_, i) => i);
-  return el(
-    "div",
-    { class: "wide", tabindex: "0", role: "group", "aria-label": speaker.plain("oddsTable") },
+  const made = reports > NARROW ? lists : narrow;
+  return made(speaker, range(truths), range(reports), labels, cell);
+}
+
+const narrow = (speaker, truths, reports, labels, cell) =>
+  el(
+    "table",
+    {},
+    el("caption", {}, speaker.say("oddsTable")),
     el(
-      "table",
+      "thead",
       {},
-      el("caption", {}, speaker.say("oddsTable")),
       el(
-        "thead",
+        "tr",
         {},
+        el("td"),
+        reports.map((r) => el("th", { scope: "col" }, labels.report(r))),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      truths.map((t) =>
         el(
           "tr",
           {},
-          el("td"),
-          range(reports).map((r) => el("th", { scope: "col" }, labels.report(r))),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        range(truths).map((t) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, labels.truth(t)),
-            range(reports).map((r) => el("td", {}, cell(r, t))),
-          ),
+          el("th", { scope: "row" }, labels.truth(t)),
+          reports.map((r) => el("td", {}, cell(r, t))),
         ),
       ),
     ),
   );
-}
+
+const lists = (speaker, truths, reports, labels, cell) => [
+  el("p", {}, speaker.say("oddsLists")),
+  el(
+    "dl",
+    {},
+    truths.flatMap((t) => [
+      el("dt", {}, labels.truth(t)),
+      el("dd", {}, speaker.list(reports.map((r) => el("span", {}, labels.report(r), ` ${cell(r, t)}`)), "unit")),
+    ]),
+  ),
+];
 
 // Rules of an own device ---------------------------------------------------------------------
 
@@ -160,6 +207,16 @@ export function outcomesOf(speaker, device) {
   if (device === "die") return ["1", "2", "3", "4", "5", "6"];
   const month = new Intl.DateTimeFormat(speaker.page, { month: "long", timeZone: "UTC" });
   return Array.from({ length: 12 }, (_, i) => month.format(Date.UTC(2020, i, 1)));
+}
+
+/** Outcomes that follow each other, as [first, last]. */
+function runs(outcomes) {
+  const found = [];
+  for (const o of outcomes) {
+    if (found.length && found.at(-1)[1] === o - 1) found.at(-1)[1] = o;
+    else found.push([o, o]);
+  }
+  return found;
 }
 
 /** Outcomes that share a rule, in order. */
@@ -191,7 +248,13 @@ export function ruleList(speaker, group, device, items, reports) {
         el(
           "dt",
           {},
-          outcomes.map((o) => el("span", { class: "outcome" }, names[o])),
+          runs(outcomes).map(([low, high]) =>
+            el(
+              "span",
+              { class: "outcome" },
+              low === high ? names[low] : `${names[low]}–${names[high]}`,
+            ),
+          ),
         ),
         el("dd", {}, doing),
       ),

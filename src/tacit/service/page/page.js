@@ -1,12 +1,13 @@
 // The respondent's page: one step after the other, until what is disguised is sent.
 // True answers live in this page's memory only, and only until they are disguised.
 
-import { again, bytes, sentDetails, sentList, somebodyElse } from "./again.js";
+import { again, sentDetails, sentParts, somebodyElse } from "./again.js";
 import { comprehensionStep, introductionStep, languages, practiceStep } from "./before.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
-import { openSteps, placeOf, restore } from "./place.js";
+import { notice, today } from "./notices.js";
+import { openSteps, placeOf, restore, resumedNote } from "./place.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
@@ -27,6 +28,7 @@ const page = {
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
+  oddsSaid: new Map(), // the step on which odds were said first, by their text
   reports: new Map(), // disguised codes by group, where a reload has come between
 };
 let steps = [];
@@ -63,7 +65,7 @@ function render(made, step = {}) {
     made.badge || step.place
       ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
       : null,
-    step.resumed ? resumedNote() : null,
+    step.resumed ? resumedNote(page) : null,
     step.again ? el("p", { class: "note" }, speaker.say("askedAgain")) : null,
     made.body,
     error,
@@ -75,7 +77,7 @@ function render(made, step = {}) {
   });
   main.replaceChildren(form);
   chooser.replaceChildren(...(step === steps[0] ? [languages(page)] : []));
-  title.hidden = Boolean(step.titled);
+  title.hidden = Boolean(step.titled) || step.number !== undefined;
   showProgress(step);
   window.scrollTo(0, 0);
   main.querySelector("h1")?.focus({ preventScroll: true });
@@ -85,7 +87,7 @@ function submit(made, error) {
   const found = made.read?.() ?? null;
   error.replaceChildren();
   if (found?.error) {
-    error.append(...page.speaker.say(found.error));
+    error.append(...page.speaker.say(found.error, found.values));
     found.control.focus();
   } else if (!found) {
     forward();
@@ -176,28 +178,13 @@ function resume(kept) {
   show(index);
 }
 
-/** Says that earlier answers are fixed, and lets another person start afresh. */
-function resumedNote() {
-  const { speaker, place } = page;
-  const start = () => {
-    place.forget();
-    location.reload();
-  };
-  return el(
-    "div",
-    { class: "note" },
-    el("p", {}, speaker.say("resumed")),
-    button("secondary", speaker.say("else.button"), start),
-  );
-}
-
 function allSteps() {
   const { survey, speaker } = page;
   const kept = page.memo.read();
   const link = survey.access !== "invited" || page.token || kept?.token;
   if (kept) page.place.forget();
   if (kept && link) return [{ show: () => showKept(kept) }];
-  const barred = link ? bar() : () => notice("noLink");
+  const barred = link ? bar() : () => notice(page, "noLink");
   if (barred) return [{ show: barred }];
   page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
     ...step,
@@ -206,8 +193,11 @@ function allSteps() {
   }));
   return [
     { show: introductionStep, titled: true },
-    ...(survey.practice ? [{ show: practiceStep }] : []),
-    ...survey.comprehension.map((check) => ({ show: () => comprehensionStep(page, check) })),
+    ...(survey.practice ? [{ show: practiceStep, titled: true }] : []),
+    ...survey.comprehension.map((check) => ({
+      titled: true,
+      show: () => comprehensionStep(page, check),
+    })),
     ...page.questions,
     { show: review, last: true },
   ];
@@ -225,27 +215,10 @@ function bar() {
     show(at);
   };
   return () => ({
-    ...notice(early ? "not-yet-open" : "closed"),
+    ...notice(page, early ? "not-yet-open" : "closed"),
     actions: [button("secondary", speaker.say("anyway"), anyway)],
   });
 }
-
-const notice = (type, actions = []) => ({
-  body: [heading(page.speaker.say(`${type}.title`)), el("p", {}, noticeText(type))],
-  actions,
-});
-
-/** What a notice says: of a survey that is not open, also from or until which day. */
-function noticeText(type) {
-  const { speaker, survey } = page;
-  const ended = survey.closes < today(0) ? survey.closes : null;
-  const day = { "not-yet-open": survey.opens, closed: ended }[type];
-  const text = speaker.say(`${type}.text`);
-  return day ? [...speaker.say(`${type}.day`, { day: speaker.day(day) }), " ", ...text] : text;
-}
-
-/** The date on this device, so many days later. */
-const today = (shift) => new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);
 
 // Review and sending ---------------------------------------------------------------------------
 
@@ -289,8 +262,7 @@ function review() {
     body: [
       heading(speaker.say("review")),
       el("p", {}, speaker.say(own ? "reviewOwn" : "reviewDisguised")),
-      sentList(page, page.sending.record),
-      bytes(page, page.sending),
+      sentParts(page, page.sending),
     ],
     actions: [
       button("primary", speaker.say("send"), send),
@@ -352,7 +324,7 @@ function refused(type) {
   ];
   const told = known.includes(type) ? type : "program";
   // The memo stays: a server that refuses has seen the answers, and must not see them drawn anew.
-  halt(notice(told));
+  halt(notice(page, told));
 }
 
 // Start ------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 // throw with one that is still to be answered.
 
 import { disguiseGroup } from "./disguise.js";
+import { button, el } from "./elements.js";
 import { isGiven } from "./questions.js";
 import { stored } from "./send.js";
 
@@ -70,4 +71,18 @@ export function openSteps({ reports, items }, questions, number) {
     ...questions.filter((step) => step.number >= number && isOpen(step)),
     ...again.map((step) => ({ ...step, again: true })),
   ];
+}
+
+/** Says that earlier answers are fixed, and lets another person start afresh. */
+export function resumedNote({ speaker, place }) {
+  const start = () => {
+    place.forget();
+    location.reload();
+  };
+  return el(
+    "div",
+    { class: "note" },
+    el("p", {}, speaker.say("resumed")),
+    button("secondary", speaker.say("else.button"), start),
+  );
 }

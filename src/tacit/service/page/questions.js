@@ -7,8 +7,9 @@
 import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
-import { odds, ruleList } from "./explain.js";
-import { inOwnCategories, isJoint } from "./odds.js";
+import { ruleList } from "./explain.js";
+import { labelsOf, questionText, reportLabels } from "./labels.js";
+import { oddsOfAll } from "./stated_odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
@@ -88,35 +89,7 @@ function byCoin(items) {
   return found.values();
 }
 
-// Texts --------------------------------------------------------------------------------------
-
-/** The text of an attribute's question; of a multiple choice with its category. */
-export const questionText = (speaker, { question, category }) =>
-  category === null
-    ? speaker.own(question.text)
-    : el("span", {}, speaker.own(question.text), " – ", speaker.label(category, question));
-
-const labelsOf = (speaker, { categories, question }) =>
-  categories.map((category) => speaker.label(category, question));
-
-/** Labels of what is reported of a group, a list for each reported attribute. */
-export const reportLabels = (speaker, group, asked) =>
-  group.reported.map(({ categories }, i) =>
-    categories.map((category) =>
-      reportLabel(speaker, group, category, isJoint(group) ? asked : [asked[i]]),
-    ),
-  );
-
-/** What is read for a reported category; of two answers that are compared, whether they agree.
- *
- * What questions report together is labelled by any of them.
- */
-export function reportLabel(speaker, group, category, asked) {
-  const labelled = ({ question }) => question.labels && Object.hasOwn(question.labels, category);
-  const { question, categories } = asked.find(labelled) ?? asked[0];
-  if (group.family !== "crosswise") return speaker.label(category, question);
-  return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
-}
+// Parts of a step ---------------------------------------------------------------------------
 
 const help = (speaker, question) =>
   question.help ? speaker.own(question.help, "p", { class: "help" }) : null;
@@ -125,34 +98,6 @@ const badge = (speaker, group) =>
   group.family === "truthful"
     ? el("span", { class: "badge open" }, speaker.say("sentAsItIs"))
     : el("span", { class: "badge" }, speaker.say("disguised"));
-
-/** The odds of attributes of one group; once where they read the same, else by question. */
-function oddsOfAll(speaker, own, asked) {
-  const found = new Map();
-  for (const item of isJoint(own[0].group) ? own.slice(0, 1) : own) {
-    const made = oddsOf(speaker, item.group, asked, item.position);
-    const text = made.textContent;
-    found.set(text, { made, of: [...(found.get(text)?.of ?? []), questionText(speaker, item)] });
-  }
-  if (found.size > 1) {
-    for (const { made, of } of found.values())
-      made.prepend(...of.map((question) => el("p", { class: "about" }, question)));
-  }
-  return [...found.values()].map(({ made }) => made);
-}
-
-/** The odds of an attribute. */
-function oddsOf(speaker, group, asked, position) {
-  if (group.family === "truthful") return el("p", { class: "odds" }, speaker.say("notDisguised"));
-  const reports = reportLabels(speaker, group, asked);
-  const own = labelsOf(speaker, asked[position]);
-  const labels = {
-    truth: (code) => own[code].cloneNode(true),
-    report: (code) => reports[Math.min(position, reports.length - 1)][code].cloneNode(true),
-    same: inOwnCategories(group) && group.family !== "crosswise",
-  };
-  return odds(speaker, group, position, labels);
-}
 
 // Direct answers -----------------------------------------------------------------------------
 
@@ -175,11 +120,11 @@ function directStep(page, question, own) {
           : null,
         control.node,
       ),
-      oddsOfAll(speaker, own, asked),
+      oddsOfAll(page, own, asked),
     ],
     read: () => {
       const read = control.read();
-      if (read === null) return { error: control.typed ? "numberWrong" : "chooseOne", control };
+      if (read === null) return { error: "chooseOne", ...control.problem?.(), control };
       if (control.typed) page.typed.set(question.name, control.typed());
       own.forEach(({ name }, i) =>
         answers.set(name, read instanceof Set ? Number(read.has(i)) : read),
@@ -202,7 +147,7 @@ function directControl({ speaker, answers, typed }, question, own) {
   const labels = labelsOf(speaker, own[0]);
   if (question.kind !== "number") return oneOf(speaker, labels, given);
   const id = fresh();
-  return { ...number(speaker, own[0].edges, labels, typed.get(question.name), id), id };
+  return { ...number(speaker, question, labels, typed.get(question.name), id), id };
 }
 
 // Answers that are given as they are sent ------------------------------------------------------
@@ -215,10 +160,11 @@ function givenStep(page, group, asked) {
       : survey.device === "browser"
         ? unrelated(page, group, asked)
         : thrown(page, group, asked);
-  const { top, controls, after } = shape;
+  const { top, controls, after, beside } = shape;
+  const frames = controls.map(({ frame }) => frame);
   return {
     badge: badge(speaker, group),
-    body: [top, controls.map(({ frame }) => frame), after],
+    body: [beside ? besideEachOther(speaker, top, frames) : [top, frames], after],
     read: () => {
       const codes = controls.map(({ control }) => control.read());
       const missing = codes.indexOf(null);
@@ -228,6 +174,19 @@ function givenStep(page, group, asked) {
     },
   };
 }
+
+/** Question and rules stay in view next to the answers, however long these are. */
+export const besideEachOther = (speaker, rules, answers) =>
+  el(
+    "div",
+    { class: "beside" },
+    el(
+      "div",
+      { class: "panel", tabindex: "0", role: "group", "aria-label": speaker.plain("rules") },
+      rules,
+    ),
+    el("div", {}, answers),
+  );
 
 /** One question with its answers; alone on its step, its text is the heading. */
 function framed(speaker, title, inner, alone, extra = null) {
@@ -274,7 +233,7 @@ function crosswise(page, item) {
     ],
     after: [
       el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
-      oddsOfAll(speaker, [item], [item]),
+      oddsOfAll(page, [item], [item]),
     ],
   };
 }
@@ -312,7 +271,7 @@ function unrelated(page, group, asked) {
   });
   const how = el("p", { class: "note" }, speaker.say(sensitive ? "askedThis" : "askedOther"));
   const top = alone ? how : [heading(speaker.say("askedThese")), how];
-  return { top, controls, after: oddsOfAll(speaker, asked, asked) };
+  return { top, controls, after: oddsOfAll(page, asked, asked) };
 }
 
 /** The respondent throws her own device, follows its rule and gives the answer it asks for. */
@@ -353,11 +312,22 @@ function thrown(page, group, asked) {
   const top = [
     heading(title),
     questions,
-    el("h2", {}, speaker.say(`throw_${survey.device}`)),
-    el("p", {}, speaker.say(`how_${survey.device}`)),
+    throwing(page, asked[0].name),
     ruleList(speaker, group, survey.device, items, reports),
   ];
-  return { top, controls, after: oddsOfAll(speaker, asked, asked) };
+  return { top, controls, after: oddsOfAll(page, asked, asked), beside: true };
+}
+
+/** That it is time to throw; how, only on the first step that asks for it. */
+export function throwing(page, step) {
+  const { speaker, survey } = page;
+  page.howSaid ??= step;
+  return [
+    el("h2", {}, speaker.say(`throw_${survey.device}`)),
+    page.howSaid === step
+      ? el("p", { class: "small" }, speaker.say(`how_${survey.device}`))
+      : null,
+  ];
 }
 
 /** An answer, and what it stands for if the personal question is answered. */

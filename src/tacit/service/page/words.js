@@ -83,11 +83,14 @@ export class Speaker {
     return yesNo && ["no", "yes"].includes(category) ? this.plain(category) : category;
   }
 
+  number(value) {
+    return new Intl.NumberFormat(this.page, { maximumFractionDigits: 12 }).format(value);
+  }
+
   /** A range of a number question that has no name: by the edges around it. */
   range(category, { name, edges }) {
-    const format = new Intl.NumberFormat(this.page, { maximumFractionDigits: 12 });
     const at = this.attributes.find((own) => own.name === name).categories.indexOf(category);
-    const [low, high] = [edges[at - 1], edges[at]].map((edge) => format.format(edge));
+    const [low, high] = [edges[at - 1], edges[at]].map((edge) => this.number(edge));
     if (at === 0) return this.plain("upTo", { high });
     return at === edges.length ? this.plain("over", { low }) : this.plain("overTo", { low, high });
   }
