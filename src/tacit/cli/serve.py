@@ -54,6 +54,10 @@ _ConnectionsPerAddress = Annotated[
 _RequestSeconds = Annotated[
     float | None, typer.Option("--request-seconds", help="Time for a request to arrive (10).")
 ]
+_WriteSeconds = Annotated[
+    float | None,
+    typer.Option("--write-seconds", help="Time for the database to store a batch (5)."),
+]
 _DrainSeconds = Annotated[
     int | None, typer.Option("--drain-seconds", help="Time for requests to end at a stop (30).")
 ]
@@ -79,6 +83,7 @@ def serve(
     connections: _Connections = None,
     connections_per_address: _ConnectionsPerAddress = None,
     request_seconds: _RequestSeconds = None,
+    write_seconds: _WriteSeconds = None,
     drain_seconds: _DrainSeconds = None,
     metrics: _Metrics = None,
     log: _Log = None,

@@ -129,10 +129,13 @@ class _Collecting:
 
     async def standing(self, survey: str) -> Problem | None:
         """Whether a survey was closed or is full; a database that is gone says neither."""
+        if not self.writer.ready:
+            return None
         quota = self.quotas[survey]
+        asked = asyncio.to_thread(self.store.state, survey)
         try:
-            state = await asyncio.to_thread(self.store.state, survey)
-        except StoreError:
+            state = await asyncio.wait_for(asked, self.settings.write_seconds)
+        except (StoreError, TimeoutError):
             return None
         if not state.open:
             return CLOSED
@@ -183,12 +186,16 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
         server.run(sockets=[listener])
 
 
+def _store(settings: Settings, there: bool) -> Store:
+    return Store(settings.database, there, settings.write_seconds)
+
+
 @contextlib.contextmanager
 def _collecting(
     settings: Settings, given: Sequence[Published]
 ) -> Iterator[tuple[_Collecting, ASGIApp]]:
     """The store, opened for writing, and the application on top of it."""
-    with contextlib.closing(Store(settings.database, there=not given)) as store:
+    with contextlib.closing(_store(settings, there=not given)) as store:
         for survey in given:
             store.register(survey)
         surveys = store.published()

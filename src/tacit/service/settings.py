@@ -91,6 +91,9 @@ class Settings(BaseModel):
     request_seconds: float = Field(
         default=10.0, gt=0, description="Seconds for a whole request to arrive; else 408."
     )
+    write_seconds: float = Field(
+        default=5.0, gt=0, description="Seconds for the database to store a batch; else 503."
+    )
     drain_seconds: int = Field(
         default=30, ge=1, description="Seconds for requests to end after SIGTERM or Ctrl-C."
     )

@@ -16,6 +16,7 @@ from datetime import date
 from typing import TypeAlias
 
 from tacit.errors import Busy, StoreError, Unavailable
+from tacit.service.deadline import Deadline
 from tacit.service.gathering import Gathering
 from tacit.service.store import Outcome, Response, Store
 
@@ -29,6 +30,8 @@ LOOK = 1.0
 MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a database that is gone: from, to.
 BACK_OFF = (0.05, 2.0)
+#: Seconds that putting all records in order may take: while the service runs, and at its end.
+LONGEST_SETTLING, LAST_SETTLING = 600.0, 60.0
 
 _Waiting: TypeAlias = tuple[Response, "asyncio.Future[Outcome]"]
 #: Told after each commit: how many responses it held, and its seconds.
@@ -38,8 +41,8 @@ Watch: TypeAlias = Callable[[int, float], None]
 class Writer:
     """Takes responses from one event loop and stores them from one thread of its own.
 
-    `capacity` bounds what waits, `most` what one transaction holds. Raises StoreError at once if
-    another server writes to the store.
+    `capacity` bounds what waits, `most` what one transaction holds; `store.write_seconds` how long
+    it may take. Raises StoreError at once if another server writes to the store.
     """
 
     def __init__(
@@ -55,8 +58,11 @@ class Writer:
         self._queue: deque[_Waiting] = deque()
         self._called, self._stopping = threading.Event(), threading.Event()
         self._gathering = Gathering(self._called.set, self._queue.__len__)
+        self._taking = threading.Lock()  # of responses out of the queue
+        self._under_way: list[_Waiting] = []
         self._down: str | None = None
         store.hold()
+        self._deadline = Deadline(store.write_seconds)
         self._tidied = self._tidy()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
         self._thread.start()
@@ -90,10 +96,14 @@ class Writer:
         return self._down
 
     def close(self) -> None:
-        """Store all that waits, put the store in order and stop. Not to be called by the loop."""
+        """Store all that waits, put the store in order and stop. Not to be called by the loop.
+
+        A database that hangs is given up.
+        """
         self._stopping.set()
         self._called.set()
-        self._thread.join()
+        self._thread.join(LAST_SETTLING + 4 * self._deadline.seconds)
+        self._deadline.end()
 
     def _work(self) -> None:
         commits, last = 0, False
@@ -126,15 +136,18 @@ class Writer:
 
     def _next(self) -> list[_Waiting]:
         """All that waits, or as much of it as a transaction may hold."""
-        batch = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
+        with self._taking:
+            batch = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
         if self._queue:
             self._called.set()
         return batch
 
     def _store(self, batch: list[_Waiting]) -> None:
         start = time.perf_counter()
+        self._under_way = batch
         try:
-            outcomes = self.store.write([response for response, _ in batch], self._today())
+            with self._deadline.watching(self._late):
+                outcomes = self.store.write([response for response, _ in batch], self._today())
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._down = _said(error)
             self._tell(batch, Unavailable(self._down))
@@ -142,6 +155,7 @@ class Writer:
             return
         if self._watch is not None:
             self._watch(len(batch), time.perf_counter() - start)
+        self._down = None  # if it was late, it was stored all the same
         self._tell(batch, outcomes)
 
     def _recover(self, n: int) -> None:
@@ -150,14 +164,40 @@ class Writer:
         while not self._stopping.is_set():
             self._refuse_waiting()
             try:
-                self.store.prove(n)
+                with self._deadline.watching(self._late):
+                    self.store.prove(n)
             except Exception as error:  # whatever it is, it may pass
                 self._down = _said(error)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, longest)
             else:
+                self._down = None
                 break
-        self._down = None
+
+    def _late(self) -> None:
+        """The database hangs: tell all who wait, and break the connection. By the other thread.
+
+        What hangs may be stored nevertheless; it is not acknowledged, and a retry counts once.
+        """
+        self._down = f"the database did not answer within {self._deadline.seconds:g} seconds"
+        batch, self._under_way = self._under_way, []
+        if batch:
+            self._tell(batch, Unavailable(self._down))
+        self._refuse_waiting()
+        self.store.abandon()
+
+    def _late_tidying(self) -> None:
+        """Putting records in order may take long, but nobody waits for it longer than for a write.
+
+        A database that hangs is given up. By the other thread.
+        """
+        took = time.monotonic() - self._tidied_at
+        allowed = LAST_SETTLING if self._stopping.is_set() else LONGEST_SETTLING
+        if not self.store.settling or took > allowed:
+            self._late()
+        elif self._queue:
+            self._down = "records are put in order; try again soon"
+            self._refuse_waiting()
 
     def _refuse_waiting(self) -> None:
         while batch := self._next():
@@ -168,12 +208,18 @@ class Writer:
 
         Whatever fails here is found out by the next write, or tried again after a long pause.
         """
-        self._tidied_at = time.monotonic()
-        with suppress(Exception):
-            if not last:
-                return self.store.rest(self._today())
-            self.store.settle()
-        return True
+        if self._down is not None:  # at the end: there is no database to put in order
+            return True
+        empty = True
+        self._tidied_at, self._under_way = time.monotonic(), []
+        with suppress(Exception), self._deadline.watching(self._late_tidying):
+            if last:
+                self.store.settle()
+            else:
+                empty = self.store.rest(self._today())
+        if self._down is not None:
+            self._recover(1)
+        return empty
 
     def _tell(self, batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:
         """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""

@@ -127,5 +127,7 @@ def test_the_help_has_every_setting_with_its_default() -> None:
     assert given.keys() >= Settings.model_fields.keys()
     for name, field in Settings.model_fields.items():
         if name != "surveys":
-            text = {False: "no", (): "none", 10.0: "10"}.get(field.default, str(field.default))
+            text = {False: "no", (): "none", 10.0: "10", 5.0: "5"}.get(
+                field.default, str(field.default)
+            )
             assert f"({text})" in given[name].help, name

@@ -16,6 +16,8 @@ from tacit.errors import StoreError, Unavailable
 
 #: Seconds to wait for somebody else's lock before the database counts as not answering.
 PATIENCE = 5.0
+#: Seconds that storing a batch may take.
+WRITE_SECONDS = 5.0
 #: The id, the codes and the checksum of a response.
 NewRow: TypeAlias = tuple[bytes, bytes, bytes]
 
@@ -26,6 +28,8 @@ class Database(ABC):
     #: How the database is named in messages: without a password.
     shown: str
     engine: Engine
+    #: Seconds that a statement of the server that writes may take.
+    write_seconds: float = WRITE_SECONDS
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -91,6 +95,10 @@ class Database(ABC):
     def lost(self) -> str | None:
         """Why what is written now would not be in the database later; None if nothing says so."""
         return None
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Break all connections, from any thread: who waits for the database gets an error."""
 
     def close(self) -> None:
         """Close all connections."""

@@ -7,16 +7,20 @@ server writes; it is the session that writes, so that losing the one is losing t
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
 from tacit.service.store.database import PATIENCE, Database, NewRow
+from tacit.service.store.open_connections import OpenConnections
 from tacit.service.store.server_settings import may_checkpoint, warnings
 
 #: One lock for writing, one for making tables, in each schema of each database.
@@ -38,6 +42,11 @@ _SESSION = (
     f"tcp_keepalives_count = {PATIENCE:.0f}",
     f"tcp_user_timeout = {2 * PATIENCE * 1000:.0f}",
 )
+#: A server that waits for a lock looks whether its client is still there, from version 14 on.
+_NOTICE_LEAVING = """
+SELECT set_config(name, '1s', false) FROM pg_settings
+WHERE name = 'client_connection_check_interval'
+"""
 _TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: Nothing is written before VACUUM FULL may come: its lock is asked for first, and not for long,
@@ -73,6 +82,7 @@ class Postgres(Database):
             paramstyle="format",
             hide_parameters=True,
         )
+        self._open = OpenConnections(self.engine)
         event.listen(self.engine, "connect", _prepare)
 
     @contextmanager
@@ -108,6 +118,9 @@ class Postgres(Database):
                     f"{self.shown}: another server writes to this database; stop it first"
                 )
             time.sleep(0.05)
+        for setting in ("statement_timeout", "lock_timeout"):
+            connection.execute(text(f"SET {setting} = {self.write_seconds * 1000:.0f}"))
+        connection.execute(text(_NOTICE_LEAVING))
         durable = connection.scalar(text("SHOW fsync"))
         connection.commit()
         if durable != "on":
@@ -143,6 +156,9 @@ class Postgres(Database):
         """Left to the database: its log holds what all its databases do."""
         return True
 
+    def abandon(self) -> None:
+        self._open.each(_shut_down)
+
     def warnings(self) -> list[str]:
         with self.reading() as connection:
             return warnings(connection)
@@ -155,6 +171,15 @@ class Postgres(Database):
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
         finally:
             self.let_go(connection)
+
+
+def _shut_down(connection: psycopg.Connection[Any]) -> None:
+    """End a connection's socket, so that a thread that reads from it wakes up."""
+    with (
+        suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _prepare(connection: Any, _: object) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy.engine import URL
 from tacit.errors import StoreError, Unavailable
 from tacit.service.store.database import PATIENCE, Database, NewRow
 from tacit.service.store.database_file import DatabaseFile
+from tacit.service.store.open_connections import OpenConnections
 
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
@@ -73,6 +74,7 @@ class Sqlite(Database):
         self.engine = create_engine(
             URL.create("sqlite", database=str(path)), creator=self._connect, hide_parameters=True
         )
+        self._open = OpenConnections(self.engine)
         event.listen(self.engine, "begin", _begin)
 
     @contextmanager
@@ -174,6 +176,10 @@ class Sqlite(Database):
                 _driver(connection).execute("VACUUM INTO ?", (str(out),))
             except sqlite3.Error as error:
                 raise OSError(str(error)) from None
+
+    def abandon(self) -> None:
+        """A statement that runs is interrupted; one that waits for a lock gives up by itself."""
+        self._open.each(sqlite3.Connection.interrupt)
 
     def close(self) -> None:
         super().close()

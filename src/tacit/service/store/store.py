@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, 
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.checksums import sound_codes
 from tacit.service.store.coding import unpacked
-from tacit.service.store.database import Database, database
+from tacit.service.store.database import WRITE_SECONDS, Database, database
 from tacit.service.store.entering import Entering, find
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.migrating import migrate
@@ -38,17 +38,22 @@ class Store:
 
     `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are made; a
     database of a newer tacit is refused. Only one store may `write` to a database at a time; others
-    may read, invite and close meanwhile. `there` refuses a file that would be new.
+    may read, invite and close meanwhile. `there` refuses a file that would be new. A PostgreSQL
+    server gives up a statement of `write` after `write_seconds`.
     """
 
-    def __init__(self, url: str | Path, there: bool = False) -> None:
+    def __init__(
+        self, url: str | Path, there: bool = False, write_seconds: float = WRITE_SECONDS
+    ) -> None:
         self.database: Database = database(url, there)
+        self.write_seconds = self.database.write_seconds = write_seconds
         self._tokens = LinkTokens(self.database)
         self._entering = Entering(self.database, self._tokens)
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._settle_after = 0.0  # on the monotonic clock, if settling failed
         self.settled = True  # unless the last settling failed
+        self.settling = False  # while all rows are written anew, which may take long
         try:
             with self.database.writing() as connection:
                 self.database.queue_for_layout(connection)
@@ -178,6 +183,10 @@ class Store:
                 self._let_go()
             raise
 
+    def abandon(self) -> None:
+        """Break all connections, from any thread: who waits for the database gets an error."""
+        self.database.abandon()
+
     # Order -------------------------------------------------------------------------------------
 
     def rest(self, today: date) -> bool:
@@ -209,7 +218,11 @@ class Store:
         with self.database.reading() as connection:
             counted = select(surveys.c.number, surveys.c.records)
             before = [(number, records) for number, records in connection.execute(counted)]
-        self.database.rewrite()
+        self.settling = True
+        try:
+            self.database.rewrite()
+        finally:
+            self.settling = False
         mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
         rows = [{"of_number": number, "now_settled": records} for number, records in before]
         with self.database.writing() as connection:
