@@ -78,6 +78,14 @@ def locked(path: str) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+def records(database: str) -> int:
+    store = Store(database)
+    try:
+        return store.state(SURVEY.survey.fingerprint).records
+    finally:
+        store.close()
+
+
 def check(database: str, report: Report) -> None:
     """What is stored is what was acknowledged, each once."""
     assert set(report.answers) <= {"201", "200", "503"}, report.answers
@@ -91,7 +99,7 @@ def check(database: str, report: Report) -> None:
 def hangs_under_load(database: str, folder: Path, hang: Callable[[], Any]) -> None:
     with serving(folder, [SURVEY], *FLAGS, database) as served:
         load = Running(plan(SURVEY, served.host, served.port, CONNECTIONS))
-        time.sleep(0.5)
+        until(lambda: records(database) > 100)
         body = submission(SURVEY, record={"smokes": "yes", "number": "n0"})
         with hang():
             answer = post(served, body)
@@ -104,7 +112,6 @@ def hangs_under_load(database: str, folder: Path, hang: Callable[[], Any]) -> No
             assert ready(served) == 503
         until(lambda: ready(served) == 200)
         assert post(served, body).status_code in (200, 201)
-        time.sleep(0.5)
         load.stop()
         report = load.report()
         assert served.stop() == 0
@@ -136,9 +143,7 @@ def test_a_hung_postgresql_does_not_keep_the_server_from_ending(
         assert post(served, submission(SURVEY)).status_code == 201
         with stopped(backends(url)):
             assert served.stop() == 0
-    store = Store(url)
-    assert store.state(SURVEY.survey.fingerprint).records == 1
-    store.close()
+    assert records(url) == 1
 
 
 def test_a_session_that_is_gone_on_the_other_side_only_is_replaced(
@@ -158,6 +163,4 @@ def test_a_session_that_is_gone_on_the_other_side_only_is_replaced(
         until(lambda: ready(served) == 200)
         assert post(served, body).status_code in (200, 201)
         assert served.stop() == 0
-    store = Store(url)
-    assert store.state(SURVEY.survey.fingerprint).records == 2
-    store.close()
+    assert records(url) == 2
