@@ -49,6 +49,7 @@ _PAINKILLERS = {
 MONTH = published(_PAINKILLERS | {"device": "birth_month"})
 INVITED = published(_PAINKILLERS | {"access": "invited"})
 LATER = published(_PAINKILLERS | {"opens": "2999-03-01"})
+OVER = published(_PAINKILLERS | {"closes": "2001-03-31"})
 COIN = published(
     {
         "title": "Health at work",
@@ -112,7 +113,10 @@ def browser_steps(page: Page, served: Served, shoot: Shoot) -> None:
     page.locator("details").evaluate("details => (details.open = true)")
     shoot("yes-no")
     answered(page)
+    page.locator("details").evaluate("details => (details.open = true)")
     shoot("ordered")
+    reloaded(page)
+    shoot("reloaded")
     answered(page)
     page.locator("input").fill("5")
     shoot("number")
@@ -129,8 +133,9 @@ def browser_steps(page: Page, served: Served, shoot: Shoot) -> None:
     answered(page)
     page.locator("input").fill("33")
     go(page)
-    page.locator("details").evaluate("details => (details.open = true)")
     shoot("review")
+    page.locator("details").evaluate("details => (details.open = true)")
+    shoot("review-unfolded")
     sending(page, shoot)
     reloaded(page)
     shoot("again")
@@ -189,6 +194,7 @@ def notices(page: Page, served: Served, shoot: Shoot) -> None:
     shoot("link-used")
     for address, name in (
         (served[LATER], "not-yet-open"),
+        (served[OVER], "closed"),
         (f"{served.origin}/s/{'0' * 16}/", "not-found"),
     ):
         page.goto(address)
@@ -270,7 +276,7 @@ def small(content: bytes) -> bytes:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    surveys = [INVITED, LATER, every_kind(), die(), MONTH, COIN, MANY]
+    surveys = [INVITED, LATER, OVER, every_kind(), die(), MONTH, COIN, MANY]
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(surveys, Path(folder)) as served,
