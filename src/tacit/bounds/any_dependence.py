@@ -43,7 +43,7 @@ _MOST_CHOICES = 64
 #: Attributes of more categories are not bounded by pairs.
 _MOST_PAIRED = 12
 #: Outcomes that are kept apart.
-_MOST_OUTCOMES = 4096
+_MOST_OUTCOMES = 1024
 #: Posteriors closer than this are one outcome.
 _SAME = 1e-14
 #: More than all roundings together.
@@ -76,32 +76,46 @@ def bound_of(
     prior: Sequence[float] | None = None,
     seen: Sequence[Group] | None = None,
 ) -> Bound:
-    """The bound on one attribute.
+    """The bound on one attribute; for several attributes of a design take `Reports` once."""
+    return Reports(design, seen).bound(name, prior)
 
-    `prior` is the attribute's own distribution, every category equally likely if None. `seen` are
-    the groups whose reports the adversary sees, all of the design if None; the attribute's own
-    group must be one of them.
-    """
-    size = design.schema[name].size
-    shares = (1 / size,) * size if prior is None else tuple(float(p) for p in prior)
-    if len(shares) != size:
-        raise DataError(f"the prior of {name!r} needs {size} probabilities, got {len(shares)}")
-    own = design.group_of(name)
-    groups = design.groups if seen is None else tuple(seen)
-    if own not in groups:
-        raise DataError(f"the group of {name!r} must be one of the groups seen")
-    channels = {group: design.channel(group.attributes).factors[0].channel for group in groups}
-    others = Counter(experiments_of(channel) for g, channel in channels.items() if g != own)
-    seen_by = _Seen(channels[own], own.attributes.index(name), tuple(others.items()))
-    erased = float(math.prod((overlap(c) for c in channels.values()), start=Fraction(1)))
-    accuracy, drawn = seen_by.told_apart(shares)
-    accuracy = min(accuracy, 1 - erased * (1 - max(shares)))
-    drawn = min(drawn, accuracy, 1 - erased * (1 - math.fsum(p * p for p in shares)))
-    if size == 2:
-        worst = max(_posterior(p, seen_by.ratio(i)) for i, p in enumerate(shares))
-    else:
-        worst = _posterior(max(shares), _product(c.ratio for c in channels.values()))
-    return Bound(*(min(1.0, value + _SLACK) for value in (accuracy, drawn, worst)))
+
+class Reports:
+    """All reports that an adversary sees: those of the groups `seen`, of all groups if None."""
+
+    def __init__(self, design: Design, seen: Sequence[Group] | None = None) -> None:
+        self._design = design
+        groups = design.groups if seen is None else seen
+        self._channels = {
+            group: group.coin.channel(design.attributes_of(group)) for group in groups
+        }
+        channels = self._channels.values()
+        self._kinds = Counter(experiments_of(channel) for channel in channels)
+        self._erased = float(math.prod((overlap(c) for c in channels), start=Fraction(1)))
+        self._ratio = _product(channel.ratio for channel in channels)
+
+    def bound(self, name: str, prior: Sequence[float] | None = None) -> Bound:
+        """The bound on one attribute whose group is seen.
+
+        `prior` is the attribute's own distribution, every category equally likely if None.
+        """
+        size, own = self._design.schema[name].size, self._design.group_of(name)
+        shares = (1 / size,) * size if prior is None else tuple(float(p) for p in prior)
+        if len(shares) != size:
+            raise DataError(f"the prior of {name!r} needs {size} probabilities, got {len(shares)}")
+        if own not in self._channels:
+            raise DataError(f"the group of {name!r} must be one of the groups seen")
+        others = self._kinds.copy()
+        others[experiments_of(self._channels[own])] -= 1
+        seen = _Seen(self._channels[own], own.attributes.index(name), tuple((+others).items()))
+        accuracy, drawn = seen.told_apart(shares)
+        accuracy = min(accuracy, 1 - self._erased * (1 - max(shares)))
+        drawn = min(drawn, accuracy, 1 - self._erased * (1 - math.fsum(p * p for p in shares)))
+        if size == 2:
+            worst = max(_posterior(p, seen.ratio(i)) for i, p in enumerate(shares))
+        else:
+            worst = _posterior(max(shares), self._ratio)
+        return Bound(*(min(1.0, value + _SLACK) for value in (accuracy, drawn, worst)))
 
 
 @dataclass(frozen=True)
@@ -127,8 +141,7 @@ class _Seen:
 
     def ratio(self, place: int) -> Fraction | None:
         """The largest likelihood ratio of all groups for one of two categories."""
-        found = [_largest_ratio(one, place) for one, count in self.others for _ in range(count)]
-        return _product([_largest_ratio(self._own(0, 1), place), *found])
+        return _ratio(self._own(0, 1), self.others, place)
 
     def _own(self, one: int, other: int) -> tuple[Experiment, ...]:
         return experiments_of(self.channel, (self.position, one, other))
@@ -204,6 +217,14 @@ def _spread(first: Array, second: Array) -> tuple[Array, Array]:
     grid = np.arange(_MOST_OUTCOMES) / (_MOST_OUTCOMES - 1)
     held = mass > 0
     return (mass * grid)[held], (mass * (1 - grid))[held]
+
+
+@lru_cache(maxsize=4096)
+def _ratio(own: tuple[Experiment, ...], others: Others, place: int) -> Fraction | None:
+    """The largest likelihood ratio of all groups in favour of one answer; None if unbounded."""
+    found = [(_largest_ratio(one, place), count) for one, count in others]
+    powers = [None if ratio is None else ratio**count for ratio, count in found]
+    return _product([_largest_ratio(own, place), *powers])
 
 
 def _largest_ratio(found: tuple[Experiment, ...], place: int) -> Fraction | None:

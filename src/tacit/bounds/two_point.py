@@ -184,7 +184,8 @@ def _height(curve: Sequence[tuple[Fraction, Fraction]], at: Fraction) -> Fractio
     return _ONE
 
 
-def envelope(found: Sequence[Experiment]) -> Experiment:
+@lru_cache(maxsize=4096)
+def envelope(found: tuple[Experiment, ...]) -> Experiment:
     """The least experiment that dominates all: increments of the concave hull of ROC curves."""
     hull: list[tuple[Fraction, Fraction]] = []
     for point in sorted({point for one in found for point in _curve(one)}):

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,14 @@ from tacit.privacy.scopes import Limits
 Codes = npt.NDArray[np.intp]
 
 
+def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
+    """The risk of every attribute to someone who knows the true answers to all others."""
+    draws = _Draws(prior, limits)
+    return {
+        name: _risk(design, prior, name, design.schema.names, draws) for name in design.schema.names
+    }
+
+
 def risk_knowing(
     design: Design, prior: Prior, name: str, limits: Limits, known: Sequence[str] | None = None
 ) -> Risk:
@@ -50,20 +59,52 @@ def risk_knowing(
     All other attributes if None. The adversary sees the reports of the attribute and of those
     known.
     """
-    others = [n for n in design.schema.names if n != name] if known is None else list(known)
-    if name in others:
+    if known is None:
+        return _risk(design, prior, name, design.schema.names, _Draws(prior, limits))
+    if name in known:
         raise DataError(f"{name!r} is the target; name other attributes as known")
-    for left in design.closure([name, *others]):
-        if left not in (name, *others):
+    asked = [name, *known]
+    for left in design.closure(asked):
+        if left not in asked:
             raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
-    target = _Target.of(design, name, others)
-    own = prior.marginal([name, *others])
-    (tied,) = (block for block in own.blocks if name in block.names)
+    own = prior.marginal(asked)
+    return _risk(design, own, name, asked, _Draws(own, limits))
+
+
+def _risk(design: Design, prior: Prior, name: str, asked: Sequence[str], draws: _Draws) -> Risk:
+    """The risk of one attribute; all others `asked` are known."""
+    target = _Target.of(design, name, asked)
+    (tied,) = (block for block in prior.blocks if name in block.names)
     apart = [n for n in target.mates if n not in tied.names]
     names = [name, *(n for n in tied.names if n != name), *apart]
-    if math.prod(design.schema[n].size for n in names) <= limits.max_cells:
-        return _exact(target, own, names)
-    return _drawn(target, own.marginal(names), limits)
+    if math.prod(design.schema[n].size for n in names) <= draws.limits.max_cells:
+        return _exact(target, prior, names)
+    found = [_sample(target, tied, i, true) for i, true in enumerate(draws.true)]
+    return stacked([found[i] for i in turns(len(found), prior.stacked)])
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """True records drawn from each of the first priors, when they are needed."""
+
+    prior: Prior
+    limits: Limits
+
+    @cached_property
+    def true(self) -> list[dict[str, Codes]]:
+        """By prior: the codes of every attribute; the same random numbers for every prior."""
+        seed = int(self.limits.rng.integers(2**63))
+        return [self._drawn(i, seed) for i in range(min(self.prior.stacked, PRIORS))]
+
+    def _drawn(self, i: int, seed: int) -> dict[str, Codes]:
+        blocks = [Block(b.names, _first(b, i)) for b in self.prior.blocks]
+        drawn = draw_true(blocks, self.limits.drawn, np.random.default_rng(seed))
+        return {name: codes.astype(np.intp) for name, codes in drawn.items()}
+
+
+def _first(block: Block, i: int) -> Array:
+    """One table of a block's stack."""
+    return block.tables[..., min(i, block.tables.shape[-1] - 1)]
 
 
 @dataclass(frozen=True)
@@ -79,7 +120,7 @@ class _Target:
     @classmethod
     def of(cls, design: Design, name: str, others: Sequence[str]) -> _Target:
         group = design.group_of(name)
-        mates = tuple(n for n in group.attributes if n in others)
+        mates = tuple(n for n in group.attributes if n in others and n != name)
         attributes = design.attributes_of(group)
         if group.coin.separable:
             places = tuple(group.attributes.index(n) for n in (name, *mates))
@@ -154,24 +195,9 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     return Risk(drawn, best, worst, told, own.max(axis=0), slack)
 
 
-def _drawn(target: _Target, prior: Prior, limits: Limits) -> Risk:
-    """Known answers drawn from the prior; the worst posterior by epsilon."""
-    seed = int(limits.rng.integers(2**63))
-    found = []
-    for i in range(min(prior.stacked, PRIORS)):
-        rng = np.random.default_rng(seed)
-        blocks = [
-            Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in prior.blocks
-        ]
-        true = draw_true(blocks, limits.drawn, rng)
-        (tied,) = (block for block in blocks if target.name in block.names)
-        found.append(_sample(target, tied, {n: c.astype(np.intp) for n, c in true.items()}))
-    return stacked([found[i] for i in turns(len(found), prior.stacked)])
-
-
-def _sample(target: _Target, tied: Block, true: dict[str, Codes]) -> Risk:
+def _sample(target: _Target, tied: Block, i: int, true: dict[str, Codes]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
-    table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
+    table = np.moveaxis(_first(tied, i), tied.names.index(target.name), 0)
     own = table.reshape(table.shape[0], -1).sum(axis=1)
     given = quotient(table, np.broadcast_to(table.sum(axis=0), table.shape))
     cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)

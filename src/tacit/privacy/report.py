@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit.bounds import bound_of, is_undisguised
+from tacit.bounds import Reports, is_undisguised
 from tacit.channel.numbers import sum_up
 from tacit.coding import frame_of
 from tacit.design import Design, check_design
@@ -16,7 +16,7 @@ from tacit.errors import DataError
 from tacit.privacy import rounding
 from tacit.privacy.alerts import warnings
 from tacit.privacy.answers import Answer, answers
-from tacit.privacy.known_others import risk_knowing
+from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.risk import Figures
@@ -150,7 +150,8 @@ class Report:
             return None
         names = [name for group in seen for name in group.attributes]
         shares = {name: self.prior.table([name])[:, 0].tolist() for name in names}
-        return max(bound_of(self.design, n, shares[n], seen).accuracy for n in names)
+        reports = Reports(self.design, seen)
+        return max(reports.bound(name, shares[name]).accuracy for name in names)
 
     def _levels(self, name: str) -> Levels:
         known = self.prior.ties_all
@@ -304,10 +305,7 @@ def report(
     known = prior_of(prior, design, limits.rng, limits.priors)
     scopes = measure(design, known, limits)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
-    others = {
-        name: risk_knowing(design, known, name, limits).figures(limits.level)
-        for name in design.schema.names
-    }
+    others = risks_knowing(design, known, limits)
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, known, limits=limits)
     return Report(
@@ -315,7 +313,7 @@ def report(
         known,
         scopes,
         disclosure(design, known, scopes),
-        others,
+        {name: risk.figures(limits.level) for name, risk in others.items()},
         told,
         mined,
         again,

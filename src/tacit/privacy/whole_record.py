@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bounds import Bound, bound_of
+from tacit.bounds import Bound, Reports
 from tacit.design import Design
 from tacit.privacy.prior import Prior
 from tacit.privacy.scopes import Scope, Scopes
@@ -69,8 +69,9 @@ class Disclosure:
 
 def disclosure(design: Design, prior: Prior, scopes: Scopes) -> Disclosure:
     """From the figures under the prior where it is one joint table, else bounds alone."""
+    reports = Reports(design)
     found = {
-        name: _disclosed(scope, prior.ties_all, _bound(design, prior, name))
+        name: _disclosed(scope, prior.ties_all, _bound(reports, prior, name))
         for name, scope in scopes.attributes.items()
     }
     record = _disclosed(scopes.record, prior.ties_all, _least(found))
@@ -98,9 +99,9 @@ def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
     )
 
 
-def _bound(design: Design, prior: Prior, name: str) -> Bound | None:
+def _bound(reports: Reports, prior: Prior, name: str) -> Bound | None:
     """For any dependence, with the attribute's own prior; None if that is only estimated."""
     shares = prior.table([name])
     if shares.shape[1] > 1:
         return None
-    return bound_of(design, name, np.asarray(shares[:, 0]).tolist())
+    return reports.bound(name, np.asarray(shares[:, 0]).tolist())
