@@ -17,6 +17,7 @@ from tacit.channel import Coin, coin_from_dict
 from tacit.channel.product import Factor, ProductChannel
 from tacit.errors import DesignError, FileError, SchemaError, unknown
 from tacit.schema import Attribute, Schema
+from tacit.wording import broken_json
 
 #: Version of the design file that this code writes; it reads this one and older ones.
 VERSION = 1
@@ -160,7 +161,7 @@ class Design:
         try:
             data = json.loads(text, object_pairs_hook=_object)
         except json.JSONDecodeError as error:
-            raise FileError(f"not a design file: {error.msg} in line {error.lineno}") from None
+            raise FileError(f"not a design file: {broken_json(error)}") from None
         except RecursionError:
             raise FileError("not a design file: it is nested too deeply") from None
         if isinstance(data, dict) and data.get("tacit") == "published-survey":

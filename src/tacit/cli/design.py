@@ -18,6 +18,7 @@ from tacit.errors import SchemaError, unknown
 from tacit.files import check_apart, read_design, read_frame, write_text
 from tacit.frames import is_numeric
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 design_commands = typer.Typer(rich_markup_mode="rich")
 
@@ -101,8 +102,8 @@ def _chosen(frame: Any, columns: str | None) -> Any:
 
 
 def _parts(design: Design) -> str:
-    groups = show.number_of(design.groups, "group")
-    return f"{groups}, {show.number_of(design.schema.names, 'attribute')}"
+    groups = number_of(len(design.groups), "group")
+    return f"{groups}, {number_of(len(design.schema), 'attribute')}"
 
 
 def _render(file: Path, design: Design, found: dict[str, Any]) -> None:

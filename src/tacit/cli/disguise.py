@@ -19,6 +19,7 @@ from tacit.files import (
     read_design_origin,
     writing_records,
 )
+from tacit.wording import number_of
 
 
 def disguise_file(
@@ -50,7 +51,7 @@ def disguise_file(
         for codes in read_batches(data, design.schema, tell):
             write(disguise(codes, design, rng))
             n_records += len(codes)
-    typer.echo(f"wrote {out}: {n_records:,} reported records")
+    typer.echo(f"wrote {out}: {number_of(n_records, 'reported record')}")
     if seed is not None:
         typer.echo(
             f"note: drawn with seed {seed}, for simulation only: whoever knows the seed can undo "

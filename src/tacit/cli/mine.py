@@ -16,6 +16,7 @@ from tacit.cli.mine_tree import tree
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
 from tacit.reconstruction.interval import check_level
+from tacit.wording import decimals, number_of, span
 
 if TYPE_CHECKING:
     from tacit.mine import NaiveBayes
@@ -131,8 +132,8 @@ def _strength(cell: dict[str, Any]) -> float:
 def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
     out = show.console()
     out.print(
-        f"wrote {file}: naive Bayes for {model.target}, from {content['n_records']:,} reported "
-        f"records, by {content['method']}\n",
+        f"wrote {file}: naive Bayes for {model.target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['method']}\n",
         soft_wrap=True,
     )
     interval = f"{show.percent(content['level'])} interval"
@@ -148,5 +149,5 @@ def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
 
 def _row(cell: dict[str, Any]) -> list[str]:
     labels = [str(cell[key]) for key in ("class", "attribute", "category") if key in cell]
-    numbers = [f"{cell[key]:.4f}" for key in ("estimate", "stderr")]
-    return [*labels, *numbers, f"{cell['lower']:.4f} .. {cell['upper']:.4f}"]
+    numbers = [decimals(cell[key]) for key in ("estimate", "stderr")]
+    return [*labels, *numbers, span(cell["lower"], cell["upper"])]

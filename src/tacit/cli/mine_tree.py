@@ -15,6 +15,7 @@ from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
 from tacit.files import check_apart, read_design, write_bytes, write_text
 from tacit.reconstruction.interval import check_level
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -170,8 +171,8 @@ def shown_depth(model: DecisionTree) -> int:
 def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
     out = show.console()
     out.print(
-        f"wrote {file}: decision tree for {model.target}, from {content['n_records']:,} reported "
-        f"records, by {content['criterion']}",
+        f"wrote {file}: decision tree for {model.target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
         soft_wrap=True,
     )
     out.print(*_size(content), "", sep="\n")
@@ -180,7 +181,7 @@ def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
     hidden = int((model.tree_.depth[model.tree_.leaves] > shown).sum())
     if hidden:
         out.print(
-            f"(shown to {shown} of {content['depth']} conditions: {hidden:,} of "
+            f"(shown to {shown} of {number_of(content['depth'], 'condition')}: {hidden:,} of "
             f"{content['leaves']:,} leaves are hidden)"
         )
     out.print()
@@ -191,10 +192,11 @@ def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
 
 def _size(content: dict[str, Any]) -> Iterator[str]:
     leaves, pruned = content["leaves"], content["pruned"]
-    said = f"{leaves:,} leaves, at most {content['depth']} conditions to one"
+    said = f"{leaves:,} leaves, at most {number_of(content['depth'], 'condition')} to one"
     yield f"{'1 leaf' if leaves == 1 else said}; +- is one standard error"
     if pruned is not None:
-        yield f"pruned from {pruned['leaves']:,} leaves on {pruned['n_records']:,} reported records"
+        before = number_of(pruned["leaves"], "leaf", "leaves")
+        yield f"pruned from {before} on {number_of(pruned['n_records'], 'reported record')}"
 
 
 def _render_rules(out: Console, content: dict[str, Any]) -> None:
@@ -208,7 +210,7 @@ def _render_rules(out: Console, content: dict[str, Any]) -> None:
     columns = [("rule", "left"), (str(content["target"]), "left"), *numbers]
     out.print(show.table(columns, rows))
     if len(rules) > STRONGEST:
-        out.print(f"... {len(rules) - STRONGEST:,} more rules; --json has all")
+        out.print(f"... {number_of(len(rules) - STRONGEST, 'more rule')}; --json has all")
     out.print()
 
 

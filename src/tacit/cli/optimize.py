@@ -21,6 +21,7 @@ from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, read_described, write_bytes, write_text
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
+from tacit.wording import broken_json
 
 if TYPE_CHECKING:
     from tacit.optimize import Choice, Front
@@ -305,7 +306,7 @@ def _parsed(text: str) -> Any:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise FileError(f"not a prior file: {error.msg} in line {error.lineno}") from None
+        raise FileError(f"not a prior file: {broken_json(error)}") from None
     if isinstance(content, dict) and "tacit" in content:
         return Design.from_json(text)
     if not isinstance(content, dict | list):

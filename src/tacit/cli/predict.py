@@ -13,6 +13,7 @@ from tacit.cli.arguments import DataFile, ModelFile, read_model
 from tacit.files import check_apart, check_out, check_true, read_batches, writing_records
 from tacit.reconstruction.estimate import free_names
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 
 def predict(
@@ -44,4 +45,4 @@ def predict(
             found = model.predict_proba(codes)
             write(found.argmax(axis=1)[:, None], *found.T)
             n_records += len(codes)
-    typer.echo(f"wrote {out}: {n_records:,} predictions of {model.target}")
+    typer.echo(f"wrote {out}: {number_of(n_records, 'prediction')} of {model.target}")

@@ -93,11 +93,6 @@ def percent(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def number_of(what: Sequence[object], word: str) -> str:
-    """'1 group', '2 groups'."""
-    return f"{len(what)} {word}" if len(what) == 1 else f"{len(what)} {word}s"
-
-
 @contextmanager
 def progress(what: str) -> Iterator[Tell]:
     """A bar on standard error, only for a person, and only after a second of work."""

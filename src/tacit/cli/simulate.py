@@ -12,6 +12,7 @@ from tacit.cli.respondents import await_survey, send
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
 from tacit.coding import Codes
 from tacit.errors import ServiceError
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from tacit.survey import Published
@@ -101,7 +102,7 @@ def _address() -> str:
 
 
 def _people(n: int) -> str:
-    return "1 made-up person" if n == 1 else f"{n:,} made-up people"
+    return number_of(n, "made-up person", "made-up people")
 
 
 def _render(published: Published, true: Codes) -> None:

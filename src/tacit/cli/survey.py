@@ -16,6 +16,7 @@ from tacit.cli.simulate import simulate
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, write_text
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
@@ -190,15 +191,15 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     out = show.console()
     if len(survey.design.schema) > 1:
         out.print(f"warning: {NOT_KNOWN}\n")
-    questions = show.number_of(survey.questions, "question")
-    attributes = show.number_of(survey.design.schema.names, "attribute")
+    questions = number_of(len(survey.questions), "question")
+    attributes = number_of(len(survey.design.schema), "attribute")
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
     out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
     out.print(f"fingerprint {survey.design.fingerprint}\n")
     out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
     out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
-    n = f"{planned[0].respondents:,}"
-    out.print(f"95 % intervals of a share from {n} respondents, in points of 100:")
+    n = number_of(planned[0].respondents, "respondent")
+    out.print(f"95 % intervals of a share from {n}, in points of 100:")
     out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]), "")
 
 

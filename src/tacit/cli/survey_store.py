@@ -12,6 +12,7 @@ import typer
 
 from tacit.errors import DataError, FileError, SurveyError
 from tacit.files import Origin, check_out, write_text, writing_records
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from tacit.service.store import Store
@@ -60,7 +61,7 @@ def invite(
         except BaseException:
             store.revoke(fingerprint, tokens)
             raise
-    typer.echo(f"wrote {out}: {n:,} one-time {'link' if n == 1 else 'links'}")
+    typer.echo(f"wrote {out}: {number_of(n, 'one-time link')}")
 
 
 def close(file: PublishedFile, database: DatabaseOption) -> None:
@@ -72,7 +73,7 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
     with open_store(database, there=True) as store:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
-    typer.echo(f"closed: {records:,} records")
+    typer.echo(f"closed: {number_of(records, 'record')}")
 
 
 def export(
@@ -97,7 +98,7 @@ def export(
     origin = Origin(published.fingerprint, published.title)
     with writing_records(out, published.design.reported, origin=origin) as write:
         write(codes)
-    typer.echo(f"wrote {out}: {len(codes):,} records")
+    typer.echo(f"wrote {out}: {number_of(len(codes), 'record')}")
     if state.open:
         typer.echo(
             "note: the survey is open; two exports compared tell what came between", err=True

@@ -26,6 +26,7 @@ from tacit.mine.miner import Miner
 from tacit.mine.pairs import literal, pairs
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 
 class NaiveBayes(Miner):
@@ -145,7 +146,8 @@ class NaiveBayes(Miner):
         said = [learnt.note] if learnt.note else []
         said += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
         if learnt.convergence is not None and not learnt.convergence.converged:
-            said.append(f"NOT converged after {learnt.convergence.iterations} iterations")
+            steps = number_of(learnt.convergence.iterations, "iteration")
+            said.append(f"NOT converged after {steps}")
         said += self.commonest()
         return said
 

@@ -22,6 +22,7 @@ from tacit.mine.records import reported_patterns
 from tacit.mine.tree import pruning
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE
+from tacit.wording import number_of
 
 
 def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> DecisionTree:
@@ -92,7 +93,8 @@ class Depths:
             f"{depth:5d}  {value:8.4f}  {error:10.4f}{'  chosen' if depth == self.chosen else ''}"
             for depth, (value, error) in enumerate(zip(self.accuracy, self.stderr, strict=True))
         ]
-        title = f"accuracy by depth, cross-validated on {self.n_records:,} reported records"
+        records = number_of(self.n_records, "reported record")
+        title = f"accuracy by depth, cross-validated on {records}"
         return "\n".join([title, "depth  accuracy  std. error", *lines])
 
 

@@ -21,6 +21,7 @@ from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.plain import nodes_of, tree_of
 from tacit.schema import Attribute, Schema
+from tacit.wording import broken_json
 
 #: Version of the model file that this code writes; it reads this one and older ones.
 VERSION = 1
@@ -55,6 +56,8 @@ def model_from_json(text: str) -> NaiveBayes | DecisionTree:
     """The model that `model_to_json` wrote; it predicts, and knows its design's fingerprint."""
     try:
         content = json.loads(text, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        raise FileError(f"not a model file: {broken_json(error)}") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise FileError(f"not a model file: {error}") from None
     _check_header(content)

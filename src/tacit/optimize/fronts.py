@@ -20,6 +20,7 @@ from tacit.optimize.choice import Choice
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.problem import Problem
 from tacit.optimize.weighing import Certificate
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,10 +124,10 @@ class Front:
         if self.problem.epsilon is not None:
             bounds.append(f"epsilon {self.problem.epsilon:g}")
         under = f", {' and '.join(bounds)}" if bounds else ""
-        channels = f"{len(self):,} channel" + ("s" if len(self) > 1 else "")
+        channels = number_of(len(self), "channel")
         return (
             f"front of {channels} for {self.problem.n} categories, "
-            f"{self.problem.n_records:,} records{under}, by {self.method}"
+            f"{number_of(self.problem.n_records, 'record')}{under}, by {self.method}"
         )
 
     def __str__(self) -> str:

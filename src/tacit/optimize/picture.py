@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from tacit.optimize.objectives import mse, privacy, unbeaten
 from tacit.optimize.warner import Warner
+from tacit.wording import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ def picture(front: Front) -> Figure:
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()
     marker = "o" if len(front) <= 60 else None
-    name = f"{front.method}: {len(front)} channels"
+    name = f"{front.method}: {number_of(len(front), 'channel')}"
     axes.plot(front.privacy, front.mse, marker=marker, ms=3, lw=1.4, color=_BLUE, label=name)
     axes.plot(
         front.privacy, front.lower_bound, lw=1, ls=":", color=_GREY, label="lower bound (proved)"
@@ -59,7 +60,7 @@ def picture_of_robustness(found: Robustness, level: float) -> Figure:
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()
     front, columns = found.front, found.columns(level)
-    share = f"{100 * level:g} % of {len(found.priors)} priors"
+    share = f"{100 * level:g} % of {number_of(len(found.priors), 'prior')}"
     middle = np.median(found.privacy, axis=0), np.median(found.mse, axis=0)
     sides = [
         np.abs(np.array([columns[f"{name}_low"], columns[f"{name}_high"]]) - at)

@@ -24,6 +24,7 @@ from tacit.privacy.risk import check_distribution
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 #: Draws of an estimated prior.
 DRAWS = 200
@@ -141,7 +142,7 @@ def _estimable(design: Design, names: Sequence[str]) -> bool:
 
 
 def _source(n_records: int, blocks: list[Block], schema: Schema) -> str:
-    text = f"estimated from {n_records:,} reported records"
+    text = f"estimated from {number_of(n_records, 'reported record')}"
     return text + _independence(blocks, schema)
 
 

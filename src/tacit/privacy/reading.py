@@ -21,6 +21,7 @@ from typing import Any
 
 from tacit.errors import FileError
 from tacit.privacy.rules import Rule
+from tacit.wording import broken_json
 
 
 def prior_from_json(text: str) -> Any:
@@ -31,6 +32,8 @@ def prior_from_json(text: str) -> Any:
         return _once(tables, "the prior's table of")
     if not isinstance(content, dict):
         raise FileError("a prior must be an object by attribute, or a list of joint tables")
+    if isinstance(content.get("tacit"), str):
+        raise FileError(f"not a prior file: it says that it is a {content['tacit']}")
     return content
 
 
@@ -48,7 +51,7 @@ def _loaded(text: str, kind: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, "the key"))
     except json.JSONDecodeError as error:
-        raise FileError(f"not a {kind} file: {error.msg} in line {error.lineno}") from None
+        raise FileError(f"not a {kind} file: {broken_json(error)}") from None
 
 
 def _once(pairs: list[tuple[Any, Any]], what: str) -> dict[Any, Any]:

@@ -16,6 +16,7 @@ from tacit.coding import frame_of
 from tacit.errors import DataError
 from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
 from tacit.schema import Attribute, Label
+from tacit.wording import decimals, number_of, span
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -101,9 +102,9 @@ class Estimate:
         body = [
             [
                 *(str(columns[name][i]) for name in names),
-                f"{columns['estimate'][i]:.4f}",
-                f"{columns['stderr'][i]:.4f}",
-                f"{lower[i]:.4f} .. {upper[i]:.4f}",
+                decimals(columns["estimate"][i]),
+                decimals(columns["stderr"][i]),
+                span(lower[i], upper[i]),
             ]
             for i in range(len(lower))
         ]
@@ -111,10 +112,11 @@ class Estimate:
 
     def caption(self) -> str:
         """One line on what the table is."""
-        text = f"{self.name} from {self.n_records:,} reported records, by {self.method}"
+        records = number_of(self.n_records, "reported record")
+        text = f"{self.name} from {records}, by {self.method}"
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
-            text += f" ({ended} after {self.convergence.iterations:,} iterations)"
+            text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
         return text + "; errors by inversion" if self.method in ("simplex", "em") else text
 
     def __str__(self) -> str:
@@ -160,4 +162,8 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
 def _cut(rows: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
     """The rows that fit, and a line about those that do not."""
     left = len(rows) - 1 - _SHOWN
-    return list(rows[: _SHOWN + 1]), [f"... {left:,} more rows; see to_frame()"] if left > 0 else []
+    return list(rows[: _SHOWN + 1]), _more(left)
+
+
+def _more(left: int) -> list[str]:
+    return [f"... {number_of(left, 'more row')}; see to_frame()"] if left > 0 else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Curve
 
@@ -30,6 +31,8 @@ def draw(chart: Chart) -> Figure:
         )  # fmt: skip
     if chart.log:
         axes.set_yscale("log")
+    if all(float(x).is_integer() for one in chart.curves for x in one.x):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(chart.x)
     axes.set_ylabel(chart.y)
     axes.grid(alpha=0.25, lw=0.5)

@@ -15,6 +15,7 @@ from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.reading import survey_from_dict
 from tacit.survey.survey import Survey
 from tacit.survey.values import text_in
+from tacit.wording import broken_json
 
 #: Version of the file that this code writes; it reads this one and older ones.
 VERSION = 2
@@ -78,7 +79,7 @@ class Published:
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
-            raise FileError(f"not a published survey: {error.msg} in line {error.lineno}") from None
+            raise FileError(f"not a published survey: {broken_json(error)}") from None
         _check_header(data)
         found = cls(survey_from_dict(data["survey"], "survey"))
         if Design.from_dict(data["design"]) != found.design:

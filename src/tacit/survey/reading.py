@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from tacit.errors import FileError, SurveyError
 from tacit.files import read_text
+from tacit.files.contents import described
 from tacit.survey.salvage import further_problems
 from tacit.survey.source import Place, Source, parse
 from tacit.survey.survey import Survey
@@ -20,6 +21,9 @@ MOST_BYTES = 8 << 20
 
 def read_survey(path: str | Path) -> Survey:
     """The survey that a YAML or JSON file describes."""
+    other = described(Path(path), "survey")
+    if other is not None:
+        raise FileError(f"{path}: not a survey file: {other}")
     text = read_text(path)
     if len(text) > MOST_BYTES:
         raise FileError(f"{path}: has over {MOST_BYTES >> 20} million characters; no survey has")

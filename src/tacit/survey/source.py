@@ -17,6 +17,7 @@ import yaml
 
 from tacit.errors import SurveyError
 from tacit.survey.quotes import in_quotes
+from tacit.wording import broken_json
 
 Place = tuple[str | int, ...]
 
@@ -189,7 +190,7 @@ def _json(text: str, name: str) -> Source:
     try:
         data = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
-        raise SurveyError([f"{name}:{error.lineno}: not JSON: {error.msg}"]) from None
+        raise SurveyError([f"{name}:{error.lineno}: {broken_json(error)}"]) from None
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
     return Source(name, data, _json_lines(text))

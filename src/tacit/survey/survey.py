@@ -19,6 +19,7 @@ from tacit.survey.grouping import attributes_of, design_groups
 from tacit.survey.problems import problems
 from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
 from tacit.survey.values import Day, Language, Part, Texts, text_in
+from tacit.wording import number_of
 
 MOST_QUESTIONS = 500
 #: The context of a validation that looks at fields only, not at what holds between them.
@@ -94,7 +95,7 @@ class Survey(Part):
     def terms(self) -> str:
         """Who may answer when, and how many, in words."""
         days = f"from {self.opens or 'now'} to {self.closes or 'whenever it is closed'}"
-        quota = f", {self.quota:,} records at most" if self.quota else ""
+        quota = f", {number_of(self.quota, 'record')} at most" if self.quota else ""
         return f"{self.access}, {days}{quota}"
 
     def label(self, question: Any, category: str, language: str) -> str:

@@ -25,6 +25,7 @@ from tacit.mine.tree.text import View
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.privacy.figure import GREY, INK
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 #: Colours of Okabe & Ito (2008), made light so that ink is read on them.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#f0e442", "#56b4e9", "#e69f00")
@@ -127,7 +128,7 @@ def box_text(view: View, node: int) -> str:
         f"of {percent(share, share_stderr, '±')}",
     ]
     below = int(view.leaves_below[node])
-    return "   ".join(told) + (f"   … {below:,} leaves" if below else "")
+    return "   ".join(told) + (f"   … {number_of(below, 'leaf', 'leaves')}" if below else "")
 
 
 def branch_text(view: View, node: int) -> str:
@@ -227,8 +228,7 @@ def _fill(view: View, node: int) -> tuple[float, float, float]:
 
 
 def _title(view: View) -> str:
-    n = len(view.tree.leaves)
-    return f"{short(view.target)}: a tree of {n:,} {'leaf' if n == 1 else 'leaves'}"
+    return f"{short(view.target)}: a tree of {number_of(len(view.tree.leaves), 'leaf', 'leaves')}"
 
 
 def _remarks(view: View, layout: Layout) -> list[str]:
@@ -237,7 +237,8 @@ def _remarks(view: View, layout: Layout) -> list[str]:
     known = not np.isnan(view.tree.covariance).any()
     errors = " ± one standard error" if known else ""
     remarks = [
-        f"In a leaf: class, confidence, and share of all {view.tree.n_records:,} records{errors}."
+        "In a leaf: class, confidence, and share of "
+        f"{number_of(view.tree.n_records, 'record')} in all{errors}."
     ]
     if any(view.follows(node) for node in ends):
         remarks.append("Dashed: its own class is within noise, that of its parent is taken.")

@@ -34,12 +34,15 @@ from tacit.privacy.rounding import finite
 from tacit.privacy.tables import aligned
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.schema import Schema
+from tacit.wording import UNKNOWN, number_of
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
 #: Shares below this are rounding.
 _NOTHING = 1e-12
 _NUMBERS = ("support", "confidence")
+#: The standard deviation of a share of which nothing is known: any from 0 to 1 is as likely.
+TELLS_NOTHING = 1 / math.sqrt(12)
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ class Rules(tuple[Rule, ...]):
     def _cut(self) -> tuple[list[list[str]], list[str]]:
         """The rows that fit, and a line about those that do not."""
         left = len(self) - _SHOWN
-        more = [f"... {left:,} more rules; see to_frame()"] if left > 0 else []
+        more = [f"... {number_of(left, 'more rule')}; see to_frame()"] if left > 0 else []
         return self.rows()[: _SHOWN + 1], more
 
     def __str__(self) -> str:
@@ -233,11 +236,15 @@ def _least(confidence: float, m: float) -> float:
 def percent(value: float, stderr: float, plus_minus: str = "+-") -> str:
     """A share in per cent with its standard error; digits that the error lets matter, two at most.
 
+    Unknown where the error is so large that a share drawn at random would be as good.
+
     >>> percent(0.1234, 0.0049), percent(0.7123, 0.031), percent(0.7123, math.nan)
     ('12.3 % +- 0.5', '71 % +- 3', '71.2 %')
+    >>> percent(0, 0.99)
+    'unknown'
     """
-    if math.isnan(value):
-        return "unknown"
+    if math.isnan(value) or stderr >= TELLS_NOTHING:
+        return UNKNOWN
     if math.isnan(stderr):
         return f"{100 * value:.1f} %"
     digits = min(max(-math.floor(math.log10(100 * stderr)), 0), 2) if stderr > 0 else 0

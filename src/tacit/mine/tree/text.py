@@ -22,6 +22,7 @@ from tacit.mine.tree.rules import allowed, figures, joined, percent
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.reconstruction.estimate import free_names
 from tacit.schema import Schema
+from tacit.wording import number_of
 
 #: Spaces a condition is indented by.
 _STEP = "    "
@@ -145,7 +146,7 @@ def _told(view: View, node: int) -> str:
     if view.follows(node):
         told.append("class of its parent, its own within noise")
     if view.leaves_below[node]:
-        told.append(f"... {view.leaves_below[node]:,} leaves below")
+        told.append(f"... {number_of(int(view.leaves_below[node]), 'leaf', 'leaves')} below")
     return ", ".join(told)
 
 
@@ -160,10 +161,11 @@ def summary(tree: Tree, schema: Schema, target: str, notes: Sequence[str] = ()) 
     ]
     return "\n".join(
         [
-            f"Decision tree for {target} from {tree.n_records:,} records",
+            f"Decision tree for {target} from {number_of(tree.n_records, 'record')}",
             "1 leaf: every record gets the same class"
             if len(tree) == 1
-            else f"{len(tree.leaves):,} leaves, at most {tree.depth.max()} conditions to one",
+            else f"{len(tree.leaves):,} leaves, at most "
+            f"{number_of(int(tree.depth.max()), 'condition')} to one",
             f"P({target}): {', '.join(shares)}",
             *(f"Note: {note}" for note in notes),
         ]

@@ -1,0 +1,46 @@
+"""Numbers in text: their plural, and a word where a number is not known."""
+
+from __future__ import annotations
+
+import json
+import math
+
+UNKNOWN = "unknown"
+
+
+def broken_json(error: json.JSONDecodeError) -> str:
+    """Where a file stops being JSON, and why.
+
+    >>> try: _ = json.loads("{")
+    ... except json.JSONDecodeError as error: broken_json(error)
+    'not JSON in line 1 (expecting property name enclosed in double quotes)'
+    """
+    return f"not JSON in line {error.lineno} ({error.msg[:1].lower()}{error.msg[1:]})"
+
+
+def number_of(n: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> number_of(1, "record"), number_of(2000, "record"), number_of(0, "leaf", "leaves")
+    ('1 record', '2,000 records', '0 leaves')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def decimals(value: float) -> str:
+    """Four decimals, or that the number is not known.
+
+    >>> decimals(0.25), decimals(math.nan)
+    ('0.2500', 'unknown')
+    """
+    return UNKNOWN if math.isnan(value) else f"{value:.4f}"
+
+
+def span(lower: float, upper: float) -> str:
+    """The two ends of an interval, or that they are not known.
+
+    >>> span(0.25, 0.5), span(math.nan, math.nan)
+    ('0.2500 .. 0.5000', 'unknown')
+    """
+    ends = f"{lower:.4f} .. {upper:.4f}"
+    return UNKNOWN if math.isnan(lower) or math.isnan(upper) else ends
