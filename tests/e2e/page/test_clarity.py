@@ -91,6 +91,15 @@ def test_question_and_rules_are_not_out_of_view_when_a_throw_is_answered(
     context.close()
 
 
+def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(
+    page: Page, served: Served
+) -> None:
+    """One person for two pages would tie their disguises together."""
+    for heading in ("Question a?", "Question b?"):
+        to_question(page, served[own_device("birth_month")], heading)
+        assert "another person for each page" in page.locator(".panel").inner_text()
+
+
 @pytest.mark.parametrize(
     ("limits", "typed", "told"),
     [

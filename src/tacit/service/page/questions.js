@@ -318,13 +318,14 @@ function thrown(page, group, asked) {
   return { top, controls, after: oddsOfAll(page, asked, asked), beside: true };
 }
 
-/** That it is time to throw; how, only on the first step that asks for it. */
+/** That it is time to throw, and how: of months on each step, since each needs another person. */
 export function throwing(page, step) {
   const { speaker, survey } = page;
+  const everywhere = survey.device === "birth_month";
   page.howSaid ??= step;
   return [
     el("h2", {}, speaker.say(`throw_${survey.device}`)),
-    page.howSaid === step
+    everywhere || page.howSaid === step
       ? el("p", { class: "small" }, speaker.say(`how_${survey.device}`))
       : null,
   ];
