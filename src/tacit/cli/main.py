@@ -1,8 +1,8 @@
 """The entry of the command line: every error becomes one line (each problem of a survey file one)
 and an exit status.
 
-0: done; 2: a mistake in the input or the usage, or output that cannot be written; 130: Ctrl-C;
-141: the reader of the output left; 143: terminated.
+0: done; 1: a page is not as released (`tacit page verify`); 2: a mistake in the input or the usage,
+or output that cannot be written; 130: Ctrl-C; 141: the reader of the output left; 143: terminated.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ COMMANDS = {
     "survey": "tacit.cli.survey:survey_commands",
     "backup": "tacit.cli.survey_store:backup",
     "serve": "tacit.cli.serve:serve",
+    "page": "tacit.cli.page_commands:page_commands",
     "reproduce": "tacit.cli.reproduce:reproduce",
 }
 

@@ -62,7 +62,7 @@ def test_a_hostile_survey_is_only_text(page: Page, served: Served) -> None:
     record = json.loads(seen.bodies[0])["record"]
     assert tuple(record) == HOSTILE.design.reported.names
     assert page.evaluate("window.harmed") is None
-    assert page.locator("img, script:not([src]), b, i").count() == 0
+    assert page.locator("img, script:not([src], [type=importmap]), b, i").count() == 0
     assert seen.complaints == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.title() == f"{SCRIPT} {IMAGE}"

@@ -10,6 +10,8 @@ from http import HTTPStatus
 
 from starlette.types import Message, Receive, Scope, Send
 
+from tacit.service.page.manifest import import_map, integrity
+
 Header = tuple[bytes, bytes]
 
 HTML = "text/html; charset=utf-8"
@@ -19,9 +21,11 @@ TEXT = "text/plain; charset=utf-8"
 
 UNCHANGED = 304
 
-#: Nothing is loaded but the page's own files, nothing may frame it, and no text becomes markup.
+#: Nothing is loaded but the page's own files, nothing may frame it, and no text becomes markup. The
+#: one inline script is the import map, which holds hashes and no code.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    f"default-src 'none'; script-src 'self' '{integrity(import_map().encode())}'; "
+    "style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )

@@ -15,6 +15,7 @@ from tacit.service.collect.answers import FOR_EVER, HTML, JSON, File, redirect, 
 from tacit.service.collect.door import Door
 from tacit.service.collect.notices import language_of, notice, spoken, words
 from tacit.service.collect.problems import METHOD, NOT_FOUND, Problem
+from tacit.service.page import manifest
 from tacit.survey import Published, Survey
 
 #: Why a survey takes no answers on any day; None if it does.
@@ -53,7 +54,7 @@ class SurveyPages:
         self._doors, self._standing, self._today = doors, standing, today
         self._surveys = {slug: each.survey for slug, each in published.items()}
         self._preview = preview
-        self._page = File(HTML, page.content("index.html"))
+        self._page = File(HTML, manifest.html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         slug = scope["path_params"]["slug"]
@@ -121,11 +122,8 @@ class Believed:
 
 def page_files() -> dict[str, File]:
     """The page's own files by their path below /page/."""
-    return {
-        name: File(kind, page.content(name))
-        for name, kind in page.FILES.items()
-        if name != "index.html"
-    }
+    sent = manifest.manifest()
+    return {name: File(page.FILES[name], sent[name]) for name in sent if name != manifest.HTML}
 
 
 def shown(
@@ -138,5 +136,4 @@ def shown(
 def _previewed(language: str) -> File:
     """The page with a banner that says that this is a preview."""
     banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
-    content = page.content("index.html")
-    return File(HTML, _BODY.sub(lambda found: found[0] + banner, content))
+    return File(HTML, _BODY.sub(lambda found: found[0] + banner, manifest.html()))

@@ -1,7 +1,8 @@
 """The respondent's page: static files, the same bytes for every survey.
 
 The page fetches the published survey and is the interpreter of its design. There is no build
-step: what is here is what browsers run and what an auditor reads.
+step: what is here is what browsers run and what an auditor reads. `manifest.py` adds to the HTML
+the hash of every file.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ export const spoken = (language) => {
   return SPOKEN.includes(base) ? base : "en";
 };
 
-/** The page's texts in its language for one of the survey's. */
+/** The page's texts in its language for one of the survey's; refused unless they have their hash. */
 export async function loadWords(language) {
-  const answer = await fetch(new URL(`words/${spoken(language)}.json`, import.meta.url));
+  const file = `words/${spoken(language)}.json`;
+  const hashes = JSON.parse(document.querySelector("script[type=importmap]").text).integrity;
+  const integrity = hashes[`../../page/${file}`];
+  const answer = await fetch(new URL(file, import.meta.url), { integrity });
   if (!answer.ok) throw new Error(`no words: ${answer.status}`);
   return answer.json();
 }

@@ -19,6 +19,7 @@ from tacit.service.collect.app import Parts, application
 from tacit.service.collect.openapi import document
 from tacit.service.collect.problems import CLOSED, PROBLEMS, Problem
 from tacit.service.collect.rate import Limit, Rate
+from tacit.service.page import manifest
 from tacit.service.store import Outcome, Response
 from tests.support.asking import ask, compact, place, submission
 from tests.support.published import published
@@ -203,7 +204,7 @@ def test_the_page_is_the_same_for_every_survey_and_the_survey_is_as_published() 
     other = published(title="Another")
     both = app(surveys=[SURVEY, other])
     pages = [ask(both, "GET", place(survey)) for survey in (SURVEY, other)]
-    assert pages[0].content == pages[1].content == page.content("index.html")
+    assert pages[0].content == pages[1].content == manifest.html()
     for survey in (SURVEY, other):
         sent = ask(both, "GET", place(survey, "survey.json"))
         assert sent.text == survey.to_json()

@@ -1,0 +1,93 @@
+"""`tacit page`: the hashes of the respondent's page, and whether a server sends that page."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+import typer
+
+from tacit import __version__
+from tacit.cli import show
+from tacit.cli.arguments import AsJson
+
+page_commands = typer.Typer(rich_markup_mode="rich")
+
+#: The page is not the released one.
+DIFFERS = 1
+
+
+@page_commands.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Check that a server sends the respondent's page as it was released.
+
+    Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@page_commands.command("manifest")
+def manifest(as_json: AsJson = False) -> None:
+    """Print the hash of every file of the respondent's page, as this version of tacit serves it.
+
+    The hashes are written as in the page's integrity attributes. --json adds them in hexadecimal,
+    as sha256sum prints them.
+
+    Example: [bold]tacit page manifest[/bold]
+    """
+    from tacit.service.page.manifest import integrity
+    from tacit.service.page.manifest import manifest as page_files
+
+    sent = page_files()
+    if as_json:
+        files = {
+            name: {
+                "integrity": integrity(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "bytes": len(data),
+            }
+            for name, data in sent.items()
+        }
+        told = {"tacit": "page-manifest", "version": __version__, "files": files}
+        typer.echo(show.json_text(told))
+        return
+    rows = [(name, integrity(data)) for name, data in sent.items()]
+    show.console().print(show.table([("file", "left"), ("integrity", "left")], rows))
+
+
+@page_commands.command("verify")
+def verify(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of a survey's page.")],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a survey's page with all its files and compare it with the page of this version.
+
+    Exit status 0: the server sends the released page; 1: it does not.
+
+    Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
+    """
+    from tacit.service.verification import verify as found_at
+
+    found = found_at(url)
+    wrong = sum(not finding.right for finding in found)
+    if as_json:
+        told = {"tacit": "page-verification", "version": __version__, "right": not wrong}
+        typer.echo(show.json_text({**told, "findings": [vars(finding) for finding in found]}))
+    else:
+        rows = [(f.name, "ok" if f.right else "WRONG", f.told) for f in found]
+        out = show.console()
+        out.print(show.table([("checked", "left"), ("", "left"), ("found", "left")], rows))
+        out.print(_conclusion(wrong))
+    if wrong:
+        raise typer.Exit(DIFFERS)
+
+
+def _conclusion(wrong: int) -> str:
+    if not wrong:
+        return f"The server sent the page of tacit {__version__}."
+    differs = "1 difference" if wrong == 1 else f"{wrong} differences"
+    return (
+        f"{differs} from the page of tacit {__version__}. If the server runs another version, "
+        "check with that version; otherwise do not answer there."
+    )

@@ -1,0 +1,216 @@
+"""A page that is not the released one: the browser does not run it, and every check reports it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import tacit
+from tacit.service.page import FILES
+from tacit.service.page.manifest import HTML, integrity, manifest
+from tacit.service.verification import verify
+from tests.support.browser import Served, device, serving, watched
+from tests.support.page_surveys import OPEN, WAVE
+from tests.support.respondent import Respondent
+from tests.support.tampering import LEAKS, Change, leaking, tampering
+
+SCRIPTS = [name for name in FILES if name.endswith(".js")]
+TOLD = "a file of this page was changed"
+PLACE = f"/s/{OPEN.slug}/"
+DOCS = Path(__file__).parents[3] / "docs" / "respondents-page.md"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving([OPEN, WAVE], tmp_path_factory.mktemp("served")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def dishonest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page of whoever changes the program that runs: its hashes fit its files."""
+    folder = tmp_path_factory.mktemp("program")
+    shutil.copytree(Path(tacit.__file__).parent, folder / "tacit")
+    with (folder / "tacit/service/page/questions.js").open("ab") as file:
+        file.write(LEAKS["js"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        with serving([OPEN], tmp_path_factory.mktemp("dishonest")) as found:
+            yield found.origin
+
+
+# The browser ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, "words/en.json"])
+def test_a_file_that_was_changed_on_the_way_does_not_run(
+    browser: Browser, served: Served, name: str
+) -> None:
+    with tampering(served.origin, leaking(name)) as origin:
+        context = device(browser)
+        page = context.new_page()
+        seen = watched(page)
+        page.goto(origin + PLACE)
+        page.get_by_text(TOLD).wait_for()
+        assert page.evaluate("window.leaked") is None
+        assert page.locator("h1").count() == 0, "nothing is asked"
+        assert [told for told in seen.complaints if "integrity" in told]
+        context.close()
+
+
+def test_the_page_that_was_released_runs(page: Page, served: Served) -> None:
+    """Negative control: the same way to the same page, nothing changed."""
+    with tampering(served.origin, lambda path, body, headers: body) as origin:
+        seen = watched(page)
+        assert Respondent(page).opens(origin + PLACE) == "Open"
+        assert page.get_by_text(TOLD).count() == 0
+        assert seen.complaints == []
+
+
+# tacit page verify ----------------------------------------------------------------------------
+
+
+def wrong(address: str) -> set[str]:
+    """What `tacit page verify` finds wrong."""
+    return {finding.name for finding in verify(address) if not finding.right}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_leak_in_any_file_is_found(served: Served, name: str) -> None:
+    with tampering(served.origin, leaking(name)) as origin:
+        expected = {HTML, "../../page/leak.js"} if name == HTML else {name}
+        assert wrong(origin + PLACE) == expected
+
+
+def without_policy(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    headers[:] = [(k, v) for k, v in headers if k != "content-security-policy"]
+    return body
+
+
+def with_cookie(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    headers.append(("Set-Cookie", "id=7"))
+    return body
+
+
+def inline(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    return body.replace(b"<body>", b"<body><script>window.leaked = true</script>")
+
+
+def other_rules(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    return body.replace(b'"3/4"', b'"1/1"') if path.endswith("survey.json") else body
+
+
+def other_survey(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    return WAVE.to_json().encode() if path.endswith("survey.json") else body
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (without_policy, {"header content-security-policy"}),
+        (with_cookie, {"header set-cookie"}),
+        (inline, {HTML, "an inline script"}),
+        (other_rules, {"survey.json"}),
+        (other_survey, {"survey.json"}),
+    ],
+)
+def test_what_surrounds_the_files_is_checked_too(
+    served: Served, change: Change, expected: set[str]
+) -> None:
+    with tampering(served.origin, change) as origin:
+        assert wrong(origin + PLACE) == expected
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "tacit", "page", *arguments]
+    wide = {**os.environ, "COLUMNS": "160"}
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=wide)
+
+
+def test_the_command_says_what_differs_by_its_exit_status(served: Served) -> None:
+    right = command("verify", served[OPEN] + "#token")
+    assert (right.returncode, right.stderr) == (0, "")
+    assert right.stdout.count(" ok ") == len(verify(served[OPEN]))
+    assert "WRONG" not in right.stdout
+    with tampering(served.origin, leaking("page.js")) as origin:
+        changed = command("verify", origin + PLACE)
+        assert changed.returncode == 1
+        assert re.search(r"page\.js +WRONG +differs: sha256-", changed.stdout)
+        assert "1 difference from the page" in changed.stdout
+        found = json.loads(command("verify", origin + PLACE, "--json").stdout)
+        assert not found["right"]
+    gone = command("verify", origin + PLACE)
+    assert gone.returncode == 2
+    assert "cannot be fetched" in gone.stderr
+    nowhere = command("verify", f"{served.origin}/s/{'0' * 16}/")
+    assert nowhere.returncode == 1
+    assert "not sent: status 404" in nowhere.stdout
+    assert command("verify", "survey.example.org").returncode == 2
+
+
+def test_the_manifest_names_what_is_served(served: Served) -> None:
+    text, data = command("manifest").stdout, json.loads(command("manifest", "--json").stdout)
+    assert set(data["files"]) == set(FILES)
+    for name, hashes in data["files"].items():
+        assert hashes["integrity"] == integrity(manifest()[name])
+        assert f"{name} " in text
+        assert hashes["integrity"] in text
+
+
+# Without tacit --------------------------------------------------------------------------------
+
+
+def printed(page: Page, origin: str) -> dict[str, str]:
+    """What the check of the documentation prints, by file."""
+    found = re.search(r"```js\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    check = re.sub(r"https://[^\"]+", origin + PLACE, found[1], count=1)
+    lines: list[str] = []
+    page.on("console", lambda told: lines.append(told.text))
+    page.goto(f"{origin}/openapi.json")
+    page.evaluate(f"async () => {{ {check} }}")
+    hashes = dict(line.split(" ") for line in lines if re.fullmatch(r"\S+ sha256-\S+", line))
+    hashes[HTML] = hashes.pop(origin + PLACE)
+    return {name.removeprefix("../../page/"): found for name, found in hashes.items()}
+
+
+RELEASED = {name: integrity(data) for name, data in manifest().items()}
+
+
+def test_the_check_in_a_browser_finds_the_released_page(page: Page, served: Served) -> None:
+    assert printed(page, served.origin) == RELEASED
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_check_in_a_browser_finds_a_leak_in_any_file(
+    page: Page, served: Served, name: str
+) -> None:
+    with tampering(served.origin, leaking(name)) as origin:
+        found = printed(page, origin)
+        assert [file for file in RELEASED if found.get(file) != RELEASED[file]] == [name]
+
+
+def test_a_program_that_was_changed_is_found_although_its_hashes_fit(
+    page: Page, dishonest: str
+) -> None:
+    """The browser cannot know better: the checks against the released manifest must find it."""
+    Respondent(page).opens(dishonest + PLACE)
+    assert page.evaluate("window.leaked") is True
+    named = re.search(r'questions\.js": "([^"]+)"', page.content())
+    assert named is not None
+    assert named[1] != RELEASED["questions.js"], "as one reads in the network tab"
+    assert {HTML, "questions.js"} <= wrong(dishonest + PLACE)
+    found = printed(page, dishonest)
+    assert {file for file in RELEASED if found.get(file) != RELEASED[file]} == {
+        HTML,
+        "questions.js",
+    }

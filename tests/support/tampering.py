@@ -1,0 +1,74 @@
+"""Servers whose page is not the one that was released."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tacit.service.page.manifest import HTML
+
+#: Changes the body and the headers of what is sent for a path.
+Change = Callable[[str, bytes, list[tuple[str, str]]], bytes]
+_OWN = ("connection", "content-length", "date", "server", "transfer-encoding")
+
+
+@contextlib.contextmanager
+def tampering(origin: str, change: Change) -> Iterator[str]:
+    """A proxy in front of a server that changes what is read: its origin."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = urllib.request.Request(origin + self.path)
+            asked.add_header("Accept", self.headers.get("Accept", "*/*"))
+            try:
+                answer = urllib.request.urlopen(asked)
+            except urllib.error.HTTPError as error:
+                answer = error
+            with answer:
+                headers = [(k, v) for k, v in answer.headers.items() if k.lower() not in _OWN]
+                body = change(self.path, answer.read(), headers)
+                self.send_response(answer.status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with contextlib.suppress(OSError):  # a browser may leave
+                self.wfile.write(body)
+
+        def log_request(self, *_: object) -> None:
+            """Nothing is logged."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+#: What a leak looks like, by the type of the file that it is in.
+LEAKS = {
+    "js": b"\nwindow.leaked = true;\n",
+    "json": b"\n",
+    "css": b"\nbody { background: url(leak.png); }\n",
+    "svg": b"<!-- -->",
+    "html": b'<script src="../../page/leak.js"></script>',
+}
+
+
+def leaking(name: str) -> Change:
+    """A leak in one file of the page."""
+    leak = LEAKS[name.rpartition(".")[2]]
+
+    def change(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+        sent = re.fullmatch("/s/[0-9a-f]+/", path) if name == HTML else path == f"/page/{name}"
+        return body + leak if sent else body
+
+    return change
