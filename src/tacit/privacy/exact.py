@@ -66,19 +66,19 @@ def reports_of(part: Part) -> Array:
 
 
 def risk_of_all(part: Part) -> Risk:
-    """The risk of the whole part, by one who sees all its reports."""
+    """The risk of the whole part, to someone who sees all its reports."""
     return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
 
 
 def risk_of_group(part: Part, place: int) -> Risk:
-    """The risk of the joint answer of one group, by one who sees all reports of the part."""
+    """The risk of the joint answer of one group, to someone who sees all reports of the part."""
     others = _others(part, place)
     table = _pass(part, part.prior, _total, others)
     return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
 def risk_of_attribute(part: Part, name: str) -> Risk:
-    """The risk of one attribute, by one who sees all reports of the part."""
+    """The risk of one attribute, to someone who sees all reports of the part."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
     own = part.factors[place].names
     if own == (name,):

@@ -153,7 +153,7 @@ def _known(blocks: list[Block], schema: Schema) -> str:
 
 
 def _independence(blocks: list[Block], schema: Schema) -> str:
-    """Said wherever it is assumed: dependence helps an adversary."""
+    """Says so where dependence is not known, because it helps an adversary."""
     if len(blocks) == 1 or len(schema) == 1:
         return ""
     return "; how answers in different tables go together is not known"

@@ -104,12 +104,12 @@ class Report:
 
     @property
     def pse(self) -> Levels:
-        """How often a guess drawn from the posterior misses (Zhan & Matwin, 4.1)."""
+        """How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."""
         return self._levels("pse")
 
     @property
     def map_privacy(self) -> Levels:
-        """How often the best guess misses (Huang & Du, eq. 8)."""
+        """How often the best guess is wrong (Huang & Du, eq. 8)."""
         return self._levels("map_privacy")
 
     @property
@@ -224,6 +224,7 @@ class Report:
         content: dict[str, Any] = {
             "tacit": "privacy",
             "version": 2,
+            "title": self.wording.title,
             "design": self.design.fingerprint,
             "prior": self.prior.source,
             "dependence_known": self.prior.ties_all,
@@ -239,7 +240,9 @@ class Report:
         if self.after_mining:
             content["after_mining"] = [found.to_dict() for found in self.after_mining.values()]
         if self.repeated is not None:
-            content["repeated"] = self.repeated.to_dict()
+            content["repeated"] = self.repeated.to_dict() | (
+                {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
+            )
         plain: dict[str, Any] = rounding.finite(content)
         return plain
 

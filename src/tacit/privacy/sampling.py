@@ -89,13 +89,13 @@ class Sampled:
         return self._stacked(_Sample.risk)
 
     def group(self, names: tuple[str, ...]) -> Risk:
-        """Of the joint answer of one group, by one who sees all reports of the part."""
+        """Of the joint answer of one group, to someone who sees all reports of the part."""
         if len(names) == 1:
             return self.attribute(names[0])
         return self._stacked(lambda sample: sample.risk_of_group(names))
 
     def attribute(self, name: str) -> Risk:
-        """Of one attribute, by one who sees all reports of the part."""
+        """Of one attribute, to someone who sees all reports of the part."""
         return self._stacked(lambda sample: sample.risk_of(name))
 
     def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
@@ -160,7 +160,7 @@ class _Sample:
         return self._risk(drawn, best, (likely - chance) / math.log(2), largest)
 
     def risk_of_group(self, names: tuple[str, ...]) -> Risk:
-        """Of one group's joint answer, by one who knows which of the other groups kept."""
+        """Of one group's joint answer, to someone who knows which of the other groups kept."""
         place = self._groups[names[0]]
         prior = [made for block in self.blocks if (made := block.marginal(names)) is not None]
         found = np.empty((3, len(self.kept)))
@@ -191,7 +191,7 @@ class _Sample:
         return total
 
     def risk_of(self, name: str) -> Risk:
-        """Of one attribute, by one who sees all reports of the part."""
+        """Of one attribute, to someone who sees all reports of the part."""
         block = next(block for block in self.blocks if name in block.names)
         axis = block.names.index(name)
         prior = block.tables.sum(axis=tuple(i for i in range(block.tables.ndim) if i != axis))

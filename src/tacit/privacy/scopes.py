@@ -1,8 +1,8 @@
 """The figures of every attribute, every group and the whole record of a design.
 
-Two adversaries are measured for each. One sees the scope's own report alone, as Zhan & Matwin
-and Huang & Du do. The other holds the whole reported record, and profits from what the prior
-says about answers that go together. Groups that no table of the prior ties together are
+Two adversaries are measured for each. One sees the scope's own report alone, as in Zhan & Matwin
+and Huang & Du. The other holds the whole reported record, and uses what the prior says about
+answers that go together. Groups that no table of the prior ties together are
 independent, so a record falls into parts; each is computed exactly where its joint table has at
 most `max_cells` cells, else by Monte Carlo.
 """
@@ -39,7 +39,9 @@ _AT_ONCE = 2**21
 
 @dataclass(frozen=True)
 class Scope:
-    """An attribute, a group or the record: its figures for both adversaries, and its epsilon.
+    """An attribute, a group or the record: its figures for two adversaries, and its epsilon.
+
+    `from_record` takes answers in different tables of the prior as unrelated.
 
     `weakest` is, for a group, the smallest PSE of its attributes: Zhan & Matwin's group privacy.
     """
@@ -121,7 +123,7 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
 
 
 def risk_in_record(design: Design, prior: Prior, name: str, limits: Limits) -> Risk:
-    """The risk of one attribute, by one who holds the whole reported record."""
+    """The risk of one attribute, to someone who holds the whole reported record."""
     channel = design.channel(design.schema.names)
     parts = parts_of(channel.factors, prior)
     own = next(part for part in parts if any(name in factor.names for factor in part))

@@ -56,6 +56,14 @@ def test_that_dependence_is_not_known_is_said_at_the_top(way: Any) -> None:
     assert text.index(NOT_KNOWN) < text.index("q0: of 100 people")
 
 
+def test_several_reports_of_one_person_are_not_read_as_unrelated_either() -> None:
+    found = report(APART, repeats=2)
+    rows = found.tables()[-1]
+    assert {row[-1] for row in rows[1:]} == {"not known"}
+    read = json.loads(found.to_json())["repeated"]
+    assert read["from_record"] is read["groups"] is read["record"] is None
+
+
 def test_where_dependence_is_known_the_whole_record_is_measured() -> None:
     same: Any = np.zeros((2,) * 10)
     same[(0,) * 10] = same[(1,) * 10] = 0.5
