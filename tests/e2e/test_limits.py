@@ -143,8 +143,9 @@ def test_health_is_answered_and_the_queue_is_full_while_the_database_hangs(
 ) -> None:
     one = request(place(SURVEY, "responses"), compact(submission(SURVEY)))
     sources = [f"127.0.0.{number}" for number in range(2, 42)]
+    flags = ("--connections", "20", "--batch", "5", "--write-seconds", "60")
     with (
-        serving(tmp_path, [SURVEY], "--connections", "20", "--batch", "5") as served,
+        serving(tmp_path, [SURVEY], *flags) as served,
         hung(served),
         held(served, sources, one) as made,
     ):
