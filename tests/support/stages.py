@@ -7,7 +7,6 @@ stage "gone" belongs to a request that began after the test had taken the databa
 from __future__ import annotations
 
 import http.client
-import json
 import secrets
 import threading
 import time
@@ -17,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tacit.survey import Published
+from tests.support.load import plan
+from tests.support.published import MANY
 from tests.support.serving import SECONDS, Served
 
 _CLIENTS = 8
@@ -47,22 +48,16 @@ class Stages:
             time.sleep(_PAUSE)
 
     def _client(self) -> None:
-        record = {a.name: str(a.categories[0]) for a in self.survey.design.reported}
+        given = plan(self.survey, self.served.host, self.served.port, _CLIENTS)
         connection = http.client.HTTPConnection(self.served.host, self.served.port, timeout=SECONDS)
-        path = f"/s/{self.survey.slug}/responses"
         while not self._ended.is_set():
             number, stage = next(self._numbers), self.stage
-            body = {
-                "fingerprint": self.survey.fingerprint,
-                "key": secrets.token_hex(16),
-                "record": record | {"number": f"n{number % 1000}"},
-            }
-            sent = json.dumps(body), {"content-type": "application/json"}
-            connection.request("POST", path, *sent)
+            body = given.filled(secrets.token_hex(16), number)
+            connection.request("POST", given.path, body, {"content-type": "application/json"})
             status = _status(connection)
             self.answers.setdefault(stage, Counter())[status] += 1
             if status == 201:
-                self.acknowledged.append(number % 1000)
+                self.acknowledged.append(number % MANY)
             else:
                 time.sleep(_PAUSE)
         connection.close()

@@ -1,0 +1,125 @@
+"""One copy of an SQLite database and its log does not tie answers to one-time links.
+
+Somebody who has the files of one moment, and the list of all links, guesses which link each answer
+came by: from the transactions in the log, and by chance for the others. Without information the
+number of right guesses is that of the fixed points of a random permutation, nearly Poisson with
+mean 1. Small transactions leave the log before they are acknowledged, so a copy may tie one
+more: the answer that is being stored at that moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from scipy.stats import poisson
+
+from tacit.service.store import Store
+from tacit.service.store.values import id_of, token_hash
+from tacit.service.writer import Writer
+from tests.support.chance import FALSE_ALARM
+from tests.support.log_links import (
+    FINGERPRINT,
+    SURVEY,
+    Arriving,
+    Copy,
+    Pairs,
+    copy_of,
+    invited,
+    tied,
+)
+from tests.support.published import responses
+from tests.support.serving import serving
+
+N, COPIES, KILLS = 100, 40, 3
+#: More right guesses come by chance once in a million copies; all copies of a test together.
+BY_CHANCE = int(poisson.isf(FALSE_ALARM / COPIES, 1)) + 1
+
+
+def _right_guesses(copy: Copy, pairs: Pairs, chance: random.Random) -> int:
+    """How many of the answers somebody with a copy ties to the right links."""
+    ids, hashes = {own for own, _ in pairs}, {own for _, own in pairs}
+    known = tied(copy, ids, hashes)
+    left_ids = sorted(ids - {own for own, _ in known})
+    left_hashes = sorted(hashes - {own for _, own in known})
+    chance.shuffle(left_hashes)
+    guessed = known | set(zip(left_ids, left_hashes, strict=False))
+    return len(guessed & pairs)
+
+
+def _copied(path: Path, n: int, copies: int, seed: int) -> tuple[list[Copy], Pairs]:
+    """Responses sent one by one, with links in a random order; copies at random moments."""
+    chance = random.Random(seed)
+    store = Store(path)
+    store.register(SURVEY)
+    tokens = store.invite(FINGERPRINT, n)
+    chance.shuffle(tokens)
+    batch = list(responses(SURVEY, tokens))
+    taken: list[Copy] = []
+    moments = sorted(chance.sample(range(n // 2, n), copies))
+
+    async def work() -> None:
+        writer = Writer(store)
+        for number, one in enumerate(batch):
+            if number in moments:
+                pause = chance.uniform(0, 0.02)
+                thread = threading.Thread(
+                    target=lambda pause=pause: (time.sleep(pause), taken.append(copy_of(path)))
+                )
+                thread.start()
+                assert (await writer.submit(one)).acknowledged
+                await asyncio.to_thread(thread.join)
+            else:
+                assert (await writer.submit(one)).acknowledged
+        await asyncio.to_thread(writer.close)
+
+    asyncio.run(work())
+    store.close()
+    pairs = {(id_of(one), token_hash(FINGERPRINT, str(one.token))) for one in batch}
+    return taken, pairs
+
+
+def test_one_copy_at_any_moment_ties_at_most_the_answer_that_is_being_stored(
+    tmp_path: Path,
+) -> None:
+    copies, pairs = _copied(tmp_path / "survey.db", N, COPIES, seed=1)
+    chance = random.Random(2)
+    for copy in copies:
+        assert _right_guesses(copy, pairs, chance) <= BY_CHANCE + 1
+
+
+def test_what_kill_9_leaves_ties_at_most_the_answer_that_was_being_stored(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    for kill in range(KILLS):
+        folder = tmp_path / str(kill)
+        folder.mkdir()
+        tokens = invited(folder / "tacit.db", 2 * N)
+        chance.shuffle(tokens)
+        with serving(folder, [SURVEY], "--rate", "off") as served:
+            arriving = Arriving(served, tokens, rate=60, seed=kill)
+            work = threading.Thread(target=arriving.run, args=(2.0,))
+            work.start()
+            time.sleep(chance.uniform(0.8, 1.6))
+            os.kill(served.process.pid, signal.SIGKILL)
+            served.process.wait()
+            work.join()
+            arriving.close()
+        left = copy_of(served.database)
+        assert _right_guesses(left, arriving.pairs, chance) <= BY_CHANCE + 1
+
+
+def test_a_log_that_is_not_truncated_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: without truncation, and while answers keep coming."""
+    monkeypatch.setattr("tacit.service.writer.IDLE", 3600.0)
+    monkeypatch.setattr("tacit.service.store.sqlite.FEWEST_IN_LOG", 0)
+    copies, pairs = _copied(tmp_path / "survey.db", N, 2, seed=4)
+    chance = random.Random(5)
+    assert min(_right_guesses(copy, pairs, chance) for copy in copies) > BY_CHANCE + 1
