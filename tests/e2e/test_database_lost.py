@@ -113,7 +113,8 @@ def test_nothing_is_acknowledged_once_the_database_file_is_lost(
         assert work.answers["gone"].keys() == {503}
         _until_logged(served, "database-gone")
         assert _events(served) == ["database-gone"]
-        assert "while it was open; put the files back" in "".join(served.log)
+        if lose not in (_copied_over, _truncated):  # SQLite itself may notice these first
+            assert "while it was open; put the files back" in "".join(served.log)
         if lose is _deleted:
             assert not served.database.exists(), "no empty database may take its place"
         assert served.stop() == 0
