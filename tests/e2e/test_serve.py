@@ -325,7 +325,7 @@ def test_nothing_of_a_sender_is_in_database_or_logs(tmp_path: Path) -> None:
         assert len(data) > 10_000, "the files were read"
         assert [mark for mark in sought if mark.encode() in data] == []
         assert [mark for mark in binary if mark in data] == []
-    assert len(served.log) == 2, "start and stop, no line a submission"
+    assert len(served.log) == 3, "start, stopping and stop, no line a submission"
 
 
 def test_a_preview_shows_the_page_and_stores_nothing(tmp_path: Path) -> None:

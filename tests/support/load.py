@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,8 @@ class Plan:
     categories: int = 1000
     #: Of one-time links, in the order of the numbers.
     tokens: Sequence[str] = ()
+    #: Whether a connection that the server ends is not replaced.
+    once: bool = False
 
     def filled(self, key: str, number: int) -> str:
         """The body of one request as it was sent, to send it again."""
@@ -68,11 +72,17 @@ class Plan:
 
 @dataclass
 class Report:
-    """What came back: seconds, answers by status, connections lost, numbers by key acknowledged."""
+    """What came back: seconds, answers by status, connections lost, numbers by key acknowledged.
+
+    `cut` counts the requests that were sent and got no answer, `ended` the answers that announced
+    the end of their connection.
+    """
 
     seconds: float = 0.0
     answers: dict[str, int] = field(default_factory=dict)
     lost: int = 0
+    cut: int = 0
+    ended: int = 0
     acknowledged: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -115,6 +125,15 @@ class Running:
         """Send nothing new; what is under way is still brought to its end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nothing is sent or read until the end of the block."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def report(self) -> Report:
         assert self._process.stdout is not None
@@ -186,6 +205,8 @@ class _Load:
                 await sender.gone
             except OSError:
                 await asyncio.sleep(_PAUSE)
+            if self.plan.once:
+                return
 
 
 def _gaps(body: str) -> tuple[str, str | None, str]:
@@ -200,12 +221,13 @@ class _Sender(asyncio.Protocol):
     def __init__(self, shared: _Load) -> None:
         self._load = shared
         self._next: tuple[str, int, bytes] | None = None
-        self.finished = False
+        self.finished = self._unanswered = False
 
     def connection_made(self, transport: Any) -> None:
         self.gone = asyncio.get_running_loop().create_future()
         self._transport = transport
         self._answer = b""
+        self._ending = False
         self._send()
 
     def _send(self) -> None:
@@ -215,6 +237,7 @@ class _Sender(asyncio.Protocol):
             self.finished = True
             self._transport.close()
         else:
+            self._unanswered = True
             self._transport.write(self._next[2])
 
     def data_received(self, data: bytes) -> None:
@@ -227,9 +250,12 @@ class _Sender(asyncio.Protocol):
         if len(answer) < head + 4 + size:
             return
         self._answer = b""
+        self._ending = b"\r\nconnection: close\r\n" in answer[: head + 2]
+        self._load.report.ended += self._ending
         self._answered(answer[9:12])
 
     def _answered(self, status: bytes) -> None:
+        self._unanswered = False
         self._load.counted[status] += 1
         if status == b"503":
             asyncio.get_running_loop().call_later(_PAUSE, self._again)
@@ -239,14 +265,16 @@ class _Sender(asyncio.Protocol):
         if status in (b"201", b"200"):
             self._load.report.acknowledged[key] = number
         self._next = None
-        self._send()
+        if not self._ending:
+            self._send()
 
     def _again(self) -> None:
-        if not self._transport.is_closing():
+        if not self._ending and not self._transport.is_closing():
             self._send()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._load.report.lost += not self.finished
+        self._load.report.cut += self._unanswered
         self.gone.set_result(None)
 
 

@@ -28,6 +28,8 @@ from tacit.service.collect.pages import Believed
 from tacit.service.collect.problems import CLOSED, FULL, Problem
 from tacit.service.collect.protocol import Guarded, protocol
 from tacit.service.collect.rate import Rate, limit_of
+from tacit.service.drain import accept_rest, drain
+from tacit.service.file_limit import FileWatch, allow_files
 from tacit.service.settings import Settings
 from tacit.service.store import Outcome, Response, Store
 from tacit.service.writer import Writer
@@ -64,16 +66,35 @@ class Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self._request_seconds, self._look = request_seconds, look
+        self._files = FileWatch()
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second, by uvicorn."""
         if counter % 5 == 0:
             self._look()
+            self._files.look()
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Guarded):
                     connection.hurry(now, self._request_seconds)
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what has arrived before uvicorn closes connections."""
+        loop, seconds = (
+            asyncio.get_running_loop(),
+            float(self.config.timeout_graceful_shutdown or 0),
+        )
+        until = loop.time() + seconds
+        self.draining = True
+        logs.log().info("stopping")
+        await accept_rest(sockets or [], self.servers)
+        kind: Any = self.config.http_protocol_class
+        patience = min(self._request_seconds, seconds)
+        connections = self.server_state.connections
+        await drain(connections, kind, (patience, seconds), lambda: self.force_exit)
+        self.config.timeout_graceful_shutdown = max(1, round(until - loop.time()))
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.draining = True
@@ -162,15 +183,22 @@ def serve(settings: Settings, tell: Tell, warn: Warn) -> None:
         collecting.server = server
         addresses = [(address(listener, survey), survey) for survey in collecting.surveys]
         listener.listen(_BACKLOG)  # whoever is told may ask at once
-        warnings = collecting.store.database.warnings()
+        warnings = _warnings(settings, collecting.store)
         tell(addresses)
-        for warning in warnings:
-            logs.log().warning("database-settings", why=warning)
-            warn(warning)
+        for event, why in warnings:
+            logs.log().warning(event, why=why)
+            warn(why)
         _settle_down()
         logs.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])
         logs.log().info("stopped", submissions=collecting.metrics.totals())
+
+
+def _warnings(settings: Settings, store: Store) -> list[tuple[str, str]]:
+    """What is logged at the start, an event and a sentence each."""
+    few = allow_files(settings.connections + SPARE + _OTHER_FILES)
+    found = [("database-settings", why) for why in store.database.warnings()]
+    return [*found, *([] if few is None else [("few-files", few)])]
 
 
 def preview(published: Published, host: str, port: int, tell: Tell) -> None:
@@ -241,7 +269,6 @@ def _server(
     surveys: Sequence[Published],
     look: Callable[[], None] = lambda: None,
 ) -> Server:
-    _allow_files(settings.connections + SPARE + _OTHER_FILES)
     largest = max(body_limit(survey) for survey in surveys)
     connections = Connections(
         settings.connections, settings.connections_per_address, Proxies(settings.trusted_proxy)
@@ -315,15 +342,3 @@ def _settle_down() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG)
-
-
-def _allow_files(wanted: int) -> None:
-    """Ask the system for as many open files as there may be connections."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if most > soft != resource.RLIM_INFINITY:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -54,6 +54,8 @@ class Guarded(HttpToolsProtocol):
     """One connection; `bounds` is set by `protocol`."""
 
     bounds: Bounds
+    #: Whether the server is about to end: each answer then ends its connection.
+    draining = False
     since = 0.0
     _taken = 0
     _running: RequestResponseCycle | None = None
@@ -108,12 +110,24 @@ class Guarded(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
         cycle.scope["extensions"] = _EXTENSIONS
+        if self.draining and cycle is self.cycle:
+            cycle.keep_alive = False
         if self._refusal is not None and cycle.scope["path"] not in HEALTH:
             app = self._refusal
         super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(_NOT_HTTP)
+
+    def finish(self, close: bool) -> None:
+        """End the connection after the newest request that is known; at once if it is idle.
+
+        An idle one stays if `close` is false, since a request may be on its way.
+        """
+        if not self._answered:
+            self.cycle.keep_alive = False
+        elif close and self.waiting is Waiting.TO_ASK:
+            self.transport.close()
 
     def drop(self) -> None:
         """End the connection at once: another one needs its place."""

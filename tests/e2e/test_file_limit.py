@@ -1,0 +1,58 @@
+"""A low limit of open files is told at the start, and in the log when it is hit."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.published import published
+from tests.support.serving import SECONDS, serving
+
+SURVEY = published()
+resource = pytest.importorskip("resource")
+
+
+def test_a_limit_below_the_connections_is_warned_of_at_the_start(tmp_path: Path) -> None:
+    survey = tmp_path / "published.json"
+    survey.write_text(SURVEY.to_json())
+    serve = [sys.executable, "-m", "tacit", "serve", survey, "--database", tmp_path / "tacit.db"]
+    process = subprocess.Popen(
+        ["sh", "-c", 'ulimit -n 500; exec "$0" "$@"', *serve, "--port", "0", "--log", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    _, warning = (process.stdout.readline() for _ in range(2))
+    process.terminate()
+    _, log = process.communicate(timeout=SECONDS)
+    assert warning.startswith("warning: the system allows this process 500 open files, ")
+    assert "--connections" in warning
+    assert '"event": "few-files"' in log
+
+
+def test_a_limit_that_is_hit_is_logged_once(tmp_path: Path) -> None:
+    with serving(tmp_path, [SURVEY], "--log", "json") as served, ExitStack() as stack:
+        assert httpx.get(f"{served.origin}/health/live").status_code == 200
+        open_files = len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
+        few = open_files + 20
+        resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, (few, few))
+        for _ in range(40):
+            stack.enter_context(socket.create_connection((served.host, served.port)))
+        until = time.monotonic() + SECONDS
+        while not any("out-of-files" in line for line in served.log):
+            assert time.monotonic() < until, "it is not logged"
+            time.sleep(0.05)
+        stack.close()
+        while httpx.get(f"{served.origin}/health/live").status_code != 200:
+            assert time.monotonic() < until, "it does not recover"
+        assert served.stop() == 0
+    assert "".join(served.log).count("out-of-files") == 1
+    assert '"fault"' not in "".join(served.log)
