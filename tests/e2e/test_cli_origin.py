@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import reconstruct
-from tacit.cli.main import run
 from tacit.errors import DataError
 from tacit.files import read_design, read_origin
 from tacit.service.store import Response, Store, packed
@@ -58,15 +56,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     truth = {name: np.where(rng.random(4000) < 0.2, "yes", "no") for name in ("smokes", "drinks")}
     pa_csv.write_csv(pa.table(truth), "true.csv")
-
-
-@pytest.fixture
-def tacit(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        return (run(arguments), *capsys.readouterr())
-
-    return call
 
 
 def disguised(tacit: Any, design: str, kind: str = "csv") -> str:

@@ -9,7 +9,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.cli.main import run
 from tacit.errors import FileError
 from tacit.service.store import Outcome, State, Store
 from tacit.survey import Published, publish
@@ -39,15 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     publish(INVITED.survey, "published.json")
     publish(OPEN.survey, "open.json")
     return tmp_path
-
-
-@pytest.fixture
-def tacit(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        return (run(arguments), *capsys.readouterr())
-
-    return call
 
 
 def _invite(tacit: Any, url: str, n: int = 3, out: str = "links.csv") -> tuple[int, str, str]:

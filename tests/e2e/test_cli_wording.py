@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
-from tacit.cli.main import run
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
 from tacit.optimize import Warner, front
@@ -42,15 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("survey.yaml").write_text(example(), encoding="utf-8")
     publish(read_survey("survey.yaml"), "published.json")
     publish(SURVEY.survey, "small.json")
-
-
-@pytest.fixture
-def tacit(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        return (run(arguments), *capsys.readouterr())
-
-    return call
 
 
 def stored(n: int) -> None:
