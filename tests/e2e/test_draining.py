@@ -8,31 +8,22 @@ import socket
 import time
 from pathlib import Path
 
-from tacit.service.store import Store
 from tests.support.asking import place
 from tests.support.load import Running, plan
 from tests.support.published import published
 from tests.support.raw import Line, request
-from tests.support.serving import SECONDS, serving
+from tests.support.serving import SECONDS, records_in, serving
 
 SURVEY = published()
 CONNECTIONS = 64
 FLAGS = ("--rate", "off", "--open-rate", "off", "--log", "json", "--database")
 
 
-def _records(database: str) -> int:
-    store = Store(database)
-    try:
-        return store.state(SURVEY.survey.fingerprint).records
-    finally:
-        store.close()
-
-
 def test_sigterm_under_load_cuts_no_request(tmp_path: Path, url: str) -> None:
     with serving(tmp_path, [SURVEY], *FLAGS, url) as served:
         load = Running(plan(SURVEY, served.host, served.port, CONNECTIONS, once=True))
         until = time.monotonic() + SECONDS
-        while _records(url) < 500:
+        while records_in(url, SURVEY) < 500:
             assert time.monotonic() < until
             time.sleep(0.05)
         # Held for a moment, all clients have read neither their answers nor that the server ends.
@@ -46,7 +37,7 @@ def test_sigterm_under_load_cuts_no_request(tmp_path: Path, url: str) -> None:
     assert set(report.answers) <= {"201", "503"}
     assert report.cut == 0
     assert report.ended == CONNECTIONS, "each connection was told that it ends"
-    assert _records(url) == len(report.acknowledged) == report.stored
+    assert records_in(url, SURVEY) == len(report.acknowledged) == report.stored
     stopped = json.loads(served.log[-1])
     assert (stopped["event"], stopped["submissions"]["stored"]) == ("stopped", report.stored)
 

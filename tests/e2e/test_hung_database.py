@@ -23,7 +23,7 @@ from tests.support.asking import place, submission
 from tests.support.load import Report, Running, plan
 from tests.support.postgres import Cluster
 from tests.support.published import MANY, published
-from tests.support.serving import SECONDS, Served, serving
+from tests.support.serving import SECONDS, Served, records_in, serving
 
 SURVEY = published()
 CONNECTIONS = 16
@@ -78,14 +78,6 @@ def locked(path: str) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def records(database: str) -> int:
-    store = Store(database)
-    try:
-        return store.state(SURVEY.survey.fingerprint).records
-    finally:
-        store.close()
-
-
 def check(database: str, report: Report) -> None:
     """What is stored is what was acknowledged, each once."""
     assert set(report.answers) <= {"201", "200", "503"}, report.answers
@@ -99,7 +91,7 @@ def check(database: str, report: Report) -> None:
 def hangs_under_load(database: str, folder: Path, hang: Callable[[], Any]) -> None:
     with serving(folder, [SURVEY], *FLAGS, database) as served:
         load = Running(plan(SURVEY, served.host, served.port, CONNECTIONS))
-        until(lambda: records(database) > 100)
+        until(lambda: records_in(database, SURVEY) > 100)
         body = submission(SURVEY, record={"smokes": "yes", "number": "n0"})
         with hang():
             answer = post(served, body)
@@ -143,7 +135,7 @@ def test_a_hung_postgresql_does_not_keep_the_server_from_ending(
         assert post(served, submission(SURVEY)).status_code == 201
         with stopped(backends(url)):
             assert served.stop() == 0
-    assert records(url) == 1
+    assert records_in(url, SURVEY) == 1
 
 
 def test_a_session_that_is_gone_on_the_other_side_only_is_replaced(
@@ -163,4 +155,4 @@ def test_a_session_that_is_gone_on_the_other_side_only_is_replaced(
         until(lambda: ready(served) == 200)
         assert post(served, body).status_code in (200, 201)
         assert served.stop() == 0
-    assert records(url) == 2
+    assert records_in(url, SURVEY) == 2

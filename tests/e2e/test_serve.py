@@ -23,7 +23,7 @@ from tacit.cli.main import run
 from tacit.service.store import Store
 from tests.support.asking import place, submission
 from tests.support.published import published
-from tests.support.serving import SECONDS, Served, files_of, serving, started, temporary
+from tests.support.serving import SECONDS, Served, files_of, records_in, serving, started, temporary
 
 SURVEY = published()
 INVITED = published(access="invited", title="By invitation")
@@ -45,11 +45,7 @@ def post(served: Served, survey: Any = SURVEY, **changed: Any) -> httpx.Response
 
 
 def records(database: Path, survey: Any = SURVEY) -> int:
-    store = Store(database)
-    try:
-        return store.state(survey.survey.fingerprint).records
-    finally:
-        store.close()
+    return records_in(database, survey)
 
 
 def test_what_is_acknowledged_is_in_the_database(served: Served) -> None:

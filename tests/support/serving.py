@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from tacit.service.store import Store
 from tacit.survey import Published
 
 #: Far longer than a server needs to start, to drain or to end.
@@ -110,6 +111,15 @@ def files_of(database: Path) -> Iterator[bytes]:
     """The bytes of a database in SQLite and of all files beside it."""
     for path in sorted(database.parent.glob(f"{database.name}*")):
         yield path.read_bytes()
+
+
+def records_in(database: str | Path, survey: Published) -> int:
+    """How many records of a survey are in a database that may be served meanwhile."""
+    store = Store(database)
+    try:
+        return store.state(survey.survey.fingerprint).records
+    finally:
+        store.close()
 
 
 @contextmanager
