@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,7 +110,9 @@ def privacy(
         found = _compared(design, known, limits)
     else:
         asked: dict[str, Any] = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
-        found = measured = report(design, known, limits=limits, **asked)
+        with show.progress("measuring") as tell:
+            told_to = replace(limits, progress=tell)
+            found = measured = report(design, known, limits=told_to, **asked)
         if html is not None:
             write_text(html, measured.to_html())
     _write(found, figure, out)

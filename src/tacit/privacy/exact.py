@@ -8,12 +8,12 @@ is never built, and a prior that ties groups together is no obstacle.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.channel.linear import Array, Mask
 from tacit.channel.product import Factor
 from tacit.privacy.kernels import Kernel, kernel_of, uncertainty
 from tacit.privacy.prior import Prior
@@ -70,26 +70,54 @@ def risk_of_all(part: Part) -> Risk:
     return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
 
 
-def risk_of_group(part: Part, place: int) -> Risk:
-    """The risk of the joint answer of one group, to someone who sees all reports of the part."""
+def risk_of_group(part: Part, place: int, passed: Array | None = None) -> Risk:
+    """The risk of the joint answer of one group, to someone who sees all reports of the part.
+
+    `passed` is the table in which all other groups are reports, if it is known already.
+    """
     others = _others(part, place)
-    table = _pass(part, part.prior, _total, others)
+    table = _pass(part, part.prior, _total, others) if passed is None else passed
     return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
-def risk_of_attribute(part: Part, name: str) -> Risk:
+def risk_of_attribute(part: Part, name: str, passed: Array | None = None) -> Risk:
     """The risk of one attribute, to someone who sees all reports of the part."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    if part.factors[place].names == (name,):
+        return risk_of_group(part, place, passed)
+    joint = joint_of_attribute(part, name, passed)
+    masks = _masks(part, place, name)
+    prior = np.stack([_add(_flat(part.prior * mask)) for mask in masks])
+    return _from_joint(joint.reshape(len(masks), -1, joint.shape[-1]), prior, part.slack)
+
+
+def joint_of_attribute(part: Part, name: str, passed: Array | None = None) -> Array:
+    """P(category of an attribute, report): an axis for its categories, then those of reports."""
+    place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    others = _pass(part, part.prior, _total, _others(part, place)) if passed is None else passed
+    masks = _masks(part, place, name)
+    return np.stack([_pass(part, others * mask, _total, [place]) for mask in masks])
+
+
+def passed_by_group(part: Part) -> Iterator[tuple[int, Array]]:
+    """For each group, the table in which all others are reports; halves share their passes."""
+    waiting = [(list(range(len(part.factors))), part.prior)]
+    while waiting:
+        places, table = waiting.pop()
+        if len(places) == 1:
+            yield places[0], table
+            continue
+        middle = len(places) // 2
+        for own, others in ((places[:middle], places[middle:]), (places[middle:], places[:middle])):
+            waiting.append((own, _pass(part, table, _total, others)))
+
+
+def _masks(part: Part, place: int, name: str) -> list[Mask]:
+    """For each category of an attribute, the cells of its group that have it."""
     own = part.factors[place].names
-    if own == (name,):
-        return risk_of_group(part, place)
     codes = np.indices([part.schema[n].size for n in own])[own.index(name)].ravel()
     shape = [-1 if axis == place else 1 for axis in range(part.prior.ndim)]
-    masks = [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
-    others = _pass(part, part.prior, _total, _others(part, place))
-    joint = np.stack([_flat(_pass(part, others * mask, _total, [place])) for mask in masks])
-    prior = np.stack([_add(_flat(part.prior * mask)) for mask in masks])
-    return _from_joint(joint, prior, part.slack)
+    return [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
 
 
 def _others(part: Part, place: int) -> list[int]:

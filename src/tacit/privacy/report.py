@@ -16,6 +16,7 @@ from tacit.errors import DataError
 from tacit.privacy import rounding
 from tacit.privacy.alerts import warnings
 from tacit.privacy.answers import Answer, answers
+from tacit.privacy.disclosure import Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.repeated import Repeated, repeated
@@ -39,8 +40,9 @@ from tacit.privacy.tables import (
     repeated_rows,
     scope_columns,
 )
-from tacit.privacy.whole_record import Disclosure, disclosure
+from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.privacy.wording import Wording
+from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
@@ -153,11 +155,17 @@ class Report:
         reports = Reports(self.design, seen)
         return max(reports.bound(name, shares[name]).accuracy for name in names)
 
-    def _levels(self, name: str) -> Levels:
-        known = self.prior.ties_all
+    def held(self, scope: Scope) -> Figures | None:
+        """The figures by the whole reported record; None where dependence is not known."""
+        assessment = self.disclosure.assessment
+        if assessment is None:
+            return scope.from_record if self.prior.ties_all else None
+        return scope.from_record if assessment.of(scope.names).known("map_privacy") else None
 
+    def _levels(self, name: str) -> Levels:
         def of(scope: Scope) -> float | None:
-            return getattr(scope.from_record, name) if known else None
+            held = self.held(scope)
+            return None if held is None else getattr(held, name)
 
         return Levels(
             {key: of(scope) for key, scope in self.attributes.items()},
@@ -227,7 +235,7 @@ class Report:
             "title": self.wording.title,
             "design": self.design.fingerprint,
             "prior": self.prior.source,
-            "dependence_known": self.prior.ties_all,
+            "dependence_known": self.prior.ties_all and self.disclosure.assessment is None,
             "level": self.level,
             "warnings": list(self.warnings),
             "sentences": list(self.sentences),
@@ -249,7 +257,7 @@ class Report:
     def _plain(self, scope: Scope) -> dict[str, Any]:
         """A scope's figures; null where they rest on a dependence that is not known."""
         plain = scope.to_dict()
-        if not self.prior.ties_all:
+        if self.held(scope) is None:
             plain["from_record"] = None
         if not self.prior.ties(scope.names):
             plain["alone"] = None
@@ -300,13 +308,15 @@ def report(
     attribute, a joint table, or estimates, whose uncertainty is carried along. `rules` are those
     of a published model (or a list of such lists), `repeats` how often one person takes part,
     `limits` how far to compute exactly, and the randomness of what is drawn beyond; `wording` the
-    question texts and labels that sentences use.
+    question texts and labels that sentences use. From a reconstruction, how answers go together is
+    estimated too (`disclosure`).
     """
     check_design(design)
     limits = limits or Limits()
     check_level(limits.level)
     known = prior_of(prior, design, limits.rng, limits.priors)
-    scopes = measure(design, known, limits)
+    found = _assessed(design, prior, limits)
+    scopes = with_dependence(measure(design, known, limits), found)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
     others = risks_knowing(design, known, limits)
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
@@ -315,7 +325,7 @@ def report(
         design,
         known,
         scopes,
-        disclosure(design, known, scopes),
+        disclosure(design, known, scopes, found),
         {name: risk.figures(limits.level) for name, risk in others.items()},
         told,
         mined,
@@ -323,6 +333,13 @@ def report(
         limits.level,
         wording or Wording(),
     )
+
+
+def _assessed(design: Design, prior: Any, limits: Limits) -> Assessment | None:
+    """What reported records say about dependence, if that is what the prior comes from."""
+    if not isinstance(prior, Reconstruction) or len(design.schema) == 1:
+        return None
+    return assess(design, prior.patterns, limits.rng, limits.progress)
 
 
 def _models(rules: Any) -> list[list[Any]]:

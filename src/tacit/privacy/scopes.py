@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.channel.product import Factor
 from tacit.design import Design, Group
+from tacit.files import Progress
 from tacit.privacy.exact import (
     Part,
     part_of,
@@ -71,7 +72,8 @@ class Limits:
 
     max_cells: the largest joint table that is measured exactly. drawn: reports drawn by Monte
     Carlo beyond it. priors: draws of an estimated prior. level: of the intervals that they make.
-    rng: where all draws come from; the default gives the same figures every time.
+    rng: where all draws come from; the default gives the same figures every time. progress: told
+    what share of the estimate from reported records is done.
     """
 
     max_cells: int = MAX_CELLS
@@ -79,6 +81,7 @@ class Limits:
     priors: int = DRAWS
     level: float = 0.95
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    progress: Progress = lambda _: None
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,10 @@ def _record(report: Report) -> str:
         f"together {guessed} in {'about' if span else 'up to'} "
         f"{of_100_up(held.accuracy)} of 100 cases{span}"
     )
+    if held.confidence is not None and held.bound is not None:
+        sure = f"{100 * held.confidence:g} % confidence"
+        limit = f"at most in {of_100_up(held.bound)} of 100 ({sure})"
+        return f"{said}; whatever the dependence between answers, {limit}."
     if not report.prior.ties_all:
         return f"{said}."
     before = of_100(report.record.from_record.largest_prior) or "fewer than 1"

@@ -115,7 +115,8 @@ def _by_adversary(
         )
     for number, group in _several(report.scopes):
         own = of(group.alone) if report.prior.ties(group.names) else None
-        whole = of(group.from_record) if report.prior.ties_all else None
+        figures = report.held(group)
+        whole = None if figures is None else of(figures)
         before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
         cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
         rows.append([f"group {number}", *cells])
@@ -170,7 +171,7 @@ def analyst_rows(report: Report) -> Rows:
         )
     for number, group in _several(report.scopes):
         own = _own(group.alone if report.prior.ties(group.names) else None)
-        figures = group.from_record if report.prior.ties_all else None
+        figures = report.held(group)
         whole = [UNKNOWN] * 2 if figures is None else _own(figures)[:2]
         rows.append([f"group {number}", rounding.epsilon(group.epsilon), *own, *whole, "", ""])
     if report.epsilon_disguised is not None:
@@ -213,7 +214,7 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
         held = _held_by(report, kind, name)
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
         alone = scope.alone if ties(scope.names) else None
-        whole = scope.from_record if report.prior.ties_all else None
+        whole = report.held(scope)
         others = report.knowing_others.get(name) if kind == "attribute" else None
         for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
             row |= {f + end: None if figures is None else getattr(figures, f) for f in FIGURES}

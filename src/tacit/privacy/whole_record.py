@@ -1,22 +1,24 @@
 """What a whole reported record discloses: an estimate where dependence is known, and a bound.
 
 How much other answers tell about an answer depends on how answers go together. Where the prior is
-one joint table, that is known. Where it is a table per attribute or per group, it is not: then
-the figures are None, never those of unrelated answers, and only the bound for any dependence
-remains.
+one joint table, that is known. Where reported records are at hand, it is estimated from them. Where
+the prior is a table per attribute or per group, it is not known: then the figures are None, never
+those of unrelated answers, and only the bound for any dependence remains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tacit.bounds import Bound, Reports
 from tacit.design import Design
+from tacit.privacy.disclosure import Assessed, Assessment
 from tacit.privacy.prior import Prior
+from tacit.privacy.risk import Figures
 from tacit.privacy.scopes import Scope, Scopes
 
 NOT_KNOWN = (
@@ -25,6 +27,16 @@ NOT_KNOWN = (
 )
 #: A bound from here on limits nothing.
 NO_LIMIT = 0.999
+#: Confidence of bounds that rest on reported records.
+CONFIDENCE = 0.95
+MISSED = (
+    "What a whole reported record reveals is estimated from {n:,} reported records. Dependence too "
+    "weak to show in them, or among three or more answers, may be missed; someone with outside "
+    "knowledge could use it, up to the upper bound."
+)
+TOO_FEW = (
+    "Where it says “not known”, these {n:,} reported records do not show how answers go together."
+)
 
 
 @dataclass(frozen=True)
@@ -53,11 +65,15 @@ class Disclosed:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """Every attribute and the record; `warning` is shown before anything else."""
+    """Every attribute and the record; `warning` is shown before anything else.
+
+    `assessment` is what was estimated from reported records, None if there are none.
+    """
 
     attributes: Mapping[str, Disclosed]
     record: Disclosed
     warning: str | None = None
+    assessment: Assessment | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -67,8 +83,14 @@ class Disclosure:
         }
 
 
-def disclosure(design: Design, prior: Prior, scopes: Scopes) -> Disclosure:
-    """From the figures under the prior where it is one joint table, else bounds alone."""
+def disclosure(
+    design: Design, prior: Prior, scopes: Scopes, assessment: Assessment | None = None
+) -> Disclosure:
+    """From reported records if they were assessed; else from the figures under the prior where it
+    is one joint table, else bounds alone.
+    """
+    if assessment is not None:
+        return _assessed(assessment, scopes)
     reports = Reports(design)
     found = {
         name: _disclosed(scope, prior.ties_all, _bound(reports, prior, name))
@@ -76,6 +98,57 @@ def disclosure(design: Design, prior: Prior, scopes: Scopes) -> Disclosure:
     }
     record = _disclosed(scopes.record, prior.ties_all, _least(found))
     return Disclosure(found, record, None if prior.ties_all else NOT_KNOWN)
+
+
+def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
+    """The scopes with the figures by the whole record that reported records lead to, if known."""
+    if assessment is None:
+        return scopes
+
+    def of(scope: Scope) -> Scope:
+        found = assessment.of(scope.names)
+        known = found.known("map_privacy")
+        return replace(scope, from_record=found.figures, exact=False) if known else scope
+
+    attributes = {name: of(scope) for name, scope in scopes.attributes.items()}
+    return Scopes(attributes, tuple(map(of, scopes.groups)), of(scopes.record))
+
+
+def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
+    """Estimates with their ranges, and bounds at 95 % confidence."""
+    found = {
+        name: _from_reports(held, _central(scopes.attributes[name].alone))
+        for name, held in assessment.attributes.items()
+    }
+    warning = MISSED.format(n=assessment.n_records)
+    hidden = [name for name, held in found.items() if held.accuracy is None]
+    record = _from_reports(assessment.record, 0.0)
+    if hidden or record.accuracy is None:
+        warning = f"{TOO_FEW.format(n=assessment.n_records)} {warning}"
+    return Disclosure(found, record, warning, assessment)
+
+
+def _from_reports(held: Assessed, alone: float) -> Disclosed:
+    """Each figure where its range is narrow enough; never below what the own report tells."""
+    figures, bound = held.figures, held.bound
+    assert figures.central is not None
+    known = held.known("map_privacy")
+    private = figures.interval("map_privacy")
+    accuracy = max(1 - figures.central[1], alone)
+    return Disclosed(
+        accuracy=accuracy if known else None,
+        span=(1 - private[1], max(1 - private[0], accuracy)) if known else None,
+        pse=figures.pse if held.known("pse") else None,
+        worst_posterior=figures.worst_posterior if held.known("worst_posterior") else None,
+        bound=max(bound.accuracy, accuracy),
+        worst_bound=bound.worst_posterior,
+        confidence=CONFIDENCE,
+    )
+
+
+def _central(figures: Figures) -> float:
+    """The estimate of how often the best guess is right."""
+    return figures.accuracy if figures.central is None else 1 - figures.central[1]
 
 
 def _least(found: Mapping[str, Disclosed]) -> Bound | None:

@@ -1,0 +1,5 @@
+"""What a whole reported record discloses when the joint distribution is known only from reports."""
+
+from tacit.privacy.disclosure.assessment import Assessed, Assessment, assess
+
+__all__ = ["Assessed", "Assessment", "assess"]

@@ -1,0 +1,249 @@
+"""Layout: the record of a design as units under coins, and reported records as codes of units.
+
+A unit is one attribute, or all attributes of a joint matrix. A group of one unit is a matrix. A
+group of several units keeps the truth with probability theta, or else disguises it:
+
+    M[y, x] = theta [x = y] + rest prod_u B_u[y_u, x_u]      related
+    M[y, x] = theta [x = y] + rest d[y]                      truthful, unrelated, forced, frapp, ...
+
+theta is negative for frapp with lambda < 1. Units are numbered group by group, so a joint table
+with one axis per unit also has one axis per group after a reshape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.channel.distribution import Distribution, Independent
+from tacit.channel.linear import Array, Dense, Linear
+from tacit.channel.product import Factor, ProductChannel
+from tacit.channel.related import AgreementChannel
+from tacit.channel.replacing import ReplacementChannel
+from tacit.counting import PatternTable
+from tacit.design import Design
+from tacit.privacy.exact import Part
+from tacit.privacy.kernels import Kernel, entries, kernel_of
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Attributes that are modelled as one variable, with its true and reported categories."""
+
+    names: tuple[str, ...]
+    size: int
+    reports: int
+
+
+@dataclass(frozen=True, eq=False)
+class CoinGroup:
+    """One coin and the units it disguises; `drawn` replaces the truth where there is one."""
+
+    factor: Factor
+    units: tuple[int, ...]
+    theta: float
+    rest: float
+    others: tuple[Array, ...]
+    drawn: Distribution | None
+
+    @property
+    def inverse(self) -> Linear:
+        """A left inverse of the channel."""
+        known = self.factor.channel.inverse
+        return known or Dense(np.asarray(np.linalg.pinv(self.others[0]), dtype=np.float64))
+
+    @property
+    def single(self) -> bool:
+        """Whether the group is one unit, and its channel the matrix `others[0]`."""
+        return len(self.units) == 1
+
+    def background(self, codes: Codes) -> Array:
+        """rest * d[y] of each report, where a draw replaces the truth."""
+        assert self.drawn is not None, "a group that replaces the truth by a draw"
+        if isinstance(self.drawn, Independent):
+            margins = [np.array(margin, dtype=np.float64) for margin in self.drawn.margins]
+            picked = [margin[column] for margin, column in zip(margins, codes.T, strict=True)]
+            return np.asarray(self.rest * np.prod(picked, axis=0))
+        cells = np.ravel_multi_index(tuple(codes.T), self.drawn.shape)
+        return np.asarray(self.rest * self.drawn.cells[cells])
+
+
+class Layout:
+    """Units and groups of a design."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.channel: ProductChannel = design.channel(design.schema.names)
+        self.units: list[Unit] = []
+        self.groups: list[CoinGroup] = []
+        for factor in self.channel.factors:
+            self._add(factor)
+        self._parts: dict[tuple[int, ...], Array] = {}
+
+    def _add(self, factor: Factor) -> None:
+        own, channel, first = factor.channel, self.channel, len(self.units)
+        sizes, reports = own.true_shape, own.reported_shape
+        separate = isinstance(own, AgreementChannel | ReplacementChannel)
+        if len(sizes) == 1 or not separate:
+            self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
+            self.groups.append(CoinGroup(factor, (first,), 0.0, 1.0, (entries(own),), None))
+            return
+        self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
+        units = tuple(range(first, len(self.units)))
+        assert isinstance(own, AgreementChannel | ReplacementChannel), channel
+        theta, rest = float(own.theta), float(1 - own.theta)
+        if isinstance(own, ReplacementChannel):
+            self.groups.append(CoinGroup(factor, units, theta, rest, (), own.drawn))
+        else:
+            others = tuple((1 - np.eye(k)) / (k - 1) for k in sizes)
+            self.groups.append(CoinGroup(factor, units, theta, rest, others, None))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """True categories of each unit: the shape of a joint table."""
+        return tuple(unit.size for unit in self.units)
+
+    @property
+    def reports(self) -> tuple[int, ...]:
+        """Reported categories of each unit."""
+        return tuple(unit.reports for unit in self.units)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the joint table, true or reported, whichever has more."""
+        return max(math.prod(self.sizes), math.prod(self.reports))
+
+    def unit_of(self, name: str) -> int:
+        """The unit that holds an attribute."""
+        return next(u for u, unit in enumerate(self.units) if name in unit.names)
+
+    def group_of(self, unit: int) -> CoinGroup:
+        """The group that disguises a unit."""
+        return next(group for group in self.groups if unit in group.units)
+
+    def categories_of(self, name: str) -> Codes:
+        """For each cell of the attribute's unit, the category of the attribute."""
+        unit = self.units[self.unit_of(name)]
+        sizes = [self.design.schema[n].size for n in unit.names]
+        return np.asarray(np.indices(sizes)[unit.names.index(name)].ravel())
+
+    def matrix(self, units: Sequence[int]) -> Array:
+        """The channel of some units, in ascending order, written out."""
+        parts = [
+            self._part(tuple(u for u in units if u in group.units))
+            for group in self.groups
+            if any(u in group.units for u in units)
+        ]
+        return _kron(parts)
+
+    def _part(self, units: tuple[int, ...]) -> Array:
+        """The channel of some units of one group."""
+        if units not in self._parts:
+            self._parts[units] = _written(self.group_of(units[0]), units)
+        return self._parts[units]
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The passes of each group."""
+        return tuple(kernel_of(group.factor.channel) for group in self.groups)
+
+    def part(self, tables: Array) -> Part:
+        """Joint tables, stacked along the last axis, as what exact figures are computed from."""
+        shape = [math.prod(self.sizes[u] for u in group.units) for group in self.groups]
+        factors = tuple(group.factor for group in self.groups)
+        return Part(factors, self.kernels, self.design.schema, tables.reshape(*shape, -1))
+
+
+def _kron(matrices: Sequence[Array]) -> Array:
+    """The Kronecker product, built."""
+    made: Array = np.ones((1, 1))
+    for matrix in matrices:
+        made = np.asarray(np.kron(made, matrix), dtype=np.float64)
+    return made
+
+
+def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
+    """The channel of some units of a group, from the group's parts."""
+    if group.single:
+        return group.others[0]
+    places = [group.units.index(unit) for unit in units]
+    sizes = [group.factor.channel.true_shape[place] for place in places]
+    kept: Array = group.theta * np.eye(math.prod(sizes))
+    if group.drawn is None:
+        return np.asarray(kept + group.rest * _kron([group.others[p] for p in places]))
+    if isinstance(group.drawn, Independent):
+        cells = group.drawn.marginal(tuple(places)).cells
+    else:
+        dropped = tuple(p for p in range(len(group.units)) if p not in places)
+        cells = group.drawn.cells.reshape(group.drawn.shape).sum(axis=dropped).ravel()
+    return np.asarray(kept + group.rest * cells[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class CodedReports:
+    """Distinct reported records as codes of units, and how many people sent each."""
+
+    layout: Layout
+    codes: Codes
+    weights: Array
+
+    @classmethod
+    def of(cls, layout: Layout, patterns: PatternTable) -> CodedReports:
+        """The codes of counted patterns."""
+        codes = unit_codes(layout, patterns.patterns)
+        return cls(layout, codes, patterns.counts.astype(np.float64))
+
+    @property
+    def total(self) -> float:
+        """How many records there are."""
+        return float(self.weights.sum())
+
+    def weighted(self, weights: Array) -> CodedReports:
+        """The same patterns, sent by other numbers of people; patterns of none are left out."""
+        kept = weights > 0
+        return CodedReports(self.layout, self.codes[kept], weights[kept])
+
+    def halves(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """The records divided at random in two halves, as weights of the patterns."""
+        counts = self.weights.astype(np.int64)
+        first = rng.multivariate_hypergeometric(counts, int(counts.sum()) // 2).astype(np.float64)
+        return first, self.weights - first
+
+    def frequencies(self, units: Sequence[int]) -> Array:
+        """The reported distribution of some units, flattened."""
+        shape = [self.layout.reports[u] for u in units]
+        cells = np.ravel_multi_index(tuple(self.codes[:, list(units)].T), shape)
+        counted = np.bincount(cells, self.weights, math.prod(shape))
+        return np.asarray(counted / self.total)
+
+    def places(self) -> tuple[Codes, ...]:
+        """Where each pattern is found in a table with one axis per group."""
+        found = []
+        for group in self.layout.groups:
+            shape = [self.layout.reports[u] for u in group.units]
+            found.append(np.ravel_multi_index(tuple(self.codes[:, list(group.units)].T), shape))
+        return tuple(found)
+
+
+def unit_codes(layout: Layout, reported: npt.NDArray[np.integer[Any]]) -> Codes:
+    """Reported records, a column per attribute of `design.reported`, as codes of units."""
+    schema = layout.design.reported
+    places = [schema.index(name) for name in layout.channel.reported.names]
+    columns = reported[:, places].astype(np.intp)
+    codes: list[Codes] = []
+    for group in layout.groups:
+        own = columns[:, list(group.factor.reported_axes)]
+        if group.single:
+            shape = group.factor.channel.reported_shape
+            codes.append(np.ravel_multi_index(tuple(own.T), shape))
+        else:
+            codes += list(own.T)
+    return np.stack(codes, axis=1)

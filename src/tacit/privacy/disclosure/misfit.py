@@ -1,0 +1,117 @@
+"""Whether the models explain the reports at all; where they do not, a range says nothing.
+
+All reports are compared with what the mixture expects:
+
+    T = (sum_y n_y (n_y - 1)) / (n (n - 1)) - 2 sum_y n_y q(y) / n + sum_y q(y)^2
+
+estimates the squared distance between the reported distribution and q without bias for a given q,
+with variance near 2 sum q^2 / n^2 where they are equal. q is fitted to the same reports, which only
+lowers T. For latent classes sum q^2 = sum_cc' pi_c pi_c' prod_g A_g[c, c'], with
+A_g[c, c'] = sum_y P(y | c) P(y | c') over the reports of a group. They are also compared three
+units at a time: the most likely table of their true answers against the mixture's.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from tacit.channel.distribution import Distribution, Independent
+from tacit.channel.linear import Array
+from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
+from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
+from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
+from tacit.privacy.disclosure.small_tables import Units, small_tables
+from tacit.privacy.exact import reports_of
+
+#: How often models that are right are rejected, at most: by all reports, by three units.
+LEVEL, TRIPLE_LEVEL = 1e-2, 1e-3
+#: Sets of three units that are compared at most.
+_MOST = 400
+
+
+def table_misfit(reports: CodedReports, stack: TableStack) -> bool:
+    """Whether the reports contradict the mixture of a stack of tables."""
+    sent = reports_of(reports.layout.part(stack.tables[..., [MIXTURE]]))[..., 0]
+    return _apart(reports, sent[reports.places()], float((sent**2).sum()))
+
+
+def class_misfit(reports: CodedReports, model: LatentClasses, rng: np.random.Generator) -> bool:
+    """Whether the reports, or those of any three units, contradict a mixture of classes."""
+    evidence = Evidence(reports.layout, reports.codes)
+    if _apart(reports, evidence.likelihood(model), agreement(model)):
+        return True
+    units = range(len(reports.layout.units))
+    triples = list(combinations(units, min(3, len(units))))
+    if len(triples) > _MOST:
+        triples = [triples[i] for i in rng.choice(len(triples), _MOST, replace=False)]
+    fitted = small_tables(reports, triples)
+    return any(
+        table.likelihood - _likelihood(reports, model, family)
+        > chi2.isf(TRIPLE_LEVEL / len(fitted), table.table.size - 1)
+        for family, table in fitted.items()
+    )
+
+
+def _apart(reports: CodedReports, expected: Array, squares: float) -> bool:
+    """Whether T is larger than chance allows."""
+    counts, n = reports.weights, reports.total
+    pairs = float((counts * (counts - 1)).sum()) / (n * (n - 1))
+    distance = pairs - 2 * float(counts @ expected) / n + squares
+    return bool(distance > norm.isf(LEVEL) * math.sqrt(2 * squares) / n)
+
+
+def agreement(model: LatentClasses) -> float:
+    """sum_y q(y)^2: how often two reports agree."""
+    total = np.outer(model.shares, model.shares)
+    for group in model.layout.groups:
+        total = total * _agreement(model, group)
+    return float(total.sum())
+
+
+def _agreement(model: LatentClasses, group: CoinGroup) -> Array:
+    """A_g[c, c'] of one group."""
+    answers = [model.answers[u] for u in group.units]
+    if group.single:
+        told = answers[0] @ group.others[0].T
+        return np.asarray(told @ told.T)
+    both = np.prod([a @ a.T for a in answers], axis=0)
+    if group.drawn is None:
+        changed = [a @ other.T for a, other in zip(answers, group.others, strict=True)]
+        mixed = np.prod([a @ c.T for a, c in zip(answers, changed, strict=True)], axis=0)
+        other = np.prod([c @ c.T for c in changed], axis=0)
+    else:
+        hit = _hit(answers, group.drawn)[:, None]
+        mixed, other = np.broadcast_to(hit, both.shape), np.full_like(both, _squares(group.drawn))
+    theta, rest = group.theta, group.rest
+    return np.asarray(theta**2 * both + theta * rest * (mixed + mixed.T) + rest**2 * other)
+
+
+def _hit(answers: list[Array], drawn: Distribution) -> Array:
+    """How often a draw equals the truth, for each class."""
+    if isinstance(drawn, Independent):
+        margins = [np.array(m, dtype=np.float64) for m in drawn.margins]
+        return np.asarray(np.prod([a @ m for a, m in zip(answers, margins, strict=True)], axis=0))
+    found = np.repeat(drawn.cells[None], len(answers[0]), axis=0)
+    for own in answers:
+        found = np.einsum("ck,ckr->cr", own, found.reshape(*own.shape, -1))
+    return np.asarray(found[:, 0])
+
+
+def _squares(drawn: Distribution) -> float:
+    """How often two draws are equal."""
+    return drawn.concentration / math.prod(float(k) for k in drawn.shape)
+
+
+def _likelihood(reports: CodedReports, model: LatentClasses, family: Units) -> float:
+    """Twice the log-likelihood of some units' reports under the mixture."""
+    made = model.shares[:, None]
+    for unit in family:
+        made = (made[:, :, None] * model.answers[unit][:, None, :]).reshape(len(made), -1)
+    expected = reports.layout.matrix(family) @ made.sum(axis=0)
+    seen = reports.frequencies(family)
+    held = seen > 0
+    return 2 * reports.total * float(seen[held] @ np.log(np.maximum(expected[held], 1e-300)))

@@ -1,0 +1,115 @@
+"""What models of records are made of, against the joint table, for every family and grouping."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tacit import Design
+from tacit.counting import PatternTable
+from tacit.privacy.disclosure.class_sampling import Sample
+from tacit.privacy.disclosure.latent_classes import Evidence, Fitting, LatentClasses
+from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.disclosure.misfit import agreement
+from tacit.privacy.disclosure.moment_bound import moments
+from tacit.privacy.exact import joint_of_attribute, reports_of
+from tests.support.families import designs, seeds
+from tests.support.tables import counts_of, kron_all, random_table
+
+
+def reports_from(design: Design, seed: int, n: int = 500) -> CodedReports:
+    """Reported records of a random population."""
+    counts = counts_of(design, random_table(seed, design.schema.sizes), n, seed)
+    cells = np.flatnonzero(counts)
+    codes = np.stack(np.unravel_index(cells, counts.shape), axis=1)
+    patterns = PatternTable(
+        design.reported, codes.astype(np.uint8), counts.ravel()[cells].astype(np.int64)
+    )
+    return CodedReports.of(Layout(design), patterns)
+
+
+def some_classes(layout: Layout, seed: int, classes: int = 3) -> LatentClasses:
+    rng = np.random.default_rng(seed)
+    answers = tuple(rng.dirichlet(np.ones(k), classes) for k in layout.sizes)
+    return LatentClasses(layout, rng.dirichlet(np.ones(classes)), answers)
+
+
+@given(designs(), seeds())
+def test_the_channel_of_some_units_is_the_one_of_the_design(design: Design, seed: int) -> None:
+    layout = Layout(design)
+    units = np.flatnonzero(np.random.default_rng(seed).random(len(layout.units)) < 0.6)
+    chosen = [int(u) for u in units] or [0]
+    names = [name for u in chosen for name in layout.units[u].names]
+    expected = kron_all([f.channel.matrix for f in design.channel(names).factors])
+    assert layout.matrix(chosen) == pytest.approx(expected, abs=1e-12)
+
+
+@given(designs(), seeds())
+def test_the_likelihood_of_a_report_under_classes_is_that_of_their_joint_table(
+    design: Design, seed: int
+) -> None:
+    reports = reports_from(design, seed)
+    model = some_classes(reports.layout, seed)
+    assert model.table().sum() == pytest.approx(1, abs=1e-9)
+    sent = reports_of(reports.layout.part(model.table()[..., None]))[..., 0]
+    found = Evidence(reports.layout, reports.codes).likelihood(model)
+    assert found == pytest.approx(sent[reports.places()], rel=1e-9, abs=1e-12)
+    assert agreement(model) == pytest.approx(float((sent**2).sum()), rel=1e-9)
+
+
+@given(designs(), seeds())
+def test_sampled_posteriors_are_those_of_the_joint_table(design: Design, seed: int) -> None:
+    layout = Layout(design)
+    model = some_classes(layout, seed)
+    sample = Sample(model, np.random.default_rng(seed), draws=40)
+    part = layout.part(model.table()[..., None])
+    places = CodedReports(layout, sample.codes, np.ones(40)).places()
+    for name in design.schema.names:
+        joint = joint_of_attribute(part, name)[..., 0][(slice(None), *places)]
+        best = (joint / joint.sum(axis=0)).max(axis=0)
+        assert sample.attribute(name).best == pytest.approx(best.mean(), abs=1e-9)
+        assert sample.attribute(name).worst == pytest.approx(best.max(), abs=1e-9)
+    peaks = _peaks(design, layout, model, sample)
+    found = sample.units(range(len(layout.units)))
+    assert found.best <= peaks.mean() + 1e-9
+    assert found.best >= 0.9 * peaks.mean()
+
+
+def _peaks(design: Design, layout: Layout, model: LatentClasses, sample: Sample) -> np.ndarray:
+    """The largest posterior of a whole record, for each drawn report."""
+    matrix = kron_all([group.factor.channel.matrix for group in layout.groups])
+    joint = np.maximum(matrix, 0) * model.table().ravel()
+    shape = [math.prod(group.factor.channel.reported_shape) for group in layout.groups]
+    places = CodedReports(layout, sample.codes, np.ones(len(sample.codes))).places()
+    rows = joint[np.ravel_multi_index(places, shape)]
+    return np.asarray(rows.max(axis=1) / rows.sum(axis=1))
+
+
+@given(designs(), seeds())
+def test_no_step_of_the_fit_of_classes_lowers_the_likelihood(design: Design, seed: int) -> None:
+    reports = reports_from(design, seed)
+    fitting = Fitting(reports, [np.full(k, 1 / k) for k in reports.layout.sizes])
+    place = fitting._start(2, np.random.default_rng(seed))
+    before = fitting._step(place)
+    after = fitting._step(before.after)
+    # Records that the prior of shares counts for may cost a little of the likelihood.
+    assert after.log_likelihood >= before.log_likelihood - 1e-3 / reports.total
+
+
+@given(seeds())
+def test_moments_of_people_with_equal_reports_are_those_of_the_posterior(seed: int) -> None:
+    """With as many people as one likes, chance is gone: E[q] and E[q^2] remain."""
+    rng = np.random.default_rng(seed)
+    joint = rng.dirichlet(np.ones(12)).reshape(3, 4)  # the answer, all other reports
+    matrix = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), 3).T
+    sent = matrix @ joint
+    own, others = (codes.ravel() for codes in np.indices(sent.shape))
+    people = 1e12 * sent.ravel()
+    found = moments(own, people, (others[:, None], [4]), np.linalg.inv(matrix))
+    shares = joint / joint.sum(axis=0)
+    assert found.second == pytest.approx((shares**2 * joint.sum(axis=0)).sum(axis=1), abs=1e-4)
+    assert found.high == pytest.approx(joint.sum(axis=1), abs=1e-4)
+    assert (found.low <= found.high).all()
