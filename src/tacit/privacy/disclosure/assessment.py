@@ -249,7 +249,7 @@ def _assessed(found: ModelFigures, said: Said, reports: CodedReports) -> Assessm
         return Bound(accuracy, accuracy, min(bounds[n].worst_posterior for n in names))
 
     return Assessment(
-        {n: of(rows, (n,), bounds[n]) for n, rows in found.attributes.items()},
+        {n: of(found.attributes[n], (n,), bounds[n]) for n in layout.design.schema.names},
         {names: of(rows, names, least(names)) for names, rows in found.groups.items()},
         of(found.record, layout.design.schema.names, bounds[""]),
         int(reports.total),
