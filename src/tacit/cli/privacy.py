@@ -95,7 +95,7 @@ def privacy(
 
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
-    from tacit.privacy import Limits, report
+    from tacit.privacy import Limits
     from tacit.privacy.reading import rules_from_json
 
     design = read_design(design_file)
@@ -110,9 +110,7 @@ def privacy(
         found = _compared(design, known, limits)
     else:
         asked: dict[str, Any] = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
-        with show.progress("measuring") as tell:
-            told_to = replace(limits, progress=tell)
-            found = measured = report(design, known, limits=told_to, **asked)
+        found = measured = _measured(design, known, limits, asked)
         if html is not None:
             write_text(html, measured.to_html())
     _write(found, figure, out)
@@ -120,6 +118,14 @@ def privacy(
         typer.echo(found.to_json(), nl=False)
     else:
         _render(found)
+
+
+def _measured(design: Design, prior: Any, limits: Limits, asked: dict[str, Any]) -> Report:
+    """The report, with a bar while dependence is estimated from reported records."""
+    from tacit.privacy import report
+
+    with show.progress("measuring") as tell:
+        return report(design, prior, limits=replace(limits, progress=tell), **asked)
 
 
 def _check_outputs(
