@@ -19,7 +19,7 @@ from tacit.privacy.disclosure import assess
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
-from tests.support.populations import population, surveyed, three_way, truth
+from tests.support.populations import copied, surveyed, three_way, truth
 
 SEEDS = range(40, 49)
 #: A range may be wrong in 1 of 20 populations, a bound in 1 of 100.
@@ -54,18 +54,18 @@ def test_the_bound_is_hardly_ever_exceeded() -> None:
 
 
 def test_groups_taken_as_independent_would_be_found_out() -> None:
-    """Negative control: what was reported before, even with every group's table known."""
-    misses, populations = 0, range(24)
-    for seed in populations:
-        drawn = population(seed, "copied")
-        names = drawn.design.schema.names
-        apart: Array = np.ones((1,) * len(names))
-        for group in drawn.design.groups:
-            others = tuple(i for i, name in enumerate(names) if name not in group.attributes)
-            apart = apart * drawn.table.sum(axis=others, keepdims=True)
-        said, true = truth(apart, drawn.design)[1], truth(drawn.table, drawn.design)[1]
+    """Negative control: what was reported before, even with every single table known."""
+    sizes, populations = (2,) * 6, 20
+    schema = Schema(attributes_of(sizes))
+    design = Design(schema, [Group([name], related(0.8)) for name in schema.names])
+    misses = 0
+    for seed in range(populations):
+        table = copied(sizes, np.random.default_rng(seed))
+        margins = [table.sum(axis=tuple(set(range(6)) - {i})) for i in range(6)]
+        apart: Array = reduce(np.multiply.outer, margins)
+        said, true = truth(apart, design)[1], truth(table, design)[1]
         misses += true.accuracy > said.accuracy + 0.01
-    assert misses > allowed(RANGE_MISSES, len(populations))
+    assert misses > allowed(RANGE_MISSES, populations)
 
 
 def two_kinds(q: float, questions: int) -> Array:
@@ -111,6 +111,16 @@ def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
     assert str(found).startswith("warning: Where it says “not known”, these 80 reported records")
     assert found.tables()[0][-1][3] == "not known"
     assert found.to_dict()["attributes"]["a0"]["from_record"] is None
+
+
+def test_the_warning_about_dependence_comes_first_in_text_page_and_json() -> None:
+    _, design, reported = ten_questions(80)
+    found = report(design, reconstruct(reported, design))
+    warning = "What a whole reported record reveals is estimated from 80 reported records."
+    assert warning in str(found).split("\n", maxsplit=1)[0]
+    page = found.to_html()
+    assert -1 < page.index(warning) < page.index("of 100 people")
+    assert warning in found.to_dict()["warnings"][0]
 
 
 def test_dependence_among_three_answers_is_not_missed_where_no_joint_table_fits() -> None:
