@@ -91,11 +91,11 @@ def test_estimates_by_the_wrong_design_are_refused_and_both_are_named(
     assert (own[0], own[2]) == (0, "")
     status, said, err = tacit("estimate", "die.json", out, "--table", "smokes")
     assert (status, said) == (2, "")
-    assert err == (
+    assert err.startswith(
         f"error: {out}: holds reports of another design (“By the page”, fingerprint "
         f"{BROWSER.fingerprint[:12]}), not of die.json (“Thrown by a die”, fingerprint "
         f"{DIE.fingerprint[:12]}); give the published survey or the design that these records "
-        "were made with\n"
+        "were made with"
     )
 
 
@@ -158,6 +158,25 @@ def test_the_note_of_replaced_records_does_not_stay(tacit: Any) -> None:
     assert tacit("predict", "model.json", "true.csv", "--out", out)[0] == 0
     assert read_origin(out) is None
     assert not Path(f"{out}.origin.json").exists()
+
+
+def test_the_note_of_a_file_that_another_program_replaced_is_named(tacit: Any) -> None:
+    out = disguised(tacit, "browser")
+    learn = ("mine", "nb", "browser.json", out, "--target", "smokes", "--out", "model.json")
+    assert tacit(*learn)[0] == 0
+    Path(out).write_bytes(Path("true.csv").read_bytes())
+    told = f"{out}.origin.json says so: delete it if it belongs to an older {out}\n"
+    for command in (
+        ["estimate", "die.json", out],
+        ["predict", "model.json", out, "--out", "p.csv"],
+    ):
+        status, _, err = tacit(*command)
+        assert (status, err.count("\n")) == (2, 1)
+        assert err.endswith(told)
+    Path(f"{out}.origin.json").unlink()
+    assert tacit("predict", "model.json", out, "--out", "p.csv")[0] == 0
+    parquet = disguised(tacit, "browser", "parquet")
+    assert "origin.json" not in tacit("estimate", "die.json", parquet)[2]
 
 
 def test_a_design_file_is_noted_without_a_title(tacit: Any) -> None:

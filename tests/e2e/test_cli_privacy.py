@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related, unrelated
 from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
@@ -62,6 +62,31 @@ def test_what_is_not_known_comes_first_and_sentences_before_figures(privacy: Any
     assert status == 0
     assert out.startswith(f"warning: {NOT_KNOWN}\n\n{found.sentences[0]}")
     assert out.index(found.basis()) < out.index("epsilon")
+
+
+@pytest.mark.parametrize("rules", [[], ["--rules", "rules.json"]])
+@pytest.mark.parametrize("prior", ["--prior", "--reported"])
+def test_no_name_or_figure_is_broken_into_letters_on_a_terminal_of_80_columns(
+    privacy: Any, monkeypatch: pytest.MonkeyPatch, rules: list[str], prior: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    schema = Schema([Attribute(f"question{i}", ["no", "yes"]) for i in range(4)])
+    design = Design(schema, [Group(schema.names, unrelated("1/2", [0.5, 0.5]))])
+    Path("design.json").write_text(design.to_json())
+    shares = {name: [0.7, 0.3] for name in schema.names}
+    Path("prior.json").write_text(json.dumps(shares))
+    rule = {"conditions": {"question0": "yes"}, "attribute": "question1", "category": "no"}
+    Path("rules.json").write_text(json.dumps([rule | {"confidence": 0.9}]))
+    rng = np.random.default_rng(1)
+    people = {name: rng.choice(["no", "yes"], 2000) for name in schema.names}
+    pa_csv.write_csv(pa.table(people), "reported.csv")
+    known = prior[2:] + (".json" if prior == "--prior" else ".csv")
+    status, out, err = privacy("design.json", prior, known, "--repeat", "2", *rules)
+    assert status == 0, err
+    assert "…" not in out
+    tables = [line for line in out.splitlines() if line.startswith("question0 ")]
+    assert len(tables) == 4 + len(rules) // 2
+    assert ("? not known" in " ".join(out.split())) == (prior == "--prior")
 
 
 def test_a_published_survey_is_told_by_its_title_questions_and_labels(privacy: Any) -> None:

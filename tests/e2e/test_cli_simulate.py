@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -90,6 +92,31 @@ def test_a_server_of_another_survey_is_one_error(tacit: Any, tmp_path: Path) -> 
             2,
             f"error: {served.origin}: does not serve this survey; serve this published file\n",
         )
+
+
+def test_the_address_of_the_page_is_as_good_as_that_of_the_server(
+    tacit: Any, tmp_path: Path
+) -> None:
+    with serving(tmp_path, [OPEN]) as served:
+        page = f"{served.origin}/s/{OPEN.slug}/"
+        status, out, _ = tacit("open.json", "--database", str(served.database), "--url", page)
+        assert status == 0
+        assert f"answered {page}\n" in out
+
+
+def test_waiting_for_a_server_that_is_not_there_is_not_silent(
+    tacit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.cli.respondents._SECONDS", 1.0)
+    monkeypatch.setattr("tacit.cli.respondents._PATIENCE", 0.2)
+    with closing(socket()) as taken:  # bound, but nothing listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        status, _, err = tacit("open.json", "--database", "mine.db", "--url", url)
+    waiting, error = err.splitlines()
+    assert status == 2
+    assert waiting == f"waiting for a server at {url}; start it with tacit serve"
+    assert error.startswith(f"error: {url}: no server answers")
 
 
 def test_an_address_that_is_none_is_one_error(tacit: Any) -> None:

@@ -75,7 +75,7 @@ def test_links_are_never_written_over_a_file(tacit: Any, url: str) -> None:
     _invite(tacit, url)
     before = Path("links.csv").read_bytes()
     status, _, err = _invite(tacit, url)
-    assert (status, err) == (2, "error: links.csv: is there already; write to another file\n")
+    assert (status, err) == (2, "error: links.csv: already exists; write to another file\n")
     assert Path("links.csv").read_bytes() == before
 
 
@@ -209,7 +209,7 @@ def test_a_backup_can_be_copied_back_to_postgresql(tacit: Any, cluster: Cluster)
 def test_a_backup_overwrites_nothing_and_leaves_no_part(tacit: Any, folder: Path) -> None:
     _filled("x.db", OPEN, 1)
     status, _, err = tacit("backup", "--database", "x.db", "--out", "x.db")
-    assert (status, err) == (2, "error: x.db: is there already; a backup overwrites nothing\n")
+    assert (status, err) == (2, "error: x.db: already exists; a backup overwrites nothing\n")
     assert tacit("backup", "--database", "x.db", "--out", "missing/b.db")[0] == 2
     assert not [path for path in folder.iterdir() if ".part" in path.name]
 

@@ -53,10 +53,16 @@ def test_a_new_survey_never_replaces_a_file(survey: Any) -> None:
     status, _, err = survey("new", "survey.yaml")
     assert (status, err) == (
         2,
-        "error: survey.yaml: is there already; write to another file\n",
+        "error: survey.yaml: already exists; write to another file\n",
     )
     assert Path("survey.yaml").read_bytes() == before
     assert survey("new", "survey.json")[0] == 2
+
+
+def test_a_new_survey_does_not_end_before_it_starts(survey: Any) -> None:
+    status, _, err = survey("new", "x.yaml", "--start", "2027-03-31", "--end", "2027-03-01")
+    assert (status, err) == (2, "error: --end: 2027-03-01 is before --start 2027-03-31\n")
+    assert not Path("x.yaml").exists()
 
 
 def test_every_problem_is_one_line_with_its_place(survey: Any) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
+from tacit.cli.arguments import read_model
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
 from tacit.optimize import Warner, front
@@ -106,6 +107,22 @@ def test_a_confidence_that_tells_nothing_is_not_given_as_a_number() -> None:
         assert all(int(error) <= 29 for error in re.findall(r"\+- (\d+)", text)), text
         told.append(text)
     assert any("confidence unknown" in text for text in told)
+
+
+def test_a_rule_whose_interval_leaves_nothing_out_has_no_confidence_in_numbers(tacit: Any) -> None:
+    unknown = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        reported = {name: np.where(rng.random(12) < 0.5, "yes", "no") for name in SCHEMA.names}
+        pa_csv.write_csv(pa.table(reported), "reported.csv")
+        learn = ("mine", "tree", "design.json", "reported.csv", "--target", "ill", "--caution", "0")
+        status, out, err = tacit(*learn, "--out", "tree.json")
+        assert status == 0, err
+        assert "0.0 .. 100.0" not in out
+        unknown += len(re.findall(r"unknown +unknown$", out, re.MULTILINE))
+        model = read_model(Path("tree.json"))
+        assert "0.0000 .. 1.0000" not in str(model.rules())
+    assert unknown
 
 
 def test_an_axis_of_whole_numbers_has_no_ticks_between_them() -> None:

@@ -2,7 +2,7 @@
 and an exit status.
 
 0: done; 1: a page is not as released (`tacit page verify`); 2: a mistake in the input or the usage,
-or output that cannot be written; 130: Ctrl-C; 141: the reader of the output left; 143: terminated.
+or output that cannot be written; 130: Ctrl-C; 141: the output pipe was closed; 143: terminated.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
 from tacit.files import check_apart, read_design, write_bytes, write_text
 from tacit.reconstruction.interval import check_level
-from tacit.wording import number_of
+from tacit.wording import UNKNOWN, number_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -227,7 +227,14 @@ def _row(rule: dict[str, Any], room: int) -> list[str]:
         else:
             lines[-1] += f", {condition}" if lines[-1] else condition
     row = ["\n".join(lines) or "always", str(rule["category"])]
-    for name in ("support", "confidence"):
-        value, lower, upper = (100 * rule[f"{name}{end}"] for end in ("", "_lower", "_upper"))
-        row += [f"{value:.1f} %", f"{lower:.1f} .. {upper:.1f}"]
-    return row
+    return row + [cell for name in ("support", "confidence") for cell in _numbers(rule, name)]
+
+
+def _numbers(rule: dict[str, Any], name: str) -> list[str]:
+    """A share and its interval in percent; unknown if they tell nothing."""
+    from tacit.mine.tree.rules import tells_something
+
+    stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
+    if not tells_something(stderr, lower, upper):
+        return [UNKNOWN] * 2
+    return [f"{100 * rule[name]:.1f} %", f"{100 * lower:.1f} .. {100 * upper:.1f}"]

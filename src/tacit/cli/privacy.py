@@ -195,7 +195,11 @@ def _render(found: Report | Comparison) -> None:
         out.print(said)
     out.print()
     for header, *rows in found.tables():
-        columns = [(name, "right" if i else "left") for i, name in enumerate(header)]
+        wide = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True))
+        first, *numbers = header
+        if wide > out.width:
+            numbers = [name.replace(" ", "\n") for name in numbers]
+        columns = [(first, "left"), *((name, "right") for name in numbers)]
         out.print(show.table(columns, rows), "")
     for said in found.notes():
         out.print(said)

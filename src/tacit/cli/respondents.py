@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: How many respondents answer at a time.
 AT_ONCE = 4
 _SECONDS = 60.0
+#: Seconds of waiting for a server before the user is told.
+_PATIENCE = 3.0
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -34,16 +36,23 @@ def send(
         list(respondents.map(lambda share: _send(url, published, share), shares))
 
 
-def await_survey(url: str, published: Published) -> None:
-    """Wait until a server that is starting shows the survey's page."""
-    deadline = time.monotonic() + _SECONDS
+def await_survey(url: str, published: Published, waiting: Callable[[], object]) -> None:
+    """Wait until a server that is starting shows the survey's page; call `waiting` if that is long.
+
+    A server that does not answer within a minute is an error.
+    """
+    start, told = time.monotonic(), False
     while True:
         try:
             with closing(_connection(url)) as connection:
                 connection.request("GET", f"/s/{published.slug}/")
                 status = connection.getresponse().status
         except (OSError, HTTPException) as error:
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - start
+            if waited > _PATIENCE and not told:
+                told = True
+                waiting()
+            if waited > _SECONDS:
                 raise ServiceError(f"{url}: no server answers: {error}") from None
             time.sleep(0.1)
             continue

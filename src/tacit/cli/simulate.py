@@ -48,7 +48,7 @@ def simulate(
     from tacit.survey import read_published
 
     published = read_published(file)
-    address = url or _address()
+    address = _origin(url) if url else _address()
     rng = np.random.default_rng(seed)
     true = made_up(published, respondents, rng)
     _answer(published, database, address, true, rng)
@@ -74,7 +74,7 @@ def _answer(
     from tacit.disguising import disguise
 
     reported = disguise(true, published.design, rng)
-    await_survey(address, published)
+    await_survey(address, published, lambda: _say_waiting(address))
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
         if store.state(fingerprint).records:
@@ -99,6 +99,15 @@ def _address() -> str:
     found = settings({})
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)
     return f"http://{host}:{found.port}"
+
+
+def _origin(url: str) -> str:
+    """The server's address; whoever gives that of the survey's page means this."""
+    return url.partition("/s/")[0].rstrip("/")
+
+
+def _say_waiting(address: str) -> None:
+    typer.echo(f"waiting for a server at {address}; start it with tacit serve", err=True)
 
 
 def _people(n: int) -> str:

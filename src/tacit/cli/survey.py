@@ -74,10 +74,13 @@ def new(
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
     if out.exists():
-        raise FileError(f"{out}: is there already; write to another file")
+        raise FileError(f"{out}: already exists; write to another file")
     access = "open" if open_to_all else "invited"
-    days = _day("--start", start), _day("--end", end)
-    write_text(out, example([part.strip() for part in languages.split(",")], access, *days))
+    opens, closes = _day("--start", start), _day("--end", end)
+    if opens and closes and opens > closes:
+        raise SchemaError(f"--end: {end} is before --start {start}")
+    spoken = [part.strip() for part in languages.split(",")]
+    write_text(out, example(spoken, access, opens, closes))
     typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
 
 
@@ -96,7 +99,7 @@ def check(
     ] = DEFAULT_RESPONDENTS,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with a survey file, or what it promises and what it will tell.
+    """Check a survey file: list its errors, or show its privacy and the precision to expect.
 
     Exit status 2, and a line with file, line and place for each problem.
 

@@ -101,7 +101,9 @@ def export(
     typer.echo(f"wrote {out}: {number_of(len(codes), 'record')}")
     if state.open:
         typer.echo(
-            "note: the survey is open; two exports compared tell what came between", err=True
+            "note: the survey is open; comparing two exports reveals which records arrived "
+            "in between",
+            err=True,
         )
 
 
@@ -157,5 +159,5 @@ def _check_new(out: Path) -> None:
     if out.suffix.lower() != ".csv":
         raise FileError(f"{out}: links are written as CSV; name it .csv")
     if out.exists():
-        raise FileError(f"{out}: is there already; write to another file")
+        raise FileError(f"{out}: already exists; write to another file")
     check_out(out)

@@ -84,7 +84,7 @@ def check_origin(path: str | Path, own: Origin, given: str = "the design given")
     if origin is not None and origin.design != own.design:
         raise DataError(
             f"{path}: holds reports of another design ({origin}), not of {given} ({own}); give "
-            "the published survey or the design that these records were made with"
+            f"the published survey or the design that these records were made with{_if_stale(path)}"
         )
     return origin is not None
 
@@ -93,7 +93,15 @@ def check_true(path: str | Path, use: str) -> None:
     """Raise if a file is known to hold reported records; `use` says what needs true ones."""
     origin = read_origin(path)
     if origin is not None:
-        raise DataError(f"{path}: holds reported records ({origin}); {use}")
+        raise DataError(f"{path}: holds reported records ({origin}); {use}{_if_stale(path)}")
+
+
+def _if_stale(path: str | Path) -> str:
+    """What to do if another program has replaced a CSV file and left its note."""
+    path = Path(path)
+    if kind_of(path) == PARQUET:
+        return ""
+    return f"; {note_beside(path)} says so: delete it if it belongs to an older {path.name}"
 
 
 def _parsed(path: Path, text: str) -> Origin:

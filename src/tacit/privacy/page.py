@@ -13,7 +13,6 @@ from tacit.privacy.tables import (
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
-    STAR,
     Rows,
     analyst_rows,
     certainty_rows,
@@ -21,6 +20,7 @@ from tacit.privacy.tables import (
     guess_rows,
     mined_rows,
     repeated_rows,
+    signs,
 )
 
 if TYPE_CHECKING:
@@ -125,8 +125,9 @@ def _analysts(report: Report) -> str:
         if len(g.names) > 1
     )
     told = f'<p class="small">{_text(groups)}.</p>' if groups else ""
-    star = f'<p class="small">{_text(STAR)}</p>'
-    return _named(report, analyst_rows(report)) + star + told + _glossary(FIGURE_WORDS)
+    rows = analyst_rows(report)
+    star = f'<p class="small">{_text(signs(rows))}</p>'
+    return _named(report, rows) + star + told + _glossary(FIGURE_WORDS)
 
 
 def _named(report: Report, rows: Rows) -> str:

@@ -28,7 +28,6 @@ from tacit.privacy.tables import (
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
-    STAR,
     Rows,
     aligned,
     analyst_rows,
@@ -39,6 +38,7 @@ from tacit.privacy.tables import (
     mined_rows,
     repeated_rows,
     scope_columns,
+    signs,
 )
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.privacy.wording import Wording
@@ -218,7 +218,7 @@ class Report:
         again = [REPEATED_STAR, self.repeated.caption()] if self.repeated is not None else []
         return [
             *(f"{name}: {what}" for name, what in (*columns(self), *FIGURE_WORDS)),
-            STAR,
+            signs(analyst_rows(self)),
             *mined,
             *again,
         ]

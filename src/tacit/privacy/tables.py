@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Rows = list[list[str]]
 
 UNKNOWN = "not known"
+#: The same in the table for analysts, which has many narrow columns.
+SHORT_UNKNOWN = "?"
 #: What the columns of the adversaries mean.
 _COLUMNS = (
     ("no report", "Knows only how common each answer is."),
@@ -49,7 +51,7 @@ FIGURE_WORDS = (
     ("MAP", "How often the best guess is wrong: MAP privacy (Huang & Du)."),
     ("bits", "What a report tells about the true answer on average."),
 )
-STAR = "* sees the whole reported record   + also knows the person's other true answers"
+_SIGNS = "* sees the whole reported record   + also knows the person's other true answers"
 REPEATED_STAR = "* sees the whole reported records"
 MINED = (
     "PSE after a model is published: PSE less what its rules recover, for someone who knows their "
@@ -172,7 +174,7 @@ def analyst_rows(report: Report) -> Rows:
     for number, group in _several(report.scopes):
         own = _own(group.alone if report.prior.ties(group.names) else None)
         figures = report.held(group)
-        whole = [UNKNOWN] * 2 if figures is None else _own(figures)[:2]
+        whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
         rows.append([f"group {number}", rounding.epsilon(group.epsilon), *own, *whole, "", ""])
     if report.epsilon_disguised is not None:
         rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
@@ -184,10 +186,16 @@ def analyst_rows(report: Report) -> Rows:
     return rows
 
 
+def signs(rows: Rows) -> str:
+    """What the signs in the table for analysts mean."""
+    unknown = any(SHORT_UNKNOWN in row for row in rows)
+    return f"{_SIGNS}   {SHORT_UNKNOWN} not known" if unknown else _SIGNS
+
+
 def _own(figures: Figures | None) -> list[str]:
     """PSE, MAP privacy and bits."""
     if figures is None:
-        return [UNKNOWN] * 3
+        return [SHORT_UNKNOWN] * 3
     shown = [rounding.down(figures.pse), rounding.down(figures.map_privacy)]
     return [*shown, rounding.up(figures.information)]
 
@@ -195,10 +203,10 @@ def _own(figures: Figures | None) -> list[str]:
 def _held(held: Disclosed) -> list[str]:
     """PSE and MAP privacy, at the pessimistic end of the range."""
     if held.accuracy is None:
-        return [UNKNOWN] * 2
+        return [SHORT_UNKNOWN] * 2
     right = held.accuracy if held.span is None else held.span[1]
     return [
-        UNKNOWN if held.pse is None else rounding.down(held.pse),
+        SHORT_UNKNOWN if held.pse is None else rounding.down(held.pse),
         rounding.down(max(1 - right, 0.0)),
     ]
 

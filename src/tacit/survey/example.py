@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from tacit.errors import SchemaError, unknown
 
-#: The languages that the example is written in.
+#: The languages of the respondent's page, and of the example.
 LANGUAGES = ("en", "de", "fr", "es")
 _CODES = "|".join(LANGUAGES)
 _PAIR = rf'({_CODES}): ("[^"]*"|[^,{{}}]+)'

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from tacit.errors import SchemaError, unknown
+from tacit.survey.example import LANGUAGES
 from tacit.survey.group_problems import (
     Place,
     Problem,
@@ -137,18 +138,25 @@ def _limits(question: Any, where: Place) -> Iterator[Problem]:
 def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:
     if attributes_or_none(question) is None:
         return
-    known = _shown(survey, question)
+    shown = _shown(survey, question)
     for name in question.labels:
-        if name not in known:
-            yield (*where, "labels", name), unknown("category", name, dict.fromkeys(known))
+        if name not in shown:
+            yield (*where, "labels", name), unknown("category", name, dict.fromkeys(shown))
     if len(survey.languages) > 1:
+        known = {*question.labels, *survey.labels, *_page_words(survey, question)}
         for name in dict.fromkeys((*question.answers, *_answers_sent(question))):
-            if name not in question.labels and name not in survey.labels:
+            if name not in known:
                 yield (
                     where,
                     f"the category {name!r} {UNLABELLED}; give labels here, or once for all "
                     "questions at the top",
                 )
+
+
+def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
+    """Categories that the respondent's page has words for, in every language of the survey."""
+    spoken = all(language.partition("-")[0] in LANGUAGES for language in survey.languages)
+    return ("no", "yes") if spoken and question.kind in ("yes_no", "multiple") else ()
 
 
 def _reports(survey: Survey) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from datetime import date
 from fractions import Fraction
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import FileError, SurveyError
 from tacit.survey import Survey, example, read_survey, survey_from_dict, survey_from_text
+from tacit.survey.example import LANGUAGES
 
 EXAMPLE = example(access="invited", opens=date(2027, 3, 1), closes=date(2027, 3, 31))
 READ = survey_from_text(EXAMPLE)
@@ -175,9 +177,17 @@ def test_a_question_belongs_to_one_group() -> None:
 
 
 def test_with_several_languages_every_text_and_category_needs_each() -> None:
-    told = problems("languages: [en, de]\n" + SMALL)
-    assert "f.yaml:2: title: needs a text for each language: en, de" in told
+    told = problems("languages: [en, it]\n" + SMALL)
+    assert "f.yaml:2: title: needs a text for each language: en, it" in told
     assert any("the category 'no' needs a label in each language" in line for line in told)
+
+
+def test_yes_and_no_need_no_label_in_the_languages_of_the_page() -> None:
+    words = files("tacit.service").joinpath("page", "words").iterdir()
+    assert {file.name.removesuffix(".json") for file in words} == set(LANGUAGES)
+    told = problems("languages: [en, de-AT]\n" + SMALL)
+    assert "f.yaml:2: title: needs a text for each language: en, de-AT" in told
+    assert not any("needs a label" in line for line in told)
 
 
 @pytest.mark.parametrize("letter", ["\\u202e", "\\u0007", "\\ud83d"])

@@ -34,7 +34,7 @@ from tacit.privacy.rounding import finite
 from tacit.privacy.tables import aligned
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.schema import Schema
-from tacit.wording import UNKNOWN, number_of
+from tacit.wording import UNKNOWN, decimals, number_of, span
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
@@ -143,12 +143,14 @@ class Rules(tuple[Rule, ...]):
         body = []
         for rule in self:
             row = [rule.premise() or "always", f"{rule.attribute} = {rule.category}"]
-            for value, (lower, upper) in (
-                (rule.support, rule.support_interval(level)),
-                (rule.confidence, rule.confidence_interval(level)),
+            for value, stderr, (lower, upper) in (
+                (rule.support, rule.support_stderr, rule.support_interval(level)),
+                (rule.confidence, rule.confidence_stderr, rule.confidence_interval(level)),
             ):
-                unknown = math.isnan(value)
-                row += ["", ""] if unknown else [f"{value:.4f}", f"{lower:.4f} .. {upper:.4f}"]
+                known = tells_something(stderr, float(lower), float(upper))
+                row += (
+                    [decimals(value), span(float(lower), float(upper))] if known else [UNKNOWN] * 2
+                )
             body.append(row)
         return [["if", "then", "support", limits, "confidence", limits], *body]
 
@@ -249,6 +251,15 @@ def percent(value: float, stderr: float, plus_minus: str = "+-") -> str:
         return f"{100 * value:.1f} %"
     digits = min(max(-math.floor(math.log10(100 * stderr)), 0), 2) if stderr > 0 else 0
     return f"{100 * value:.{digits}f} % {plus_minus} {100 * stderr:.{digits}f}"
+
+
+def tells_something(stderr: float, lower: float, upper: float) -> bool:
+    """Whether a share is known better than one drawn at random, and its interval excludes any.
+
+    >>> tells_something(0.2, 0.1, 0.9), tells_something(0.27, 0, 1), tells_something(0.99, 0, 0.9)
+    (True, False, False)
+    """
+    return stderr < TELLS_NOTHING and (lower > 0 or upper < 1)
 
 
 def joined(labels: Iterable[object]) -> str:

@@ -57,7 +57,7 @@ NOT_YET_OPEN = Problem("not-yet-open", 403, "This survey is not open yet.")
 CLOSED = Problem("closed", 403, "This survey is closed.")
 FULL = Problem("full", 403, "This survey has all the answers it needs.")
 NOT_FOUND = Problem("not-found", 404, "There is nothing here.")
-METHOD = Problem("method", 405, "This cannot be asked in this way.")
+METHOD = Problem("method", 405, "Method not allowed.")
 SLOW = Problem("slow", 408, "The request took too long to arrive.", headers=(HANG_UP,))
 WRONG_FINGERPRINT = Problem(
     "wrong-fingerprint", 409, "The record was disguised by another design than this survey's."

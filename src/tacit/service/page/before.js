@@ -102,7 +102,7 @@ function dates(speaker, { opens, closes }) {
 }
 
 /** Where the rules and the program are, for those who want to see for themselves. */
-function forCheckers({ speaker, published }) {
+function forCheckers({ speaker, survey, published }) {
   const link = (href, text) => el("a", { href, target: "_blank", rel: "noopener" }, text);
   return el(
     "details",
@@ -110,13 +110,15 @@ function forCheckers({ speaker, published }) {
     el("summary", {}, speaker.say("checkers")),
     el("p", {}, speaker.say("remembered")),
     el("p", {}, speaker.say("checkRules", { file: link("survey.json", "survey.json") })),
-    el(
-      "p",
-      {},
-      speaker.say("checkProgram", {
-        file: link(new URL("disguise.js", import.meta.url), "disguise.js"),
-      }),
-    ),
+    survey.device === "browser"
+      ? el(
+          "p",
+          {},
+          speaker.say("checkProgram", {
+            file: link(new URL("disguise.js", import.meta.url), "disguise.js"),
+          }),
+        )
+      : null,
     el("p", {}, speaker.say("checkFingerprint"), " ", el("code", {}, published.fingerprint)),
   );
 }

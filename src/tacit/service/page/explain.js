@@ -21,10 +21,14 @@ const NARROW = 4;
 /** Answers that give the truth away are named up to this many. */
 const NAMED = 4;
 
-/** A number of people rounded down: "fewer than 1" where that is 0, but not nobody. */
+/** A number of people rounded down: "fewer than 1" where that is 0, but not nobody.
+ *
+ * `n` selects singular or plural.
+ */
 function fewest(speaker, share) {
   const n = of100(share);
-  return { n, count: n === 0 && less(ZERO, share) ? speaker.plain("fewerThanOne") : String(n) };
+  if (n === 0 && less(ZERO, share)) return { n: 1, count: speaker.plain("fewerThanOne") };
+  return { n, count: String(n) };
 }
 
 // Odds ---------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def copy(source: Database, out: str | Path) -> None:
 def _to_file(source: Database, out: Path) -> None:
     """Whole or not at all: beside its place first, then moved there."""
     if out.exists():
-        raise FileError(f"{out}: is there already; a backup overwrites nothing")
+        raise FileError(f"{out}: already exists; a backup overwrites nothing")
     if not out.parent.is_dir():
         raise FileError(f"{out}: the folder {out.parent} does not exist")
     part = out.with_name(f".tacit-{secrets.token_hex(8)}.part")

@@ -25,7 +25,7 @@ from tacit.service.store.server_settings import may_checkpoint, warnings
 
 #: One lock for writing, one for making tables, in each schema of each database.
 _WRITES, _MAKES = 0x74616369, 0x74616374
-#: A host that is gone without a word is given up after seconds, not after the system's minutes.
+#: An unresponsive host times out after seconds, not after the system's minutes.
 _NOT_FOR_EVER = {
     "connect_timeout": int(PATIENCE),
     "tcp_user_timeout": int(2 * PATIENCE * 1000),
