@@ -195,7 +195,7 @@ def _render(found: Report | Comparison) -> None:
         out.print(said)
     out.print()
     for header, *rows in found.tables():
-        wide = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True))
+        wide = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
         first, *numbers = header
         if wide > out.width:
             numbers = [name.replace(" ", "\n") for name in numbers]
