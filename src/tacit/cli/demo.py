@@ -95,9 +95,8 @@ def _found(true: Codes, design: Design, seed: int) -> Found:
     across = compare(ACROSS_GROUPS, known, found)
     miners = {"naive Bayes": NaiveBayes, "tree": DecisionTree}
     models = learnt(miners, [(true, truly(design)), (reported, design)], TARGET, SOUGHT)
-    return Found(
-        [*alone, across], models, [protection(design, found), best_disguise(design, found)]
-    )
+    disguised = [*protection(design, found, known), best_disguise(design, found)]
+    return Found([*alone, across], models, disguised)
 
 
 def _served(true: Codes, design: Design, service: Service, seed: int) -> list[Comparison]:
