@@ -26,7 +26,7 @@ from tests.support.published import published, response, responses
 INVITED = published(access="invited")
 OPEN = published()
 BASE = "https://survey.example.org"
-NO_DATABASE = "there is no such database; tacit serve begins one with a published survey"
+NO_DATABASE = "there is no such database; tacit serve creates it for a published survey"
 #: Bytes that a file may have: enough to open a database, too few for a copy of it.
 _ROOM = 1 << 16
 

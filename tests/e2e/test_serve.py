@@ -248,7 +248,7 @@ def test_what_prevents_a_start_is_one_clear_line(
         ([survey, "--database", _newer(tmp_path / "newer.db")], "newer"),
         ([missing], "missing.json: no such file"),
         ([changed], "changed.json: "),
-        ([], "no such database; tacit serve begins one with a published survey"),
+        ([], "no such database; tacit serve creates it for a published survey"),
         (["--database", _empty(tmp_path / "empty.db")], "there is nothing to serve"),
         ([survey, "--rate", "often"], "--rate: must be such as 600/minute"),
         ([survey, "--config", survey], "not TOML"),

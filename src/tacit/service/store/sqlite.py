@@ -64,7 +64,7 @@ class Sqlite(Database):
             raise StoreError(f"{path}: {what}; name a file for the database")
         if there and not path.exists():
             raise StoreError(
-                f"{path}: there is no such database; tacit serve begins one with a published survey"
+                f"{path}: there is no such database; tacit serve creates it for a published survey"
             )
         _make_private(path.resolve())
         self._file = DatabaseFile(path)
