@@ -138,6 +138,20 @@ def test_a_hung_postgresql_does_not_keep_the_server_from_ending(
     assert records_in(url, SURVEY) == 1
 
 
+def test_a_postgresql_that_hangs_while_nobody_answers_is_not_called_ready(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    """Readiness must not wait until a respondent is refused."""
+    url = cluster.url()
+    with serving(tmp_path, [SURVEY], *FLAGS, url) as served:
+        assert ready(served) == 200
+        with stopped(backends(url)):
+            until(lambda: ready(served) == 503)
+            until(lambda: "database-gone" in "".join(served.log))
+        until(lambda: ready(served) == 200)
+        assert served.stop() == 0
+
+
 def test_a_session_that_is_gone_on_the_other_side_only_is_replaced(
     tmp_path: Path, cluster: Cluster
 ) -> None:

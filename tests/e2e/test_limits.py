@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sqlite3
 import time
@@ -54,6 +55,23 @@ def test_an_open_survey_takes_so_many_in_all(tmp_path: Path) -> None:
         answers = [post(served) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [201, 201, 201, 503, 503]
     assert int(answers[-1].headers["retry-after"]) in range(3500, 3601)
+
+
+def test_a_limit_on_an_open_survey_that_is_reached_is_logged_once_and_not_per_submission(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path, [SURVEY], "--open-rate", "1/hour", "--log", "json") as served:
+        assert [post(served).status_code for _ in range(3)] == [201, 503, 503]
+        until = time.monotonic() + SECONDS
+        while "open-rate-reached" not in "".join(served.log):
+            assert time.monotonic() < until, served.log
+            time.sleep(0.05)
+        assert post(served).status_code == 503
+        assert served.stop() == 0
+    lines = [json.loads(line) for line in served.log]
+    (said,) = [line for line in lines if line["event"] == "open-rate-reached"]
+    assert said.keys() == {"event", "level", "timestamp", "refused"}
+    assert said["refused"] in (1, 2)
 
 
 @contextmanager

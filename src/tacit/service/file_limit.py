@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 
 from tacit.service.collect import logs
 
-#: Seconds between two log lines that the limit is hit.
-_REPEAT = 60.0
 _HIT = (errno.EMFILE, errno.ENFILE)
 
 
@@ -35,14 +32,12 @@ class FileWatch:
     """Logs, once a minute at most, that no file can be opened."""
 
     def __init__(self) -> None:
-        self._next = 0.0
+        self._seldom = logs.Seldom()
 
     def look(self) -> None:
         """Try whether a connection could be accepted now."""
         try:
             os.close(os.dup(0))
         except OSError as error:
-            now = time.monotonic()
-            if error.errno in _HIT and now >= self._next:
-                self._next = now + _REPEAT
+            if error.errno in _HIT and self._seldom.now():
                 logs.log().error("out-of-files", why=os.strerror(error.errno))

@@ -121,6 +121,8 @@ class _Collecting:
     writer: Writer
     server: Server | None = None
     right: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_TOLD, True))
+    seldom: logs.Seldom = field(default_factory=logs.Seldom)
+    over_open_rate: int = 0  # as it was last logged
 
     @cached_property
     def quotas(self) -> dict[str, int | None]:
@@ -139,6 +141,14 @@ class _Collecting:
                     wrong, **({"reason": self.writer.down} if what == "stored" else {})
                 )
         self.right = now
+        self._look_at_open_rate()
+
+    def _look_at_open_rate(self) -> None:
+        """Log how many were refused, not when each of them came."""
+        refused = self.metrics.over_open_rate - self.over_open_rate
+        if refused and self.seldom.now():
+            self.over_open_rate += refused
+            logs.log().warning("open-rate-reached", refused=refused)
 
     def ready(self) -> str | None:
         """Why nothing can be stored at present."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from html.parser import HTMLParser
@@ -16,12 +16,16 @@ from tacit.errors import ServiceError, TacitError
 from tacit.service.collect.answers import PROTECTION
 from tacit.service.page.manifest import BASE, HTML, integrity, manifest
 from tacit.survey import Published
+from tacit.survey.publishing import SLUG_LETTERS
 
-_ADDRESS = re.compile(r"(https?://[^/?#]+(?:/[^?#]*)?/s/)([0-9a-f]+)/?", re.IGNORECASE)
+_ADDRESS = re.compile(
+    rf"(https?://[^/?#]+(?:/[^?#]*)?/s/)([0-9a-f]{{{SLUG_LETTERS}}})/?", re.IGNORECASE
+)
+_SURVEY = "survey.json"
 _SECONDS = 30
 _MOST_BYTES = 50 << 20
-#: Headers by which a server could load, keep or show something else.
-_UNWANTED = ("set-cookie", "refresh", "link")
+#: Headers by which a server could load, keep or show something else, or have visits reported.
+_UNWANTED = ("set-cookie", "refresh", "link", "nel", "report-to", "reporting-endpoints")
 _OUR_HEADERS = {"Accept": "text/html,*/*;q=0.8"}
 
 
@@ -44,9 +48,10 @@ class _Received:
 def verify(address: str) -> list[Finding]:
     """Fetch a survey's page and all its files; what is right and what is not."""
     url, slug = _split(address)
-    page = _fetch(url)
-    found = [*_files(url, page), *_headers(page.headers), *_strangers(page.body)]
-    return [*found, _survey(_fetch(urljoin(url, "survey.json")), slug)]
+    sent = {name: _fetch(urljoin(url, BASE + name)) for name in manifest() if name != HTML}
+    page, survey = _fetch(url), _fetch(urljoin(url, _SURVEY))
+    found = [*_files({HTML: page} | sent), *_protection(page.headers), *_strangers(page.body)]
+    return [*found, *_unwanted({HTML: page, _SURVEY: survey} | sent), _survey(survey, slug)]
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -59,10 +64,9 @@ def _split(address: str) -> tuple[str, str]:
     return f"{found[1]}{found[2]}/", found[2]
 
 
-def _files(url: str, page: _Received) -> Iterator[Finding]:
+def _files(sent: Mapping[str, _Received]) -> Iterator[Finding]:
     for name, expected in manifest().items():
-        received = page if name == HTML else _fetch(urljoin(url, BASE + name))
-        yield _compared(name, received, expected)
+        yield _compared(name, sent[name], expected)
 
 
 def _compared(name: str, received: _Received, expected: bytes) -> Finding:
@@ -73,16 +77,21 @@ def _compared(name: str, received: _Received, expected: bytes) -> Finding:
     return Finding(name, True, "as released")
 
 
-def _headers(headers: Message) -> Iterator[Finding]:
-    """Each protective header exactly once and as it is here; none that undermines them."""
+def _protection(headers: Message) -> Iterator[Finding]:
+    """Each protective header exactly once and as it is here."""
     for raw, value in PROTECTION:
         name = raw.decode()
         sent = headers.get_all(name, [])
         right = sent == [value.decode()]
         yield Finding(f"header {name}", right, "as released" if right else f"differs: {sent}")
+
+
+def _unwanted(sent: Mapping[str, _Received]) -> Iterator[Finding]:
+    """Headers that undermine the page, whatever they come with."""
     for name in _UNWANTED:
-        if name in headers:
-            yield Finding(f"header {name}", False, "not part of the page")
+        files = [file for file, received in sent.items() if name in received.headers]
+        if files:
+            yield Finding(f"header {name}", False, f"not part of the page: {', '.join(files)}")
 
 
 def _strangers(html: bytes) -> Iterator[Finding]:
@@ -110,7 +119,7 @@ class _References(HTMLParser):
 
 
 def _survey(received: _Received, slug: str) -> Finding:
-    name = "survey.json"
+    name = _SURVEY
     if received.status != 200:
         return Finding(name, False, f"not sent: status {received.status}")
     try:

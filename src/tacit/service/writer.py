@@ -128,9 +128,11 @@ class Writer:
 
     def _look(self) -> None:
         """Find out that the database is gone before somebody sends a response."""
+        self._under_way = []
         try:
-            self.store.check_files()
-        except Unavailable as error:
+            with self._deadline.watching(self._late):
+                self.store.check_there()
+        except Exception as error:  # whatever it is, it may pass
             self._down = _said(error)
             self._recover(1)
 

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import tacit
+from tacit.errors import ServiceError
 from tacit.service.page import FILES
 from tacit.service.page.manifest import HTML, integrity, manifest
 from tacit.service.verification import verify
@@ -101,6 +102,16 @@ def with_cookie(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes
     return body
 
 
+def with_cookie_of_the_style(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    return with_cookie(path, body, headers) if path.endswith("style.css") else body
+
+
+def reported(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+    if path.endswith("survey.json"):
+        headers.append(("NEL", '{"report_to": "other", "max_age": 86400, "success_fraction": 1}'))
+    return body
+
+
 def inline(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
     return body.replace(b"<body>", b"<body><script>window.leaked = true</script>")
 
@@ -118,6 +129,8 @@ def other_survey(path: str, body: bytes, headers: list[tuple[str, str]]) -> byte
     [
         (without_policy, {"header content-security-policy"}),
         (with_cookie, {"header set-cookie"}),
+        (with_cookie_of_the_style, {"header set-cookie"}),
+        (reported, {"header nel"}),
         (inline, {HTML, "an inline script"}),
         (other_rules, {"survey.json"}),
         (other_survey, {"survey.json"}),
@@ -128,6 +141,12 @@ def test_what_surrounds_the_files_is_checked_too(
 ) -> None:
     with tampering(served.origin, change) as origin:
         assert wrong(origin + PLACE) == expected
+
+
+def test_a_shortened_address_is_not_taken_for_that_of_a_survey(served: Served) -> None:
+    """Whoever may choose how many letters count can make another survey that begins with them."""
+    with pytest.raises(ServiceError, match="not the address of a survey"):
+        verify(served.origin + PLACE[:6] + "/")
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:

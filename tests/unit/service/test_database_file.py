@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from datetime import date
 from pathlib import Path
 
@@ -92,6 +93,48 @@ def test_what_other_commands_write_is_not_taken_for_damage(tmp_path: Path) -> No
     other.close()
     assert store.write([response(SURVEY)], TODAY) == [Outcome.STORED]
     store.close()
+
+
+def _copied_over(source: Path, target: Path) -> None:
+    """By another process: closing a file ends all locks that a process has on it."""
+    subprocess.run(["cp", source, target], check=True)
+
+
+def test_a_copy_put_under_the_writer_is_not_mixed_with_pages_from_its_cache(
+    tmp_path: Path,
+) -> None:
+    """A copy may hold the same records on other pages: old pages would destroy it."""
+    path, copied = tmp_path / "survey.db", tmp_path / "copied.db"
+    store = _held(path)
+    old = [response(SURVEY, n) for n in range(600)]
+    for first in range(0, 600, 20):
+        store.write(old[first : first + 20], TODAY)
+    _copied_over(path, copied)
+    store.settle()
+    assert store.write(old, TODAY) == [Outcome.REPEATED] * 600  # its cache holds the new pages
+    _copied_over(copied, path)
+    for first in range(600, 900, 10):
+        new = [response(SURVEY, n) for n in range(first, first + 10)]
+        assert store.write(new, TODAY) == [Outcome.STORED] * 10
+    store.settle()
+    assert sorted(store.codes(SURVEY.survey.fingerprint)[:, 1]) == list(range(900))
+    store.close()
+
+
+def test_nothing_is_stored_in_a_backup_that_is_restored_under_the_writer(tmp_path: Path) -> None:
+    """It has the same records, but it keeps no log: nobody else would see what is in ours."""
+    path, backup = tmp_path / "survey.db", tmp_path / "backup.db"
+    store = _held(path)
+    store.write([response(SURVEY, n) for n in range(600)], TODAY)
+    store.settle()
+    store.backup(backup)
+    _copied_over(backup, path)
+    with pytest.raises(Unavailable, match="overwritten while it was open"):
+        store.write([response(SURVEY)], TODAY)
+    store.close()
+    again = Store(path)
+    assert len(again.codes(SURVEY.survey.fingerprint)) == 600
+    again.close()
 
 
 def test_a_proof_leaves_no_rows_and_writes_more_than_the_batch_would(tmp_path: Path) -> None:

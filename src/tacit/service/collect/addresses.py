@@ -40,7 +40,7 @@ class Proxies:
 
     def trusts(self, address: str) -> bool:
         """Whether an address is that of a trusted proxy."""
-        known = _known(address) if self._networks else None
+        known = _parsed(address) if self._networks else None
         return known is not None and any(known in network for network in self._networks)
 
     def client(self, scope: Scope) -> str:
@@ -64,11 +64,17 @@ def _without_port(named: str) -> str:
 
 def _known(address: str) -> IPv4Address | IPv6Address | None:
     """An address; one that carries IPv4 is that IPv4 address."""
+    found = _parsed(address)
+    if found is None or isinstance(found, IPv4Address):
+        return found
+    teredo = found.teredo
+    return found.sixtofour or (teredo[1] if teredo else found)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """An address; a mapped one is its IPv4 address, since the system itself maps it."""
     try:
         found = ip_address(address)
     except ValueError:
         return None
-    if isinstance(found, IPv4Address):
-        return found
-    teredo = found.teredo
-    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
+    return found if isinstance(found, IPv4Address) else found.ipv4_mapped or found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import structlog
 
 #: Uvicorn tells of every malformed request below this level.
 _UVICORN_LEVEL = logging.ERROR
+#: Seconds between two log lines of a kind that may come often.
+_REPEAT = 60.0
 
 
 def set_up(kind: str = "auto") -> None:
@@ -37,6 +40,21 @@ def set_up(kind: str = "auto") -> None:
 def log() -> Any:
     """The service's logger."""
     return structlog.get_logger()
+
+
+class Seldom:
+    """Lets log lines of one kind through once a minute at most."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def now(self) -> bool:
+        """Whether a line may be logged now."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _REPEAT
+        return True
 
 
 def fault(error: BaseException) -> None:

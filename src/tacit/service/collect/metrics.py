@@ -30,6 +30,8 @@ class Metrics(Collector):
         self.registry = CollectorRegistry()
         names = (*ACCEPTED, *(problem.name for problem in PROBLEMS))
         self._outcomes = dict.fromkeys(names, 0)
+        #: Submissions that were refused since an open survey had too many from everybody.
+        self.over_open_rate = 0
         self.registry.register(self)
         self._queue = Gauge(
             "tacit_queue_length", "Responses that wait to be stored.", registry=self.registry

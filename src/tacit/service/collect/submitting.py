@@ -84,5 +84,6 @@ class Submissions:
             return
         wait = self._flood_gate.wait(_EVERYBODY)
         if wait is not None:
+            self._metrics.over_open_rate += 1
             raise Refused(problems.BUSY, problems.BUSY.saying(_TOO_MANY_IN_ALL, wait))
         self._flood_gate.count(_EVERYBODY)

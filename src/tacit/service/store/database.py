@@ -96,6 +96,9 @@ class Database(ABC):
         """Why what is written now would not be in the database later; None if nothing says so."""
         return None
 
+    def ping(self, connection: Connection) -> None:
+        """Ask whether the database answers, on the connection of `hold`."""
+
     @abstractmethod
     def abandon(self) -> None:
         """Break all connections, from any thread: who waits for the database gets an error."""

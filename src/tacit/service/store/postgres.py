@@ -156,6 +156,10 @@ class Postgres(Database):
         """Left to the database: its log holds what all its databases do."""
         return True
 
+    def ping(self, connection: Connection) -> None:
+        with connection.begin():
+            connection.exec_driver_sql("SELECT 1")
+
     def abandon(self) -> None:
         self._open.each(_shut_down)
 

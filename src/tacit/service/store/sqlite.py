@@ -213,8 +213,14 @@ class Sqlite(Database):
             if self._differs(connection):
                 self._file.note_damage()
             else:
-                self._file.note_content()
+                self._drop_caches(connection)
             self._refuse_if_lost()
+
+    def _drop_caches(self, connection: Connection) -> None:
+        """Read the file anew: a copy with the same records may hold them on other pages."""
+        self._file.note_content()
+        _driver(connection).execute("PRAGMA shrink_memory")
+        self.engine.dispose()  # the connections that nobody uses now
 
     def _refuse_if_lost(self) -> None:
         lost = self.lost()
@@ -229,8 +235,10 @@ class Sqlite(Database):
         known.execute("BEGIN IMMEDIATE")
         try:
             with closing(sqlite3.connect(self._file.uri, uri=True, timeout=0)) as fresh:
-                found = fresh.execute(_CONTENT).fetchall()
-            return bool(found != known.execute(_CONTENT).fetchall())
+                # VACUUM INTO writes a file without a log: others would ignore ours.
+                mode, found = fresh.execute("PRAGMA journal_mode"), fresh.execute(_CONTENT)
+                same = mode.fetchone() == ("wal",)
+                return not same or found.fetchall() != known.execute(_CONTENT).fetchall()
         except sqlite3.OperationalError as error:
             if "no such table" not in str(error):
                 raise

@@ -161,11 +161,13 @@ class Store:
             self._tokens.prove(connection, n)
             self.database.committed(0)
 
-    def check_files(self) -> None:
-        """Raise Unavailable if the open database is not the one at its path any more."""
+    def check_there(self) -> None:
+        """Raise Unavailable if the database does not answer or is not the one at its path."""
         lost = self.database.lost()
         if lost is not None:
             raise Unavailable(f"{self.database.shown}: {lost}")
+        with self._writing() as connection:
+            self.database.ping(connection)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 import pytest
 
-from tacit.service.collect.addresses import WIDE_SHARE, prefixes
+from tacit.service.collect.addresses import WIDE_SHARE, Proxies, prefixes
 
 
 def narrow(address: str) -> bytes:
@@ -46,3 +48,12 @@ def test_ipv4_addresses_count_one_by_one() -> None:
 @pytest.mark.parametrize("odd", ["", "unix:", "::1%eth0", "x" * 500, "\ud800"])
 def test_what_is_no_address_counts_as_itself(odd: str) -> None:
     assert prefixes(odd) == prefixes(odd) != prefixes("192.0.2.1")
+
+
+def test_a_tunnelled_address_does_not_pass_for_the_trusted_proxy_that_it_carries() -> None:
+    """Whoever runs a relay can choose what a 6to4 or Teredo address carries."""
+    proxies = Proxies([ip_network("192.0.2.1")])
+    assert proxies.trusts("192.0.2.1")
+    assert proxies.trusts("::ffff:192.0.2.1")
+    assert not proxies.trusts("2002:c000:0201::1")
+    assert not proxies.trusts("2001:0:4136:e378:8000:63bf:3fff:fdfe")
