@@ -122,7 +122,8 @@ class _Collecting:
     server: Server | None = None
     right: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_TOLD, True))
     seldom: logs.Seldom = field(default_factory=logs.Seldom)
-    over_open_rate: int = 0  # as it was last logged
+    outages: int = 0  # as they were last logged
+    over_open_rate: int = 0
 
     @cached_property
     def quotas(self) -> dict[str, int | None]:
@@ -131,17 +132,22 @@ class _Collecting:
 
     def look(self) -> None:
         """Log when something goes wrong and when it is right again, once each."""
-        now = {"stored": self.writer.ready, "settled": self.store.settled}
+        if self.writer.outages > self.outages:  # it may be over already
+            self.outages = self.writer.outages
+            self._tell(self.right | {"stored": False})
+        self._tell({"stored": self.writer.ready, "settled": self.store.settled})
+        self._look_at_open_rate()
+
+    def _tell(self, now: dict[str, bool]) -> None:
         for what in [what for what in now if now[what] != self.right[what]]:
             wrong, right = _TOLD[what]
             if now[what]:
                 logs.log().info(right)
             else:
                 logs.log().error(
-                    wrong, **({"reason": self.writer.down} if what == "stored" else {})
+                    wrong, **({"reason": self.writer.failure} if what == "stored" else {})
                 )
         self.right = now
-        self._look_at_open_rate()
 
     def _look_at_open_rate(self) -> None:
         """Log how many were refused, not when each of them came."""

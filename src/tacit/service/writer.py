@@ -61,6 +61,8 @@ class Writer:
         self._taking = threading.Lock()  # of responses out of the queue
         self._under_way: list[_Waiting] = []
         self._down: str | None = None
+        #: How often responses could not be stored any more, and why the last time.
+        self.outages, self.failure = 0, ""
         store.hold()
         self._deadline = Deadline(store.write_seconds)
         self._tidied = self._tidy()
@@ -89,11 +91,6 @@ class Writer:
         """Whether responses are stored at present."""
         going = self._thread.is_alive() and not self._stopping.is_set()
         return going and self._down is None
-
-    @property
-    def down(self) -> str | None:
-        """Why responses are not stored at present, as the last failure says; None if they are."""
-        return self._down
 
     def close(self) -> None:
         """Store all that waits, put the store in order and stop. Not to be called by the loop.
@@ -133,7 +130,7 @@ class Writer:
             with self._deadline.watching(self._late):
                 self.store.check_there()
         except Exception as error:  # whatever it is, it may pass
-            self._down = _said(error)
+            self._fail(_said(error))
             self._recover(1)
 
     def _next(self) -> list[_Waiting]:
@@ -151,8 +148,8 @@ class Writer:
             with self._deadline.watching(self._late):
                 outcomes = self.store.write([response for response, _ in batch], self._today())
         except Exception as error:  # whatever it is, nobody may wait for ever
-            self._down = _said(error)
-            self._tell(batch, Unavailable(self._down))
+            self._fail(_said(error))
+            self._tell(batch, Unavailable(self.failure))
             self._recover(len(batch))
             return
         if self._watch is not None:
@@ -169,7 +166,7 @@ class Writer:
                 with self._deadline.watching(self._late):
                     self.store.prove(n)
             except Exception as error:  # whatever it is, it may pass
-                self._down = _said(error)
+                self._fail(_said(error))
                 self._stopping.wait(pause)
                 pause = min(2 * pause, longest)
             else:
@@ -181,10 +178,10 @@ class Writer:
 
         What hangs may be stored nevertheless; it is not acknowledged, and a retry counts once.
         """
-        self._down = f"the database did not answer within {self._deadline.seconds:g} seconds"
+        self._fail(f"the database did not answer within {self._deadline.seconds:g} seconds")
         batch, self._under_way = self._under_way, []
         if batch:
-            self._tell(batch, Unavailable(self._down))
+            self._tell(batch, Unavailable(self.failure))
         self._refuse_waiting()
         self.store.abandon()
 
@@ -198,8 +195,13 @@ class Writer:
         if not self.store.settling or took > allowed:
             self._late()
         elif self._queue:
-            self._down = "records are put in order; try again soon"
+            self._fail("records are put in order; try again soon")
             self._refuse_waiting()
+
+    def _fail(self, why: str) -> None:
+        """Responses cannot be stored at present."""
+        self.outages += self._down is None
+        self._down = self.failure = why
 
     def _refuse_waiting(self) -> None:
         while batch := self._next():

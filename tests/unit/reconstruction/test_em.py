@@ -123,7 +123,7 @@ def test_too_few_iterations_are_stated_too() -> None:
     assert stopped.convergence.iterations == 1
     assert stopped.convergence.gap > TOLERANCE
     assert stopped.convergence.last_change > 0
-    assert "NOT converged after 1 iterations" in str(stopped)
+    assert "NOT converged after 1 iteration)" in str(stopped)
     assert stopped.to_dict()["convergence"]["converged"] is False
     assert "NOT converged" not in str(em(small()))
 

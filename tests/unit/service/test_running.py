@@ -26,7 +26,8 @@ SURVEY = published(quota=3)
 class Writer:
     """What readiness asks of a writer."""
 
-    down = "the disk is full"
+    failure = "the disk is full"
+    outages = 0
 
     def __init__(self, ready: bool = True, waiting: int = 0) -> None:
         self.ready, self.waiting = ready, waiting
@@ -85,6 +86,19 @@ def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     assert [line.get("reason") for line in lines] == ["the disk is full", None, None, None]
     events = [line["event"] for line in lines]
     assert events == ["database-gone", "database-back", "settling-failed", "settled-again"]
+
+
+def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.set_up("json")
+    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    watched = collecting(writer, store)
+    writer.outages += 1
+    watched.look()
+    watched.look()
+    events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert events == ["database-gone", "database-back"]
 
 
 @pytest.mark.parametrize(

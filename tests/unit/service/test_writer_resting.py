@@ -90,7 +90,7 @@ def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
         path.rename(tmp_path / "elsewhere")
         while writer.ready:
             await asyncio.sleep(0.01)
-        assert "survey.db was deleted, moved or replaced" in str(writer.down)
+        assert "survey.db was deleted, moved or replaced" in writer.failure
         (tmp_path / "elsewhere").rename(path)
         await until_ready(writer)
         return await writer.submit(response(OPEN, 1))
