@@ -102,6 +102,43 @@ def test_ten_questions_that_go_together_are_not_reported_as_if_they_were_unrelat
         assert true.accuracy <= one.span[1]
 
 
+def alike(questions: int, n: int) -> tuple[Array, Design, PatternTable]:
+    """Questions under coins of their own, answered much the same by each of two kinds of people."""
+    schema = Schema(attributes_of((2,) * questions))
+    design = Design(schema, [Group([name], related(0.8)) for name in schema.names])
+    table = two_kinds(0.95, questions)
+    return table, design, surveyed(table, design, n, np.random.default_rng(12))
+
+
+def test_who_knows_other_answers_is_not_measured_as_if_answers_were_unrelated() -> None:
+    """Unrelated, others would add nothing to the own report: .80. In truth it is .95."""
+    table, design, reported = alike(11, 3_000)
+    own = table.reshape(2, -1)
+    reports = np.array([[0.8, 0.2], [0.2, 0.8]])
+    true = sum(float((row[:, None] * own).max(axis=0).sum()) for row in reports)
+    assert true == pytest.approx(0.95, abs=0.001)
+    found = report(design, reconstruct(reported, design))
+    assert not found.prior.ties_all
+    for name, held in found.disclosure.attributes.items():
+        known = found.knowing_others[name]
+        assert known is not None
+        assert known.accuracy >= true
+        assert held.span is not None
+        assert known.accuracy >= held.span[1] - 1e-9
+    assert "unrelated" not in str(found)
+
+
+def test_who_knows_other_answers_is_not_known_where_no_joint_table_fits() -> None:
+    _, design, reported = alike(18, 300)
+    found = report(design, reconstruct(reported, design))
+    assert set(found.knowing_others.values()) == {None}
+    rows = found.tables()[0]
+    assert rows[1][rows[0].index("others known")] == "not known"
+    assert "is not known; it may be everything." in found.sentences[-1]
+    assert found.to_dict()["attributes"]["a0"]["knowing_others"] is None
+    assert "a number not known if other answers are known" in found.to_html()
+
+
 def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
     _, design, reported = ten_questions(80)
     found = report(design, reconstruct(reported, design))

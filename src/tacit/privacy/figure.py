@@ -25,7 +25,7 @@ _SHOWN = 30
 def guesses(report: Report) -> Figure:
     """For each attribute and the record: how often the best guess is right, of 100."""
     names = list(report.attributes)
-    least = sorted(names, key=lambda name: -report.knowing_others[name].accuracy)[:_SHOWN]
+    least = sorted(names, key=lambda name: -_knowing_others(report, name))[:_SHOWN]
     shown = [name for name in names if name in set(least)]
     held = report.disclosure.record
     marked = held.accuracy is not None or _limits(held)
@@ -50,7 +50,7 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     places = range(len(shown))
     before = [report.attributes[n].alone.largest_prior for n in shown]
     alone = [report.attributes[n].alone.accuracy for n in shown]
-    others = [report.knowing_others[n].accuracy for n in shown]
+    others = [_knowing_others(report, name, 0.0) for name in shown]
     held = [report.disclosure.attributes[n] for n in shown]
     if len(report.attributes) > 1:
         held.append(report.disclosure.record)
@@ -65,7 +65,14 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     label = "the whole record, at most (any dependence)"
     _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
     label = "the other true answers known"
-    _scatter(axes, list(enumerate(others)), label, marker="^", s=34, color=INK, zorder=4)
+    told = [(i, share) for i, share in enumerate(others) if share]
+    _scatter(axes, told, label, marker="^", s=34, color=INK, zorder=4)
+
+
+def _knowing_others(report: Report, name: str, missing: float = 1.0) -> float:
+    """How often a guess is right if the other true answers are known, or `missing`."""
+    known = report.knowing_others[name]
+    return missing if known is None else known.accuracy
 
 
 def _limits(held: Disclosed) -> bool:

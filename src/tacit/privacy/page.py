@@ -99,11 +99,15 @@ def _list(sentences: Sequence[str]) -> str:
 
 def _described(report: Report) -> str:
     """The figure in words."""
-    return "; ".join(
-        f"{report.wording.question(name)}: {of_100_up(scope.alone.accuracy)} of 100 from its own "
-        f"report, {of_100_up(report.knowing_others[name].accuracy)} if other answers are known"
-        for name, scope in report.attributes.items()
-    )
+    told = []
+    for name, scope in report.attributes.items():
+        known = report.knowing_others[name]
+        share = "a number not known" if known is None else str(of_100_up(known.accuracy))
+        told.append(
+            f"{report.wording.question(name)}: {of_100_up(scope.alone.accuracy)} of 100 from its "
+            f"own report, {share} if other answers are known"
+        )
+    return "; ".join(told)
 
 
 def _adversaries(report: Report) -> list[str]:

@@ -73,7 +73,8 @@ class Report:
 
     Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
     `disclosure` holds the whole reported record; `knowing_others[name]` also knows the person's
-    other true answers; `after_mining` holds the published model. `pse`, `map_privacy`,
+    other true answers, None where reported records do not say how answers go together;
+    `after_mining` holds the published model. `pse`, `map_privacy`,
     `worst_posterior` and `information` are those of the second, None where it is not known how
     answers go together.
     """
@@ -82,7 +83,7 @@ class Report:
     prior: Prior
     scopes: Scopes
     disclosure: Disclosure
-    knowing_others: dict[str, Figures]
+    knowing_others: dict[str, Figures | None]
     answers: dict[str, tuple[Answer, ...]]
     after_mining: dict[str, AfterMining]
     repeated: Repeated | None
@@ -154,6 +155,14 @@ class Report:
         shares = {name: self.prior.table([name])[:, 0].tolist() for name in names}
         reports = Reports(self.design, seen)
         return max(reports.bound(name, shares[name]).accuracy for name in names)
+
+    @property
+    def takes_unrelated(self) -> bool:
+        """Whether answers in different tables are taken as unrelated where others are known.
+
+        How answers go together is neither given nor estimated from reported records then.
+        """
+        return not self.prior.ties_all and self.disclosure.assessment is None
 
     def held(self, scope: Scope) -> Figures | None:
         """The figures by the whole reported record; None where dependence is not known."""
@@ -246,7 +255,7 @@ class Report:
             "answers": [a.to_dict() for found in self.answers.values() for a in found],
         }
         if self.after_mining:
-            content["after_mining"] = [found.to_dict() for found in self.after_mining.values()]
+            content["after_mining"] = [self._mined(name) for name in self.after_mining]
         if self.repeated is not None:
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
@@ -262,8 +271,15 @@ class Report:
         if not self.prior.ties(scope.names):
             plain["alone"] = None
         if len(scope.names) == 1:
-            plain["knowing_others"] = self.knowing_others[scope.names[0]].to_dict()
+            known = self.knowing_others[scope.names[0]]
+            plain["knowing_others"] = None if known is None else known.to_dict()
         return plain
+
+    def _mined(self, name: str) -> dict[str, Any]:
+        """An attribute after mining; before, by the whole record, null where not known."""
+        known = self.held(self.attributes[name]) is not None
+        hidden = () if known else ("accuracy_before", "worst_before")
+        return self.after_mining[name].to_dict() | dict.fromkeys(hidden)
 
     def to_json(self) -> str:
         """JSON text."""
@@ -318,7 +334,6 @@ def report(
     found = _assessed(design, prior, limits)
     scopes = with_dependence(measure(design, known, limits), found)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
-    others = risks_knowing(design, known, limits)
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, known, limits=limits)
     return Report(
@@ -326,7 +341,7 @@ def report(
         known,
         scopes,
         disclosure(design, known, scopes, found),
-        {name: risk.figures(limits.level) for name, risk in others.items()},
+        _knowing_others(design, known, limits, found),
         told,
         mined,
         again,
@@ -340,6 +355,20 @@ def _assessed(design: Design, prior: Any, limits: Limits) -> Assessment | None:
     if not isinstance(prior, Reconstruction) or len(design.schema) == 1:
         return None
     return assess(design, prior.patterns, limits.rng, limits.progress)
+
+
+def _knowing_others(
+    design: Design, prior: Prior, limits: Limits, assessment: Assessment | None
+) -> dict[str, Figures | None]:
+    """Someone who also knows the other true answers; None where reports do not say how they help.
+
+    From the prior if it has all dependence or there are no reports, else from the fitted models.
+    """
+    if assessment is None or prior.ties_all:
+        risks = risks_knowing(design, prior, limits)
+        return {name: risk.figures(limits.level) for name, risk in risks.items()}
+    found = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
+    return {name: one.figures if one and one.known("map_privacy") else None for name, one in found}
 
 
 def _models(rules: Any) -> list[list[Any]]:

@@ -21,6 +21,9 @@ _WORTH = 0.005
 #: More names than this are not read.
 _NAMED = 8
 UNRELATED = "if answers to different questions were unrelated"
+RELATED = " If answers go together, the others may give an answer away."
+#: What a model is measured with, where dependence beyond its rules is not known.
+_NOT_IN_MODEL = ", if answers that its rules do not tie together were unrelated"
 
 
 def sentences(report: Report) -> tuple[str, ...]:
@@ -114,10 +117,18 @@ def _limit(report: Report) -> str:
 def _others_known(report: Report) -> str:
     """The adversary who also knows the person's other true answers."""
     gains = dict(_gains(report))
-    assumed = "" if report.prior.ties_all else f", {UNRELATED}"
+    assumed, beware = (f", {UNRELATED}", RELATED) if report.takes_unrelated else ("", "")
     who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
+    hidden = [name for name, known in report.knowing_others.items() if known is None]
+    if hidden:
+        names = listed([report.wording.quoted(name) for name in hidden])
+        beware = f" How much more about {names} is not known; it may be everything."
+        if not gains:
+            return f"{who} may learn more.{beware}"
     if not gains:
-        return f"{who} learns nothing more about an answer than its own report tells{assumed}."
+        return (
+            f"{who} learns nothing more about an answer than its own report tells{assumed}.{beware}"
+        )
     most = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
     alike: dict[str, list[str]] = {}
     for name in (name for name in gains if name in most):
@@ -125,12 +136,14 @@ def _others_known(report: Report) -> str:
     told = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
     left = len(gains) - len(most)
     more = f"; less about {left} more" if left else ""
-    return f"{who} learns more{assumed}. {'; '.join(told)}{more}."
+    return f"{who} learns more{assumed}. {'; '.join(told)}{more}.{beware}"
 
 
 def _gains(report: Report) -> Iterator[tuple[str, float]]:
     """Attributes about which known other answers tell more, and how much."""
     for name, known in report.knowing_others.items():
+        if known is None:
+            continue
         alone = report.attributes[name].alone
         gain = max(known.accuracy - alone.accuracy, known.worst_posterior - alone.worst_posterior)
         if gain > _WORTH:
@@ -139,6 +152,7 @@ def _gains(report: Report) -> Iterator[tuple[str, float]]:
 
 def _known(report: Report, name: str) -> str:
     known, alone = report.knowing_others[name], report.attributes[name].alone
+    assert known is not None
     sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
     return (
         f"guessed right in up to {of_100_up(known.accuracy)} of 100 cases, and up to {sure} % "
@@ -162,7 +176,7 @@ def _with_model(report: Report) -> Iterator[str]:
                 "once the model is published, and if its rules hold, someone who sees the whole "
                 f"reported record guesses right in up to {of_100_up(mined.accuracy_with_model)} "
                 f"of 100 cases (from its own report {of_100_up(alone.accuracy)}) and can be "
-                f"{sure} % sure ({before} %).",
+                f"{sure} % sure ({before} %){'' if report.prior.ties_all else _NOT_IN_MODEL}.",
             )
 
 

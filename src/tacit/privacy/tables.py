@@ -41,7 +41,15 @@ _COLUMNS = (
     ),
 )
 _WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
-_UNRELATED = " Answers to different questions are taken as unrelated here."
+_UNRELATED = (
+    " Answers to different questions are taken as unrelated here; if they go together, the others "
+    "may give the answer away."
+)
+_ESTIMATED = (
+    " Estimated from the reported records; dependence that they do not show may give the answer "
+    "away."
+)
+_NOT_IN_MODEL = " Answers that its rules do not tie together are taken as unrelated here."
 #: What the figures for analysts mean.
 FIGURE_WORDS = (
     ("best guess right", "How often the most probable true answer is the true one."),
@@ -62,8 +70,14 @@ MINED = (
 def columns(report: Report) -> list[tuple[str, str]]:
     """The columns that compare adversaries, and what they mean."""
     *known, (others, what) = _COLUMNS
-    last = (others, what if report.prior.ties_all else what + _UNRELATED)
-    return [*known, last, *([_WITH_MODEL] if report.after_mining else [])]
+    estimated = "" if report.disclosure.assessment is None else _ESTIMATED
+    what += _UNRELATED if report.takes_unrelated else estimated
+    return [*known, (others, what), *([_with_model(report)] if report.after_mining else [])]
+
+
+def _with_model(report: Report) -> tuple[str, str]:
+    name, what = _WITH_MODEL
+    return name, what if report.prior.ties_all else what + _NOT_IN_MODEL
 
 
 def guess_rows(report: Report) -> Rows:
@@ -102,7 +116,7 @@ def _by_adversary(
     head = [title, *(name for name, _ in columns(report))]
     rows = [head]
     for name, scope in report.attributes.items():
-        held = report.disclosure.attributes[name]
+        held, others = report.disclosure.attributes[name], report.knowing_others[name]
         last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
         rows.append(
             [
@@ -111,7 +125,7 @@ def _by_adversary(
                 rounding.up(of(scope.alone)),
                 estimate(held),
                 _limit(bound(held)),
-                rounding.up(of(report.knowing_others[name])),
+                _shown(None if others is None else of(others)),
                 *last,
             ]
         )
@@ -167,8 +181,7 @@ def analyst_rows(report: Report) -> Rows:
                 rounding.epsilon(scope.epsilon),
                 *_own(scope.alone),
                 *_held(held),
-                rounding.down(others.pse),
-                rounding.down(others.map_privacy),
+                *_own(others)[:2],
             ]
         )
     for number, group in _several(report.scopes):

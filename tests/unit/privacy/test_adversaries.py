@@ -115,7 +115,7 @@ def test_answers_under_coins_of_their_own_are_not_betrayed_by_others_if_unrelate
     assert report(APART).sentences[-1] == (
         "Someone who also knows a person's other true answers (a colleague, a spouse) learns "
         "nothing more about an answer than its own report tells, if answers to different "
-        "questions were unrelated."
+        "questions were unrelated. If answers go together, the others may give an answer away."
     )
 
 
@@ -145,6 +145,19 @@ def test_what_a_model_adds_is_told_in_a_sentence_and_a_column() -> None:
     rows = found.tables()[1]
     assert rows[1][rows[0].index("with model")] == "0.979"
     assert "with model" not in str(drugs("8/10", "5/6", rules=[]))
+
+
+def test_what_a_model_adds_is_not_read_as_unrelated_without_saying_so() -> None:
+    found = drugs("8/10", "5/6")
+    said = next(one for one in found.sentences if one.startswith("used: once the model"))
+    assert said.endswith(", if answers that its rules do not tie together were unrelated.")
+    assert "do not tie together are taken as unrelated here" in str(found)
+    known = np.outer(SHARES["used"], SHARES["age"])
+    tied = report(found.design, known, rules=AGE_BY_USE)
+    assert "unrelated" not in str(tied)
+    for before in ("accuracy_before", "worst_before"):
+        assert found.to_dict()["after_mining"][0][before] is None
+        assert tied.to_dict()["after_mining"][0][before] is not None
 
 
 def test_several_conclusions_of_a_model_count_together() -> None:

@@ -14,6 +14,9 @@ That distribution is not known here, so three things are said instead of one:
 
 A certificate from below lifts estimate and range where a guesser provably does better. Where the
 reports contradict the models, ranges reach to the bound.
+
+For one who also knows the person's other true answers, estimate and range come from the same
+models. Some dependence would make that one certain, so there is no bound.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ from tacit.privacy.disclosure.model_stack import (
 )
 from tacit.privacy.disclosure.moment_bound import QUANTILE, attribute_bound, record_bound
 from tacit.privacy.risk import FIGURES, Figures
+from tacit.schema import Schema
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
 MAX_TABLE = 2**17
@@ -53,6 +57,8 @@ WIDEST, NO_LIMIT = 0.20, 0.999
 _MARGIN = 0.01
 #: The first rows of figures are how often guesses are right.
 _GUESSES = 2
+#: The bound where any dependence may give the truth away.
+_CERTAIN = Bound(1.0, 1.0, 1.0)
 
 Margins = dict[str, Array]
 #: Estimate, low and high.
@@ -77,11 +83,16 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Every attribute, every group by its attributes, and the record."""
+    """Every attribute, every group by its attributes, and the record.
+
+    `knowing_others` is for one who also knows the other true answers; empty where no joint table
+    was fitted.
+    """
 
     attributes: dict[str, Assessed]
     groups: dict[tuple[str, ...], Assessed]
     record: Assessed
+    knowing_others: dict[str, Assessed]
     n_records: int
     exact: bool
 
@@ -124,11 +135,12 @@ def assess(
 def _nothing(design: Design, n_records: int) -> Assessment:
     """What too few records say: anything is possible."""
     ends = [(1.0, 0.0, 1.0)] * len(FIGURES)
-    unknown = Assessed(_figures(ends, 1.0), Bound(1.0, 1.0, 1.0))
+    unknown = Assessed(_figures(ends, 1.0), _CERTAIN)
     return Assessment(
         dict.fromkeys(design.schema.names, unknown),
         dict.fromkeys((group.attributes for group in design.groups), unknown),
         unknown,
+        {},
         n_records,
         False,
     )
@@ -227,31 +239,59 @@ class Said:
     unexplained: bool
 
 
-def _assessed(found: ModelFigures, said: Said, reports: CodedReports) -> Assessment:
-    layout, bounds = reports.layout, said.bounds
+@dataclass(frozen=True)
+class _Scopes:
+    """Scopes from the models' figures and what is known beside them."""
 
-    def of(rows: Array, names: tuple[str, ...], bound: Bound) -> Assessed:
-        prior = min(float(said.margins[name].max()) for name in names)
-        several = len(names) > 1
-        ends = _ranges(rows, several, found, _spread(names, said.spreads))
+    found: ModelFigures
+    said: Said
+    schema: Schema
+
+    def of(self, rows: Array, names: tuple[str, ...]) -> Assessed:
+        """To someone who holds the whole reported record."""
+        return Assessed(_figures(self._ranges(rows, names), self._prior(names)), self._bound(names))
+
+    def knowing_others(self, name: str, rows: Array) -> Assessed:
+        """To someone who also knows the other true answers."""
+        ends = _ranges(rows, False, self.found, self.said.spreads[name])
+        held = self._ranges(self.found.attributes[name], (name,))
+        ends = [_not_below(end, least) for end, least in zip(ends, held, strict=True)]
+        if self.said.unexplained:
+            ends = _all_up_to(ends, _CERTAIN)
+        return Assessed(_figures(ends, self._prior((name,))), _CERTAIN)
+
+    def _ranges(self, rows: Array, names: tuple[str, ...]) -> list[Range]:
+        several, said, bound = len(names) > 1, self.said, self._bound(names)
+        ends = _ranges(rows, several, self.found, _spread(names, said.spreads))
         if not several:
             ends[1] = _lifted(ends[1], said.floors.get(names[0], 0.0))
-        if said.unexplained and (several or not found.exact):
-            ends = [_up_to(end, limit) for end, limit in zip(ends, _limits(bound), strict=True)]
-        if not found.exact:  # a sample does not see the largest posterior
+        if said.unexplained and (several or not self.found.exact):
+            ends = _all_up_to(ends, bound)
+        if not self.found.exact:  # a sample does not see the largest posterior
             ends[2] = _up_to(ends[2], bound.worst_posterior)
-        return Assessed(_figures(ends, prior), bound)
+        return ends
 
-    def least(names: tuple[str, ...]) -> Bound:
-        if len(names) == len(layout.design.schema):
+    def _prior(self, names: tuple[str, ...]) -> float:
+        return min(float(self.said.margins[name].max()) for name in names)
+
+    def _bound(self, names: tuple[str, ...]) -> Bound:
+        bounds = self.said.bounds
+        if 1 < len(names) == len(self.schema):
             return bounds[""]
-        accuracy = min(bounds[n].accuracy for n in names)
-        return Bound(accuracy, accuracy, min(bounds[n].worst_posterior for n in names))
+        if len(names) == 1:
+            return bounds[names[0]]
+        accuracy = min(bounds[name].accuracy for name in names)
+        return Bound(accuracy, accuracy, min(bounds[name].worst_posterior for name in names))
 
+
+def _assessed(found: ModelFigures, said: Said, reports: CodedReports) -> Assessment:
+    schema = reports.layout.design.schema
+    scopes = _Scopes(found, said, schema)
     return Assessment(
-        {n: of(found.attributes[n], (n,), bounds[n]) for n in layout.design.schema.names},
-        {names: of(rows, names, least(names)) for names, rows in found.groups.items()},
-        of(found.record, layout.design.schema.names, bounds[""]),
+        {name: scopes.of(found.attributes[name], (name,)) for name in schema.names},
+        {names: scopes.of(rows, names) for names, rows in found.groups.items()},
+        scopes.of(found.record, schema.names),
+        {name: scopes.knowing_others(name, rows) for name, rows in found.knowing_others.items()},
         int(reports.total),
         found.exact,
     )
@@ -285,9 +325,19 @@ def _lifted(end: Range, floor: float) -> Range:
     return max(value, floor), max(low, floor), max(high, floor + _MARGIN)
 
 
+def _not_below(end: Range, least: Range) -> Range:
+    """A range of one who knows at least as much."""
+    return max(end[0], least[0]), max(end[1], least[1]), max(end[2], least[2])
+
+
 def _up_to(end: Range, limit: float) -> Range:
     """A range that reaches to the bound."""
     return end[0], end[1], max(end[2], limit)
+
+
+def _all_up_to(ends: list[Range], bound: Bound) -> list[Range]:
+    """Every range up to its bound."""
+    return [_up_to(end, limit) for end, limit in zip(ends, _limits(bound), strict=True)]
 
 
 def _limits(bound: Bound) -> tuple[float, float, float, float]:

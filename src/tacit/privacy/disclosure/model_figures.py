@@ -15,7 +15,10 @@ from tacit.files import Progress
 from tacit.privacy.disclosure.class_sampling import Sample, Seen
 from tacit.privacy.disclosure.model_stack import MIXTURE, NETWORK, ClassStack, TableStack
 from tacit.privacy.exact import passed_by_group, risk_of_all, risk_of_attribute, risk_of_group
+from tacit.privacy.known_others import risks_knowing
+from tacit.privacy.prior import Block, Prior
 from tacit.privacy.risk import Risk
+from tacit.privacy.scopes import Limits
 
 #: A range covers the full table only if it has this weight in the mixture. With few records it
 #: makes chance look like dependence; where it predicts reports, there is dependence that no other
@@ -31,12 +34,14 @@ class ModelFigures:
 
     A column per model of the stack; scopes by their attributes, groups also where they are one.
     `candidates` are the columns that a range covers, `leading` those of which the estimate for
-    several answers at once is the largest.
+    several answers at once is the largest. `knowing_others` is for one who also knows the other
+    true answers; empty without joint tables.
     """
 
     attributes: dict[str, Array]
     groups: dict[tuple[str, ...], Array]
     record: Array
+    knowing_others: dict[str, Array]
     candidates: slice
     leading: tuple[int, ...]
     exact: bool
@@ -58,7 +63,17 @@ def table_figures(stack: TableStack, tell: Progress) -> ModelFigures:
         tell(3 / 4 + (done + 1) / len(part.factors) / 5)
     candidates = slice(NETWORK, None if stack.weights[-1] >= PLAUSIBLE else -1)
     leading = (MIXTURE, NETWORK) if stack.weights[0] >= LEADING else (MIXTURE,)
-    return ModelFigures(attributes, groups, _rows(risk_of_all(part)), candidates, leading, True)
+    record, others = _rows(risk_of_all(part)), _knowing_others(stack)
+    return ModelFigures(attributes, groups, record, others, candidates, leading, True)
+
+
+def _knowing_others(stack: TableStack) -> dict[str, Array]:
+    """By attribute, for one who also knows all other true answers."""
+    design = stack.layout.design
+    names = tuple(name for unit in stack.layout.units for name in unit.names)
+    tables = stack.tables.reshape(*(design.schema[name].size for name in names), -1)
+    prior = Prior(design.schema, (Block(names, tables),), "estimated")
+    return {name: _rows(risk) for name, risk in risks_knowing(design, prior, Limits()).items()}
 
 
 def _rows(risk: Risk) -> Array:
@@ -86,6 +101,7 @@ def class_figures(stack: ClassStack, rng: np.random.Generator, tell: Progress) -
         {name: _columns(found) for name, found in attributes.items()},
         {key: _columns(found) for key, found in groups.items()},
         _columns(record),
+        {},
         slice(NETWORK, None),
         (MIXTURE,),
         False,
