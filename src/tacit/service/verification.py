@@ -16,6 +16,7 @@ from tacit.errors import ServiceError, TacitError
 from tacit.service.collect.answers import PROTECTION
 from tacit.service.page.manifest import BASE, HTML, integrity, manifest
 from tacit.survey import Published
+from tacit.survey.disclosure_bound import flatters
 from tacit.survey.publishing import SLUG_LETTERS
 
 _ADDRESS = re.compile(
@@ -123,11 +124,13 @@ def _survey(received: _Received, slug: str) -> Finding:
     if received.status != 200:
         return Finding(name, False, f"not sent: status {received.status}")
     try:
-        fingerprint = Published.from_json(received.body.decode()).survey.fingerprint
+        published = Published.from_json(received.body.decode())
     except (TacitError, UnicodeDecodeError) as error:
         return Finding(name, False, str(error).splitlines()[0])
-    if not fingerprint.startswith(slug):
-        return Finding(name, False, f"another survey: {fingerprint}")
+    if not published.survey.fingerprint.startswith(slug):
+        return Finding(name, False, f"another survey: {published.survey.fingerprint}")
+    if flatters(published.disclosure_bound, published.design):
+        return Finding(name, False, "disclosure_bound says less than answers may reveal")
     return Finding(name, True, "as published")
 
 

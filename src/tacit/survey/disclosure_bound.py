@@ -34,6 +34,17 @@ def disclosure_bound(design: Design) -> dict[str, Any]:
     return {"prior": "uniform", "attributes": found}
 
 
+def flatters(told: dict[str, Any], design: Design) -> bool:
+    """Whether a published bound says less than can be disclosed, or leaves an attribute out."""
+    own, claimed = disclosure_bound(design)["attributes"], told.get("attributes", {})
+    return any(
+        (claimed.get(name, {}).get(seen) or {}).get(figure, 0.0) < value
+        for name, bounds in own.items()
+        for seen in ("all", "disguised")
+        for figure, value in (bounds[seen] or {}).items()
+    )
+
+
 def _plain(bound: Bound) -> dict[str, float]:
     return {"guess": _up(bound.accuracy), "certainty": _up(bound.worst_posterior)}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,14 +25,19 @@ VERSION = 2
 SLUG_LETTERS = 16
 _FIRST_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
 #: Keys by version; a file of version 1 has no bound, so it is computed when the file is read.
-_KEYS = {1: _FIRST_KEYS, 2: _FIRST_KEYS | {"disclosure_bound"}}
+_KEYS = {1: _FIRST_KEYS, 2: _FIRST_KEYS | {"disclosure_bound", "disclosure_fingerprint"}}
 
 
 @dataclass(frozen=True)
 class Published:
-    """A survey and the design it was published with; equal to what comes back from its JSON."""
+    """A survey and the design it was published with; equal to what comes back from its JSON.
+
+    `frozen_bound` is the disclosure bound as it was published; None to compute it. A newer version
+    may know a better bound, but what respondents were told stays.
+    """
 
     survey: Survey
+    frozen_bound: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def design(self) -> Design:
@@ -55,7 +62,7 @@ class Published:
     @cached_property
     def disclosure_bound(self) -> dict[str, Any]:
         """What all answers together may reveal at most, whatever the dependence between them."""
-        return disclosure_bound(self.design)
+        return disclosure_bound(self.design) if self.frozen_bound is None else self.frozen_bound
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the survey, its design, the fingerprints of both and the bound."""
@@ -66,7 +73,8 @@ class Published:
             "survey_fingerprint": self.survey.fingerprint,
             "survey": self.survey.to_dict(),
             "design": self.design.to_dict(),
-            "disclosure_bound": self.disclosure_bound,
+            "disclosure_bound": deepcopy(self.disclosure_bound),
+            "disclosure_fingerprint": _fingerprint(self.survey, self.disclosure_bound),
         }
 
     def to_json(self) -> str:
@@ -81,17 +89,24 @@ class Published:
         except json.JSONDecodeError as error:
             raise FileError(f"not a published survey: {broken_json(error)}") from None
         _check_header(data)
-        found = cls(survey_from_dict(data["survey"], "survey"))
+        bound = data.get("disclosure_bound")
+        found = cls(survey_from_dict(data["survey"], "survey"), bound)
         if Design.from_dict(data["design"]) != found.design:
             raise FileError("the design does not follow from the survey; publish it again")
         for key, own in (
             ("fingerprint", found.fingerprint),
             ("survey_fingerprint", found.survey.fingerprint),
-            ("disclosure_bound", found.disclosure_bound),
+            ("disclosure_fingerprint", _fingerprint(found.survey, bound)),
         ):
             if key in data and data[key] != own:
                 raise FileError(f"{key} is not that of the content: changed since it was published")
         return found
+
+
+def _fingerprint(survey: Survey, bound: dict[str, Any] | None) -> str:
+    """SHA-256 of a bound and the fingerprint of the survey that it belongs to."""
+    canonical = json.dumps([survey.fingerprint, bound], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def read_published(path: str | Path) -> Published:

@@ -11,6 +11,7 @@ from tacit import Design
 from tacit.bounds import bound_of
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
+from tacit.survey.disclosure_bound import flatters
 
 SURVEY = survey_from_text(example())
 
@@ -52,7 +53,7 @@ def test_what_is_published_is_not_overwritten(tmp_path: Path) -> None:
         ('"fingerprint": "', '"fingerprint": "0', "fingerprint is not that of the content"),
         ('"version": 2', '"version": 3', "upgrade tacit"),
         ('"version": 2', '"version": "2"', "must be a positive integer"),
-        ('"guess": 0.9', '"guess": 0.8', "disclosure_bound is not that of the content"),
+        ('"guess": 0.9', '"guess": 0.8', "disclosure_fingerprint is not that of the content"),
         ("published-survey", "survey", "not a published survey"),
         ('"fingerprint"', '"finger"', "has the keys"),
         ("{", "", "not a published survey"),
@@ -67,10 +68,34 @@ def test_a_changed_file_is_refused(old: str, new: str, said: str) -> None:
 
 def test_a_file_of_version_1_is_read_and_gets_its_bound() -> None:
     content = Published(SURVEY).to_dict()
-    del content["disclosure_bound"]
+    del content["disclosure_bound"], content["disclosure_fingerprint"]
     found = Published.from_json(json.dumps(content | {"version": 1}))
     assert found == Published(SURVEY)
     assert found.disclosure_bound == Published(SURVEY).disclosure_bound
+
+
+def test_what_is_published_does_not_change_with_what_was_read_from_it() -> None:
+    made = Published(SURVEY)
+    before = made.to_json()
+    made.to_dict()["disclosure_bound"]["attributes"].clear()
+    assert made.to_json() == before
+
+
+def test_a_bound_that_another_version_computed_stays_as_it_was_published() -> None:
+    other = Published(SURVEY).disclosure_bound | {"prior": "of another version"}
+    text = Published(SURVEY, other).to_json()
+    found = Published.from_json(text)
+    assert found.disclosure_bound == other
+    assert found.to_json() == text
+    assert found == Published(SURVEY)
+
+
+def test_a_bound_that_flatters_is_found() -> None:
+    own = Published(SURVEY).to_dict()["disclosure_bound"]
+    assert not flatters(own, SURVEY.design)
+    own["attributes"]["painkillers"]["disguised"]["guess"] -= 0.001
+    assert flatters(own, SURVEY.design)
+    assert flatters({}, SURVEY.design)
 
 
 def test_the_bound_counts_every_disguised_answer_and_says_what_undisguised_ones_undo() -> None:
