@@ -17,9 +17,23 @@ def protection(design: Design, found: Reconstruction, known: PatternTable) -> li
     from tacit.privacy import report
 
     names = design.schema.names
-    estimated = report(design, found).sentences[len(names)]  # after one sentence per attribute
+    told = report(design, found).disclosure.record
     true = report(design, known.marginal(names) / known.n_records).record.from_record
-    return [estimated, f"With the true distribution of answers: {100 * true.accuracy:.0f} of 100."]
+    said = f"whole record: all {len(names)} answers guessed right in "
+    truth = f"in truth {_percent(true.accuracy)}"
+    if told.accuracy is None or told.span is None:
+        said, truth = f"{said}an unknown share of cases", f"({truth})"
+    else:
+        low, high = map(_percent, told.span)
+        said, truth = (
+            f"{said}about {_percent(told.accuracy)} of 100 cases",
+            f"({low} to {high}; {truth})",
+        )
+    return [said, f"{truth}, whatever the dependence in at most {_percent(told.bound or 1.0)}"]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
 def best_disguise(design: Design, found: Reconstruction) -> str:

@@ -288,6 +288,6 @@ def test_each_question_of_a_throw_has_its_own_odds(browser: Browser, served: Ser
             ["Question a? and Question c?:"],
             "Of 100 people, 25 send the opposite of their true answer.",
         ),
-        (["Question b?:"], "Of 100 people whose true answer is No, 1 send Yes all the same."),
+        (["Question b?:"], "Of 100 people whose true answer is No, 1 sends Yes all the same."),
     ]
     context.close()
