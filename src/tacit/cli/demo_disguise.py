@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.reconstruction import Reconstruction, simplex
@@ -20,20 +22,15 @@ def protection(design: Design, found: Reconstruction, known: PatternTable) -> li
     told = report(design, found).disclosure.record
     true = report(design, known.marginal(names) / known.n_records).record.from_record
     said = f"whole record: all {len(names)} answers guessed right in "
-    truth = f"in truth {_percent(true.accuracy)}"
+    truth = f"in truth {100 * true.accuracy:.0f}"
     if told.accuracy is None or told.span is None:
         said, truth = f"{said}an unknown share of cases", f"({truth})"
     else:
-        low, high = map(_percent, told.span)
-        said, truth = (
-            f"{said}about {_percent(told.accuracy)} of 100 cases",
-            f"({low} to {high}; {truth})",
-        )
-    return [said, f"{truth}, whatever the dependence in at most {_percent(told.bound or 1.0)}"]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"
+        low, high = math.floor(100 * told.span[0]), math.ceil(100 * told.span[1])
+        said += f"about {100 * told.accuracy:.0f} of 100 cases"
+        truth = f"({low} to {high}; {truth})"
+    most = math.ceil(100 * (1.0 if told.bound is None else told.bound))
+    return [said, f"{truth}, whatever the dependence in at most {most}"]
 
 
 def best_disguise(design: Design, found: Reconstruction) -> str:
