@@ -87,6 +87,7 @@ class Server(uvicorn.Server):
         )
         until = loop.time() + seconds
         self.draining = True
+        self._look()  # the last half second may have brought something to log
         logs.log().info("stopping")
         await accept_rest(sockets or [], self.servers)
         kind: Any = self.config.http_protocol_class
