@@ -18,8 +18,8 @@ from tacit.lazy_names import lazy_names
 from tacit.schema import Attribute, Schema
 
 if TYPE_CHECKING:
-    from tacit.disguising import disguise
     from tacit.reconstruction.reconstruct import reconstruct
+    from tacit.record_disguise import disguise
 
 __version__ = "0.1.0"
 
@@ -42,5 +42,5 @@ __all__ = [
 ]
 
 __getattr__ = lazy_names(
-    __name__, {"disguise": "tacit.disguising", "reconstruct": "tacit.reconstruction"}
+    __name__, {"disguise": "tacit.record_disguise", "reconstruct": "tacit.reconstruction"}
 )

@@ -16,8 +16,8 @@ from typing import Any
 from tacit.channel import Coin, coin_from_dict
 from tacit.channel.product import Factor, ProductChannel
 from tacit.errors import DesignError, FileError, SchemaError, unknown
+from tacit.number_text import broken_json
 from tacit.schema import Attribute, Schema
-from tacit.wording import broken_json
 
 #: Version of the design file that this code writes; it reads this one and older ones.
 VERSION = 1

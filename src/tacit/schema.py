@@ -107,9 +107,9 @@ class Schema:
         are False, True; integers (also stored as floats) ascend. A column in `bins` is binned.
         Missing cells are an error unless `missing` names the category appended for them.
         """
-        from tacit import inference  # Arrow is slow to start
+        from tacit import schema_inference  # Arrow is slow to start
 
-        return cls(inference.attributes(frame, bins or {}, missing, max_categories))
+        return cls(schema_inference.attributes(frame, bins or {}, missing, max_categories))
 
 
 def _name_of(attribute: object, where: str) -> str:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
+from tacit.arrays import Array
 from tacit.channel import FAMILIES, coin_from_dict
 from tacit.channel.channel import Channel
-from tacit.channel.linear import Array
 from tacit.counting import count
 from tacit.errors import DesignError, SingularChannelError
 from tests.support.families import CASES, MAKERS, SINGULAR, Case

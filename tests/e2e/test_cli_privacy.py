@@ -17,7 +17,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, relat
 from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
-from tacit.privacy.figure import svg
+from tacit.privacy.privacy_plots import svg
 from tacit.privacy.whole_record import NOT_KNOWN
 from tacit.survey import example, publish, survey_from_text
 

@@ -12,8 +12,8 @@ import pytest
 
 from tacit.cli.main import run
 from tacit.privacy import report
+from tacit.privacy.respondent_wording import wording_of
 from tacit.privacy.whole_record import NOT_KNOWN
-from tacit.privacy.wording import wording_of
 from tacit.survey import example, read_published, read_survey
 
 

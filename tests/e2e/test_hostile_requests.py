@@ -19,8 +19,8 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from tacit.service.collect.door import Door
-from tacit.service.collect.problems import PROBLEMS
+from tacit.service.collect.problem_details import PROBLEMS
+from tacit.service.collect.submission_validator import Door
 from tacit.service.store import Store
 from tests.support.asking import compact, place, submission
 from tests.support.published import published

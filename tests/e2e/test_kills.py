@@ -24,8 +24,8 @@ import pytest
 from sqlalchemy import select
 
 from tacit.service.store import Store
-from tacit.service.store.tables import tokens
-from tacit.service.store.values import token_hashes
+from tacit.service.store.sql_tables import tokens
+from tacit.service.store.store_values import token_hashes
 from tacit.survey import Published
 from tests.support.load import Plan, Report, Running, plan
 from tests.support.postgres import Cluster

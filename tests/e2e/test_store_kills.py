@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from tacit.service.store import Response, Store
-from tacit.service.store.values import id_of
+from tacit.service.store.store_values import id_of
 from tests.support.writing import SURVEY
 
 KILLS = 6

@@ -18,8 +18,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Design, Group, Schema, disguise, related, truthful, uniform_perturbation
+from tacit.arrays import Codes
 from tacit.channel import Coin
-from tacit.coding import Codes, encode
 from tacit.datasets import (
     adult_binary,
     adult_native,
@@ -27,6 +27,7 @@ from tacit.datasets import (
     load_wisconsin,
     wisconsin_binary,
 )
+from tacit.label_codes import encode
 from tacit.mine import DecisionTree
 
 LEARNT, ALL = 8_000, 10_000

@@ -15,8 +15,8 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from tacit import Design, Group, Schema, disguise, related, truthful, unrelated
+from tacit.arrays import Codes
 from tacit.channel import Coin
-from tacit.coding import Codes, encode
 from tacit.datasets import (
     adult_binary,
     adult_native,
@@ -24,6 +24,7 @@ from tacit.datasets import (
     load_wisconsin,
     wisconsin_binary,
 )
+from tacit.label_codes import encode
 from tacit.mine import NaiveBayes, likelihood, literal
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-9)

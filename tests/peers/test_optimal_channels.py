@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
-from tacit.optimize.problem import problem_of
-from tacit.optimize.searching import Method
+from tacit.optimize.front_problem import problem_of
+from tacit.optimize.search_method import Method
 from tests.support.priors import decaying, normal
 
 RECORDS = 10_000

@@ -23,7 +23,7 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.reconstruction import inversion
 from tests.support.tables import problem_of, random_table, reported_table
 

@@ -20,7 +20,7 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.errors import DataError
 from tacit.privacy import check_delta, compare_schemes, figures, pse_curve, report
 from tacit.privacy.kernels import entries

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
+from tacit.arrays import Array
 from tacit.bounds import Bound, any_dependence, bound_of
-from tacit.channel.linear import Array
 from tests.support.written_out import WrittenOut, merged, random_design, written_out
 
 #: Bound and enumeration are sums of roundings; the bound adds 4e-12 on the safe side.

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, reconstruct, related
+from tacit.arrays import Array
 from tacit.channel import Coin, coin_from_dict
-from tacit.channel.linear import Array
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tests.support.families import designs, partitions, seeds
 from tests.support.tables import (

@@ -22,7 +22,7 @@ from tacit import (
     truthful,
     unrelated,
 )
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.counting import PatternTable
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree

@@ -16,7 +16,7 @@ import pytest
 from tacit import Design, Group, Schema, disguise, matrix, related, unrelated
 from tacit.counting import count
 from tacit.evaluate import accuracy, personal_accuracy, recall
-from tacit.evaluate.copies import signed_copies
+from tacit.evaluate.signed_records import signed_copies
 from tacit.reconstruction.interval import normal_interval
 from tests.support.families import attributes_of
 

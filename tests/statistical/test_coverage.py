@@ -26,12 +26,12 @@ from tacit import (
     truthful,
     uniform_perturbation,
 )
+from tacit.arrays import Array
 from tacit.channel import Coin
-from tacit.channel.linear import Array
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tacit.reconstruction.expectation import expectation
 from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Design, Group, Schema, reconstruct, related, uniform_perturbation
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.privacy import report
 from tacit.privacy.disclosure import assess

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.mine import NaiveBayes
 from tacit.reconstruction.interval import normal_interval

@@ -21,7 +21,7 @@ import pytest
 from scipy.stats import poisson
 
 from tacit.service.store import Store
-from tacit.service.store.values import id_of, token_hash
+from tacit.service.store.store_values import id_of, token_hash
 from tacit.service.writer import Writer
 from tests.support.chance import FALSE_ALARM
 from tests.support.log_links import (

@@ -25,13 +25,12 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.linear import Array
-from tacit.coding import Codes
+from tacit.arrays import Array, Codes
 from tacit.counting import count
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
+from tacit.mine.tree.node_tables import Tables
 from tacit.mine.tree.reports import Reports
-from tacit.mine.tree.tables import Tables
 from tests.support.chance import FALSE_ALARM
 
 HALF = ["1/2", "1/2"]

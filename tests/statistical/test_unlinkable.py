@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import text
 
 from tacit.service.store import Response, Store
-from tacit.service.store.values import id_of, token_hash
+from tacit.service.store.store_values import id_of, token_hash
 from tacit.service.writer import Writer
 from tests.support.linking import FEWEST, files_below, order_in, tells_arrival
 from tests.support.postgres import Cluster

@@ -27,7 +27,7 @@ from pathlib import Path
 import httpx
 
 from tacit.service.store import Store
-from tacit.service.store.values import Response, id_of, token_hashes
+from tacit.service.store.store_values import Response, id_of, token_hashes
 from tests.support.load import Plan, plan
 from tests.support.published import published
 from tests.support.serving import Served, serving

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from tacit import Design, Group, Schema, disguise
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import PatternTable, count
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 

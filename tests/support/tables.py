@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design
+from tacit.arrays import Array
 from tacit.channel import Coin
 from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.channel.linear import Array
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 
 Cell = tuple[int, ...]
 

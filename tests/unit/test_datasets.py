@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tacit.coding import Codes, decode, encode
+from tacit.arrays import Codes
 from tacit.datasets import (
     adult_binary,
     adult_native,
@@ -24,6 +24,7 @@ from tacit.datasets import (
     wisconsin_binary,
 )
 from tacit.errors import SchemaError
+from tacit.label_codes import decode, encode
 from tacit.schema import Schema
 
 Dataset = Callable[[], tuple[Codes, Schema]]

@@ -25,13 +25,13 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.coding import decode
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
-from tacit.evaluate.copies import FEW_COPIES, MOST_COPIES, SignedCopies, signed_copies
-from tacit.evaluate.testing import generator, moments
-from tacit.evaluate.ways import even_or_odd
+from tacit.evaluate.accuracy import generator, moments
+from tacit.evaluate.signed_kernels import even_or_odd
+from tacit.evaluate.signed_records import FEW_COPIES, MOST_COPIES, SignedCopies, signed_copies
+from tacit.label_codes import decode
 from tacit.reconstruction import reconstruct
 from tests.support.families import attributes_of, designs, seeds
 

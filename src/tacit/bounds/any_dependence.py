@@ -32,9 +32,9 @@ from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.bounds.two_point import Experiment, envelope, experiments_of, overlap
 from tacit.channel import Channel
-from tacit.channel.linear import Array
 from tacit.design import Design, Group
 from tacit.errors import DataError
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from tacit.channel import Channel
 from tacit.channel.distribution import Distribution, Independent
+from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.matrix import MatrixChannel
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
 
 #: (probability under the first, under the second true answer) of each outcome.
 Experiment = tuple[tuple[Fraction, Fraction], ...]

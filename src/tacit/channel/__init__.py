@@ -8,9 +8,9 @@ from typing import Any
 
 from tacit.channel.channel import Channel
 from tacit.channel.coin import Coin
+from tacit.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
 from tacit.channel.matrix import matrix
 from tacit.channel.related import crosswise, related
-from tacit.channel.replacing import forced, frapp, truthful, uniform_perturbation, unrelated
 from tacit.errors import DesignError, TacitError, unknown
 
 FAMILIES: dict[str, Callable[..., Coin]] = {

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.channel.linear import Array, Dense, Linear, outer
+from tacit.arrays import Array
+from tacit.channel.linear_maps import Dense, Linear, outer
 from tacit.channel.numbers import log_up
 
 #: Beyond this magnification nothing of a double's precision is left to reconstruct from.

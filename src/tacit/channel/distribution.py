@@ -10,8 +10,9 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel.coin import Unit
-from tacit.channel.linear import Array, outer
+from tacit.channel.linear_maps import outer
 
 
 class Distribution(ABC):

@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.channel.channel import Channel, SecondMoments, second_moments
 from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit
-from tacit.channel.linear import Dense
+from tacit.channel.linear_maps import Dense
 from tacit.channel.numbers import distribution
 from tacit.errors import DesignError
 from tacit.schema import Attribute

@@ -13,9 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel.channel import WORST_CONDITION, Channel
 from tacit.channel.coin import Coin
-from tacit.channel.linear import Array, Linear, chain
+from tacit.channel.linear_maps import Linear, chain
 from tacit.channel.numbers import sum_up
 from tacit.errors import SingularChannelError
 from tacit.schema import Schema

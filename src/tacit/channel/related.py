@@ -33,7 +33,7 @@ from tacit.channel.coin import (
     all_positions,
     single_units,
 )
-from tacit.channel.linear import Agreement
+from tacit.channel.linear_maps import Agreement
 from tacit.channel.numbers import Number, probability
 from tacit.errors import DesignError
 

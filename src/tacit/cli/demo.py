@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array, Codes
 from tacit.cli import show
 from tacit.cli.demo_disguise import best_disguise, protection
 from tacit.cli.demo_models import (
@@ -28,12 +28,12 @@ from tacit.cli.demo_models import (
     truly,
 )
 from tacit.cli.demo_service import Service, answers, serving
-from tacit.coding import Codes, encode
 from tacit.counting import PatternTable, count
 from tacit.datasets import adult_survey
 from tacit.design import Design
-from tacit.disguising import disguise
+from tacit.label_codes import encode
 from tacit.reconstruction import Estimate, Reconstruction, reconstruct
+from tacit.record_disguise import disguise
 
 ADULT_RECORDS = 48_842
 ACROSS_GROUPS = ("marital", "income")

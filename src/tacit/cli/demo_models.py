@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from tacit.arrays import Codes
 from tacit.channel import truthful
 from tacit.cli import show
 from tacit.cli.mine_tree import strongest
-from tacit.coding import Codes
 from tacit.design import Design, Group
 from tacit.evaluate import accuracy, recall
 
 if TYPE_CHECKING:
-    from tacit.mine.tree.rules import Rule
+    from tacit.mine.tree.tree_rules import Rule
 
 #: Records and the design that they came through.
 Source = tuple[Codes, Design]

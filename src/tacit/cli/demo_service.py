@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.arrays import Codes
 from tacit.cli.respondents import send
-from tacit.coding import Codes
-from tacit.disguising import disguise
 from tacit.errors import ServiceError
+from tacit.record_disguise import disguise
 from tacit.schema import Schema
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, DesignFile
-from tacit.disguising import disguise
 from tacit.files import (
     check_out,
     check_true,
@@ -19,7 +18,8 @@ from tacit.files import (
     read_design_origin,
     writing_records,
 )
-from tacit.wording import number_of
+from tacit.number_text import number_of
+from tacit.record_disguise import disguise
 
 
 def disguise_file(

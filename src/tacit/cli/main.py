@@ -31,15 +31,15 @@ USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
 #: may not load what reconstructs.
 COMMANDS = {
     "demo": "tacit.cli.demo:demo",
-    "design": "tacit.cli.design:design_commands",
+    "design": "tacit.cli.design_commands:design_commands",
     "disguise": "tacit.cli.disguise:disguise_file",
-    "estimate": "tacit.cli.estimate:estimate",
+    "estimate": "tacit.cli.estimate_command:estimate",
     "mine": "tacit.cli.mine:mine_commands",
     "evaluate": "tacit.cli.evaluate:evaluate",
     "predict": "tacit.cli.predict:predict",
     "privacy": "tacit.cli.privacy:privacy",
     "optimize": "tacit.cli.optimize:optimize",
-    "survey": "tacit.cli.survey:survey_commands",
+    "survey": "tacit.cli.survey_commands:survey_commands",
     "backup": "tacit.cli.survey_store:backup",
     "serve": "tacit.cli.serve:serve",
     "page": "tacit.cli.page_commands:page_commands",

@@ -15,8 +15,8 @@ from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.mine_tree import tree
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
+from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.interval import check_level
-from tacit.wording import decimals, number_of, span
 
 if TYPE_CHECKING:
     from tacit.mine import NaiveBayes

@@ -14,14 +14,14 @@ from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
 from tacit.files import check_apart, read_design, write_bytes, write_text
+from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction.interval import check_level
-from tacit.wording import UNKNOWN, number_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tacit.mine import DecisionTree
-    from tacit.mine.tree.rules import Rule
+    from tacit.mine.tree.tree_rules import Rule
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30
@@ -156,7 +156,7 @@ def strongest(model: DecisionTree) -> list[Rule]:
 
 def drawn(model: DecisionTree, file: Path) -> bytes:
     """The tree as the content of a figure file."""
-    from tacit.privacy.figure import content
+    from tacit.privacy.privacy_plots import content
 
     return content(model.figure(), file.suffix)
 
@@ -232,7 +232,7 @@ def _row(rule: dict[str, Any], room: int) -> list[str]:
 
 def _numbers(rule: dict[str, Any], name: str) -> list[str]:
     """A share and its interval in percent; unknown if they tell nothing."""
-    from tacit.mine.tree.rules import tells_something
+    from tacit.mine.tree.tree_rules import tells_something
 
     stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
     if not tells_something(stderr, lower, upper):

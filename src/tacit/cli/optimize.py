@@ -20,12 +20,12 @@ from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, read_described, write_bytes, write_text
+from tacit.number_text import broken_json
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
-from tacit.wording import broken_json
 
 if TYPE_CHECKING:
     from tacit.optimize import Choice, Front
-    from tacit.optimize.searching import Method as SearchMethod
+    from tacit.optimize.search_method import Method as SearchMethod
 
 FIGURES = (".svg", ".png", ".pdf")
 SURVEYS = (".yaml", ".yml")
@@ -76,7 +76,7 @@ class Settings:
     def _spea2(self) -> SearchMethod:
         """The search, continued from its file and kept there, if there is to be one."""
         from tacit.optimize import Spea2
-        from tacit.optimize.state import State
+        from tacit.optimize.search_state import State
 
         path = self.resume
         if path is None:

@@ -11,9 +11,9 @@ from tacit.attribute import Attribute, text
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, ModelFile, read_model
 from tacit.files import check_apart, check_out, check_true, read_batches, writing_records
+from tacit.number_text import number_of
 from tacit.reconstruction.estimate import free_names
 from tacit.schema import Schema
-from tacit.wording import number_of
 
 
 def predict(

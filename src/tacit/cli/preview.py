@@ -25,7 +25,7 @@ def preview(
 
     Example: [bold]tacit survey preview survey.yaml[/bold]
     """
-    from tacit.service.running import preview as run
+    from tacit.service.server import preview as run
     from tacit.survey import Published, read_survey
 
     run(Published(read_survey(file)), host, port, _tell)

@@ -29,7 +29,7 @@ from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
-    from tacit.privacy.wording import Wording
+    from tacit.privacy.respondent_wording import Wording
 
 FIGURES = (".svg", ".png", ".pdf")
 
@@ -96,7 +96,7 @@ def privacy(
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
     from tacit.privacy import Limits
-    from tacit.privacy.reading import rules_from_json
+    from tacit.privacy.prior_json import rules_from_json
 
     design = read_design(design_file)
     _check_outputs((html, figure, out), [design_file, prior, reported, rules])
@@ -141,7 +141,7 @@ def _check_outputs(
 
 
 def _write(found: Report | Comparison, figure: Path | None, out: Path | None) -> None:
-    from tacit.privacy.figure import content
+    from tacit.privacy.privacy_plots import content
 
     if figure is not None:
         write_bytes(figure, content(found.figure(), figure.suffix))
@@ -165,7 +165,7 @@ def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
 def _prior(
     design_file: Path, design: Design, prior: Path | None, records: Path | str | None
 ) -> Any:
-    from tacit.privacy.reading import prior_from_json
+    from tacit.privacy.prior_json import prior_from_json
 
     if prior is not None and records is not None:
         raise DataError("give --prior or --reported, not both: a prior is known or estimated")
@@ -180,7 +180,7 @@ def _prior(
 
 def _wording(path: Path) -> Wording | None:
     """The texts that respondents read, if the file is a published survey."""
-    from tacit.privacy.wording import wording_of
+    from tacit.privacy.respondent_wording import wording_of
     from tacit.survey import read_published
 
     content = json.loads(read_text(path))

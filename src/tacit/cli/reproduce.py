@@ -17,8 +17,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from tacit.cli import show
 
 if TYPE_CHECKING:
-    from tacit.reproduce.running import Progress as Done
-    from tacit.reproduce.running import Watch
+    from tacit.reproduce.job_runner import Progress as Done
+    from tacit.reproduce.job_runner import Watch
     from tacit.reproduce.section import Section
 
 
@@ -100,7 +100,7 @@ def _bar() -> Iterator[Watch]:
 
 
 def _render(sections: list[Section], out: Path, seconds: float) -> None:
-    from tacit.reproduce.page import summary_rows
+    from tacit.reproduce.report_page import summary_rows
 
     rows = [
         [str(row[0]), str(row[1]), str(row[2]), f"{row[3]:+.4f}", str(row[4])]

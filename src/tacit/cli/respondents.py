@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tacit.coding import Codes
+from tacit.arrays import Codes
 from tacit.errors import ServiceError
 
 if TYPE_CHECKING:

@@ -97,7 +97,7 @@ def serve(
     Example: [bold]tacit serve published.json --database tacit.db --port 8000[/bold]
     """
     given = dict(locals())
-    from tacit.service.running import serve as run
+    from tacit.service.server import serve as run
     from tacit.service.settings import Settings, settings
 
     flags = {name: given[name] for name in Settings.model_fields}

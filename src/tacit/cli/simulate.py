@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from tacit.arrays import Codes
 from tacit.cli import show
 from tacit.cli.respondents import await_survey, send
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
-from tacit.coding import Codes
 from tacit.errors import ServiceError
-from tacit.wording import number_of
+from tacit.number_text import number_of
 
 if TYPE_CHECKING:
     from tacit.survey import Published
@@ -71,7 +71,7 @@ def _answer(
     published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
-    from tacit.disguising import disguise
+    from tacit.record_disguise import disguise
 
     reported = disguise(true, published.design, rng)
     await_survey(address, published, lambda: _say_waiting(address))

@@ -12,7 +12,7 @@ import typer
 
 from tacit.errors import DataError, FileError, SurveyError
 from tacit.files import Origin, check_out, write_text, writing_records
-from tacit.wording import number_of
+from tacit.number_text import number_of
 
 if TYPE_CHECKING:
     from tacit.service.store import Store

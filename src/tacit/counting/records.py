@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tacit.coding import encode
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
 from tacit.design import Design
 from tacit.files import Origin, Progress, check_origin, read_batches
+from tacit.label_codes import encode
 from tacit.schema import Schema
 
 

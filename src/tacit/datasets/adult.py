@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from tacit import frames
+from tacit.arrays import Codes
 from tacit.attribute import Attribute
-from tacit.binning import quantiles
-from tacit.coding import Codes, encode
+from tacit.bins import quantiles
 from tacit.datasets.stored import stored_table
+from tacit.label_codes import encode
 from tacit.schema import Schema
 
 #: Categories in the order in which UCI's `adult.names` lists them; `?`, unknown, comes last.

@@ -14,12 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacit.arrays import Codes
 from tacit.attribute import Attribute
-from tacit.binning import median
-from tacit.coding import Codes, encode
+from tacit.bins import median
 from tacit.datasets.adult import adult_native
 from tacit.datasets.breast_cancer import load_wisconsin
 from tacit.frames import numbers
+from tacit.label_codes import encode
 from tacit.schema import Schema
 
 #: The class of a malignant sample in the Wisconsin file.

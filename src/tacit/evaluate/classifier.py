@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.coding import Codes, decode
+from tacit.arrays import Codes
 from tacit.errors import DataError, SchemaError, unknown
+from tacit.label_codes import decode
 from tacit.schema import Attribute, Schema
 
 Predicted = npt.NDArray[np.intp]

@@ -12,8 +12,8 @@ from tacit.files.paths import Progress
 from tacit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.files.reading import BATCH, read_batches, read_frame
-    from tacit.files.writing import (
+    from tacit.files.record_reader import BATCH, read_batches, read_frame
+    from tacit.files.record_writer import (
         check_apart,
         check_out,
         write_bytes,
@@ -43,9 +43,9 @@ __all__ = [
     "writing_records",
 ]
 
-_READING = dict.fromkeys(("BATCH", "read_batches", "read_frame"), "tacit.files.reading")
+_READING = dict.fromkeys(("BATCH", "read_batches", "read_frame"), "tacit.files.record_reader")
 _WRITING = dict.fromkeys(
     ("check_apart", "check_out", "write_bytes", "write_frame", "write_text", "writing_records"),
-    "tacit.files.writing",
+    "tacit.files.record_writer",
 )
 __getattr__ = lazy_names(__name__, _READING | _WRITING)  # Arrow is slow to start

@@ -66,7 +66,7 @@ def read_origin(path: str | Path) -> Origin | None:
     """The origin noted for a file of records; None if there is no note."""
     path = Path(path)
     if kind_of(path) == PARQUET:
-        from tacit.files.reading import parquet_metadata  # Arrow is slow to start
+        from tacit.files.record_reader import parquet_metadata  # Arrow is slow to start
 
         noted = parquet_metadata(path).get(KEY)
         return None if noted is None else _parsed(path, noted.decode(errors="replace"))

@@ -17,10 +17,10 @@ from functools import reduce
 
 import numpy as np
 
+from tacit.arrays import Array, Index
 from tacit.channel.coin import Unit
-from tacit.channel.linear import Array
 from tacit.counting.keys import Unsigned
-from tacit.mine.learning import Places, Tables
+from tacit.mine.learned_model import Tables
 
 #: Products that may get smaller are rescaled, long before they are rounded to zero.
 _VANISHING = 1e-150
@@ -38,7 +38,7 @@ class Units:
 
     spans: tuple[tuple[Unit, slice], ...]
     matrix: Array
-    cells: Places
+    cells: Index
 
     def table(self, tables: Tables) -> Array:
         """prod_u q_u[c, y_u], classes x cells."""
@@ -89,7 +89,7 @@ class Block:
         """P(y | s, c) of the block's part of a report, strategies x classes x cells."""
         return np.stack([units.table(tables) for units in self.strategies])
 
-    def sums(self, codes: Places, weights: Array) -> Array:
+    def sums(self, codes: Index, weights: Array) -> Array:
         """Weights of patterns summed by cell, strategies x classes x cells."""
         found = [np.bincount(codes, row, self.n_cells) for way in weights for row in way]
         return np.reshape(found, (*weights.shape[:2], -1))
@@ -113,7 +113,7 @@ class LookUp:
     tables: tuple[Array, ...]
     vanishing: tuple[bool, ...]
 
-    def ways(self, codes: Sequence[Places]) -> tuple[Array, Array]:
+    def ways(self, codes: Sequence[Index]) -> tuple[Array, Array]:
         """w_s P(y | s, c), strategies x classes x patterns, and the logs of its scale."""
         logs = np.zeros(len(codes[0]))
         ways = self.tables[0].take(codes[0], axis=2)

@@ -20,13 +20,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.climbing import Step
+from tacit.arrays import Array, Index
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.mine.blocks import LookUp, ratio, rescale
-from tacit.mine.joining import joined
-from tacit.mine.learning import Places, Tables
+from tacit.mine.joined_attributes import joined
+from tacit.mine.learned_model import Tables
+from tacit.squarem import Step
 
 #: Patterns that are looked at together: what is known of them stays in fast memory.
 CHUNK = 1 << 14
@@ -53,7 +53,7 @@ class Posterior:
     classes: Array
     ways: list[Array]
     totals: list[Array]
-    codes: list[list[Places]]
+    codes: list[list[Index]]
 
     def strategies(self, classes: Array) -> Iterator[Array]:
         """P(s | c, y) of each group, times what is given for the classes of the patterns."""

@@ -17,22 +17,22 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.counting import PatternTable
 from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.mine.miner import Codes, Miner, from_zero
-from tacit.mine.records import reported_patterns
+from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.following import follow, right_and_wrong
+from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import Rule as Growth
 from tacit.mine.tree.growth import grow
 from tacit.mine.tree.reports import Reports
-from tacit.mine.tree.rules import Rules, rules
-from tacit.mine.tree.text import plain_schema, summary, text, whole_schema
 from tacit.mine.tree.tree import Tree
+from tacit.mine.tree.tree_rules import Rules, rules
+from tacit.mine.tree.tree_text import plain_schema, summary, text, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
 
@@ -225,7 +225,7 @@ class DecisionTree(Miner):
 
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree drawn, cut below `max_depth`; `reported` as for `rules`."""
-        from tacit.mine.tree.figure import figure
+        from tacit.mine.tree.tree_plot import figure
 
         return figure(*self._seen(reported), self.tree_.label, max_depth)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.mine.learning import Learnt
+from tacit.arrays import Array
+from tacit.mine.learned_model import Learnt
 from tacit.reconstruction import Estimate
 from tacit.schema import Attribute
 

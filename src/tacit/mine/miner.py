@@ -13,13 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from tacit.channel.linear import Array
-from tacit.coding import encode
+from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
-from tacit.mine.records import reported_patterns
+from tacit.label_codes import encode
+from tacit.mine.reported_records import reported_patterns
 from tacit.reconstruction import Estimate
 from tacit.schema import Attribute, Schema
 

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.mine.learning import Learnt, Method, Tables, logit_blocks, shares
-from tacit.mine.likelihood import likelihood
+from tacit.mine.bayes_likelihood import likelihood
+from tacit.mine.learned_model import Learnt, Method, Tables, logit_blocks, shares
 from tacit.mine.log_odds import log_odds_estimate, prior_estimate
 from tacit.mine.miner import Miner
 from tacit.mine.pairs import literal, pairs
+from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
-from tacit.wording import number_of
 
 
 class NaiveBayes(Miner):

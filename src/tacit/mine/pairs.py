@@ -16,8 +16,8 @@ from functools import partial
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.mine.learning import Learnt, Tables, logit_blocks, shares
+from tacit.arrays import Array
+from tacit.mine.learned_model import Learnt, Tables, logit_blocks, shares
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel import Coin, matrix
-from tacit.channel.linear import Array
 from tacit.design import Design, Group
 from tacit.errors import DesignError
-from tacit.optimize.problem import Problem
-from tacit.optimize.rounding import Rows, rational
+from tacit.optimize.decimal_matrices import Rows, rational
+from tacit.optimize.front_problem import Problem
 from tacit.schema import Attribute, Schema
 
 #: Letters of a label; a survey file's names have at most 100, and a number may follow.

@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
+from tacit.optimize.front_problem import GUARD, Problem
 from tacit.optimize.objectives import privacy, worst_posterior
-from tacit.optimize.problem import GUARD, Problem
-from tacit.optimize.weighing import factored, longest
+from tacit.optimize.weight_solver import factored, longest
 
 _MOST_STEPS = 150
 _PRECISION = 1e-6

@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.optimize.category_reduction import reduced, weighed
+from tacit.optimize.front_problem import Problem
 from tacit.optimize.posteriors import Capped, Found, Prices
-from tacit.optimize.problem import Problem
 from tacit.optimize.ratios import Ratios
-from tacit.optimize.reducing import reduced, weighed
-from tacit.optimize.searching import Searched, Tell, check_size, grid, targets
-from tacit.optimize.weighing import Certificate, Weighing, weigh
+from tacit.optimize.search_method import Searched, Tell, check_size, grid, targets
+from tacit.optimize.weight_solver import Certificate, Weighing, weigh
 
 _MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.coding import frame_of
+from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.label_codes import frame_of
+from tacit.number_text import number_of
 from tacit.optimize.choice import Choice
+from tacit.optimize.front_problem import Problem
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
-from tacit.optimize.problem import Problem
-from tacit.optimize.weighing import Certificate
-from tacit.wording import number_of
+from tacit.optimize.weight_solver import Certificate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,26 +152,26 @@ class Front:
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""
-        from tacit.optimize.picture import picture  # matplotlib is slow to start
+        from tacit.optimize.front_plot import picture  # matplotlib is slow to start
 
         return picture(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content with exact numbers."""
-        from tacit.optimize.saving import front_to_dict
+        from tacit.optimize.front_json import front_to_dict
 
         return front_to_dict(self)
 
     def to_json(self) -> str:
         """The front file."""
-        from tacit.optimize.saving import front_to_json
+        from tacit.optimize.front_json import front_to_json
 
         return front_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Front:
         """The front that a front file describes."""
-        from tacit.optimize.saving import front_from_json
+        from tacit.optimize.front_json import front_from_json
 
         return front_from_json(text)
 

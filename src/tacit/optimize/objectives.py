@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 
 Index = npt.NDArray[np.intp]
 
@@ -102,7 +102,7 @@ def warner(prior: Array, theta: float) -> Array:
 
 
 def unbeaten(privacies: Array, errors: Array) -> Index:
-    """Places of the points that no other point beats, by rising privacy."""
+    """Index of the points that no other point beats, by rising privacy."""
     order = np.lexsort([errors, -privacies])
     best = np.minimum.accumulate(np.append(np.inf, errors[order]))
     return np.asarray(order[errors[order] < best[:-1]][::-1], dtype=np.intp)

@@ -20,7 +20,7 @@ from math import comb, floor
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 
 #: Categories up to which every subset is priced.
 MOST_ENUMERATED = 20

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
     Capped,

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.coding import frame_of
+from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.label_codes import frame_of
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.reconstruction import Estimate
@@ -115,7 +115,7 @@ class Robustness:
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""
-        from tacit.optimize.picture import picture_of_robustness
+        from tacit.optimize.front_plot import picture_of_robustness
 
         return picture_of_robustness(self, level)
 

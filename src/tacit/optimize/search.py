@@ -8,11 +8,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.optimize.exact import Exact, prove
+from tacit.optimize.front_problem import problem_of
 from tacit.optimize.fronts import Front, front_of
-from tacit.optimize.problem import problem_of
-from tacit.optimize.searching import Method, Tell
+from tacit.optimize.search_method import Method, Tell
 
 
 def front(

@@ -18,7 +18,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 
 Index = npt.NDArray[np.intp]
 #: Errors beyond this are all alike far away.
@@ -38,7 +38,7 @@ def fitness(privacies: Array, errors: Array, neighbour: int) -> Array:
 
 
 def select(privacies: Array, errors: Array, fit: Array, size: int) -> Index:
-    """Places of the next archive: all that nothing dominates, cut or filled up to the size."""
+    """Index of the next archive: all that nothing dominates, cut or filled up to the size."""
     free = np.flatnonzero(fit < 1)
     if len(free) > size:
         points = np.stack([privacies[free], np.minimum(errors[free], _HIGHEST)], axis=1)

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.errors import DesignError
-from tacit.optimize.breeding import crossover, mutate, repair
+from tacit.optimize.front_problem import Problem
+from tacit.optimize.genetic_operators import crossover, mutate, repair
 from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
-from tacit.optimize.problem import Problem
-from tacit.optimize.searching import COVERED, Searched, Tell, check_size
+from tacit.optimize.search_method import COVERED, Searched, Tell, check_size
+from tacit.optimize.search_state import Herd, State
 from tacit.optimize.selection import fitness, select, tournament
-from tacit.optimize.state import Herd, State
 from tacit.optimize.warner import Warner
 
 #: Generations between two calls of `keep`.

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.errors import DesignError
 from tacit.optimize.descent import Polytope, descend
 from tacit.optimize.exact import Solved, channel_of, solve
+from tacit.optimize.front_problem import GUARD, Problem
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import privacy, random_matrices, trace, warner
-from tacit.optimize.problem import GUARD, Problem
-from tacit.optimize.searching import Searched, Tell, check_size, grid, targets
+from tacit.optimize.search_method import Searched, Tell, check_size, grid, targets
 
 _GAP = 1e-3
 _SAME = 1e-6

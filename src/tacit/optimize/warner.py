@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
+from tacit.optimize.front_problem import Problem
 from tacit.optimize.objectives import epsilon, warner, worst_posterior
-from tacit.optimize.problem import Problem
-from tacit.optimize.searching import Searched, Tell, check_size
+from tacit.optimize.search_method import Searched, Tell, check_size
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from tacit.privacy.comparison import Comparison, compare_schemes, pse_curve
 from tacit.privacy.prior import Prior, prior_of
+from tacit.privacy.published_rules import Rule
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.report import Report, report
 from tacit.privacy.risk import Figures, check_delta, figures
-from tacit.privacy.rules import Rule
 from tacit.privacy.scopes import Limits
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tacit.bounds import is_undisguised
 from tacit.design import Group
-from tacit.privacy import rounding
-from tacit.privacy.answers import of_100, of_100_up
+from tacit.privacy import outward
+from tacit.privacy.sent_answers import of_100, of_100_up
 from tacit.privacy.sentences import UNRELATED, listed
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _whole(report: Report) -> Iterator[str]:
     if report.epsilon_disguised is not None:
         yield (
             "Some answers are sent undisguised. Epsilon of the disguised answers together: "
-            f"{rounding.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
+            f"{outward.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
             "infinite."
         )
     elif safe and math.isinf(record.epsilon):

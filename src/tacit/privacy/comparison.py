@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel import Coin, related, truthful, unrelated
-from tacit.channel.linear import Array
 from tacit.channel.numbers import Number, fraction
-from tacit.coding import frame_of
 from tacit.design import Design, Group
 from tacit.errors import DataError, unknown
-from tacit.privacy import rounding
+from tacit.label_codes import frame_of
+from tacit.privacy import outward
 from tacit.privacy.prior import Prior, prior_of
+from tacit.privacy.report_tables import Rows, aligned, as_html
 from tacit.privacy.risk import FIGURES
 from tacit.privacy.scopes import Limits, Scopes, measure
-from tacit.privacy.tables import Rows, aligned, as_html
 from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
 
@@ -111,7 +111,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
         columns = {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
-        plain: dict[str, Any] = rounding.finite(columns)
+        plain: dict[str, Any] = outward.finite(columns)
         return plain
 
     def to_json(self) -> str:
@@ -138,7 +138,7 @@ class Comparison:
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
         error = max(point.stderr for point in self.points)
-        said = f"Large groups by Monte Carlo, {rounding.monte_carlo(error)}."
+        said = f"Large groups by Monte Carlo, {outward.monte_carlo(error)}."
         return [
             "PSE: how often a guess drawn from the posterior of an answer's own report is wrong, "
             "the smallest of all attributes; the groups do not change it.",
@@ -152,7 +152,7 @@ class Comparison:
 
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
-        from tacit.privacy.figure import curves
+        from tacit.privacy.privacy_plots import curves
 
         return curves(self)
 
@@ -169,12 +169,12 @@ def _row(point: Point) -> list[str]:
         point.scheme,
         str(point.groups),
         f"{point.theta:g}",
-        rounding.down(point.pse),
-        rounding.down(point.pse_record),
-        rounding.down(point.map_record),
-        rounding.up(point.worst_record),
-        rounding.epsilon(point.epsilon),
-        rounding.up(point.stderr, 4) if point.stderr else "",
+        outward.down(point.pse),
+        outward.down(point.pse_record),
+        outward.down(point.map_record),
+        outward.up(point.worst_record),
+        outward.epsilon(point.epsilon),
+        outward.up(point.stderr, 4) if point.stderr else "",
     ]
 
 
@@ -185,7 +185,10 @@ def _by_theta(found: Comparison, scheme: str) -> Rows:
     records = [found.curve(scheme, g, "map_record")[1] for g in groups]
     head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
     lines = zip(thetas, pse, *records, strict=True)
-    return [head, *([f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines)]
+    return [
+        head,
+        *([f"{theta:g}", *map(outward.down, values)] for theta, *values in lines),
+    ]
 
 
 def compare_schemes(

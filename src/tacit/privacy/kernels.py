@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel import Channel
-from tacit.channel.linear import Array
+from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
 from tacit.errors import DataError
 
 #: A group whose channel has no structure may have this many true cells.

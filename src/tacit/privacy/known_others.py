@@ -24,23 +24,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Array, Index
 from tacit.channel import Channel
 from tacit.channel.distribution import Independent
-from tacit.channel.linear import Array
+from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.privacy.kernels import entries, uncertainty
 from tacit.privacy.mixtures import draw_true
 from tacit.privacy.prior import Block, Prior
 from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
-from tacit.privacy.sampling import PRIORS, bound_on_posterior, turns
+from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
 from tacit.privacy.scopes import Limits
-
-Codes = npt.NDArray[np.intp]
 
 
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
@@ -91,12 +88,12 @@ class _Draws:
     limits: Limits
 
     @cached_property
-    def true(self) -> list[dict[str, Codes]]:
+    def true(self) -> list[dict[str, Index]]:
         """By prior: the codes of every attribute; the same random numbers for every prior."""
         seed = int(self.limits.rng.integers(2**63))
         return [self._drawn(i, seed) for i in range(min(self.prior.stacked, PRIORS))]
 
-    def _drawn(self, i: int, seed: int) -> dict[str, Codes]:
+    def _drawn(self, i: int, seed: int) -> dict[str, Index]:
         blocks = [Block(b.names, _first(b, i)) for b in self.prior.blocks]
         drawn = draw_true(blocks, self.limits.drawn, np.random.default_rng(seed))
         return {name: codes.astype(np.intp) for name, codes in drawn.items()}
@@ -129,7 +126,7 @@ class _Target:
         cells = entries(channel).reshape(-1, *channel.true_shape)
         return cls(name, mates, channel, np.moveaxis(cells, 1 + group.attributes.index(name), 1))
 
-    def outcomes(self, known: Codes) -> Iterator[Array]:
+    def outcomes(self, known: Index) -> Iterator[Array]:
         """P(outcome given category and known answers), a table[category, case] per outcome.
 
         `known` has a row per mate and a column per case.
@@ -153,7 +150,7 @@ def _keep_or_differ(channel: AgreementChannel) -> Iterator[Array]:
         yield from table[:, :, None]
 
 
-def _keep_or_replace(channel: ReplacementChannel, known: Codes) -> Iterator[Array]:
+def _keep_or_replace(channel: ReplacementChannel, known: Index) -> Iterator[Array]:
     drawn, rest = channel.drawn, float(1 - channel.theta)
     if isinstance(drawn, Independent):
         own, *mates = (np.array(margin, dtype=np.float64) for margin in drawn.margins)
@@ -195,7 +192,7 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     return Risk(drawn, best, worst, told, own.max(axis=0), slack)
 
 
-def _sample(target: _Target, tied: Block, i: int, true: dict[str, Codes]) -> Risk:
+def _sample(target: _Target, tied: Block, i: int, true: dict[str, Index]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
     table = np.moveaxis(_first(tied, i), tied.names.index(target.name), 0)
     own = table.reshape(table.shape[0], -1).sum(axis=1)

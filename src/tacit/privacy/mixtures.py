@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Array, Mask
 from tacit.channel.distribution import Independent
-from tacit.channel.linear import Array, Mask
+from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.product import Factor
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
 from tacit.errors import DataError
 from tacit.privacy.kernels import entries
 from tacit.privacy.prior import Block

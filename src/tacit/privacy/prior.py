@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.attribute import Attribute
-from tacit.channel.linear import Array
 from tacit.design import Design
 from tacit.errors import DataError, unknown
+from tacit.number_text import number_of
 from tacit.privacy.risk import check_distribution
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
 from tacit.schema import Schema
-from tacit.wording import number_of
 
 #: Draws of an estimated prior.
 DRAWS = 200

@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.design import Design, check_design
 from tacit.errors import DataError
-from tacit.privacy import rounding
+from tacit.privacy import outward
 from tacit.privacy.kernels import MAX_DENSE, entries
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
-from tacit.privacy.sampling import PRIORS, bound_on_posterior, turns
+from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
 from tacit.privacy.scopes import Limits, parts_of
 
 #: Counts of reports times true cells that are enumerated.
@@ -66,7 +66,7 @@ class Repeated:
         known = (*self.attributes.values(), *self.from_record.values(), self.record)
         drawn = [max(f.stderr[:2]) for f in known if f is not None and f.stderr is not None]
         if drawn:
-            said += f" By Monte Carlo, {rounding.monte_carlo(max(drawn))}."
+            said += f" By Monte Carlo, {outward.monte_carlo(max(drawn))}."
         return said + (" Empty: too many joint categories." if None in known else "")
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.bounds import Reports, is_undisguised
 from tacit.channel.numbers import sum_up
-from tacit.coding import frame_of
 from tacit.design import Design, check_design
 from tacit.errors import DataError
-from tacit.privacy import rounding
+from tacit.label_codes import frame_of
+from tacit.privacy import outward
 from tacit.privacy.alerts import warnings
-from tacit.privacy.answers import Answer, answers
 from tacit.privacy.disclosure import Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Prior, prior_of
+from tacit.privacy.published_rules import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
-from tacit.privacy.risk import Figures
-from tacit.privacy.rules import AfterMining, after_mining
-from tacit.privacy.scopes import Limits, Scope, Scopes, measure
-from tacit.privacy.sentences import sentences
-from tacit.privacy.tables import (
+from tacit.privacy.report_tables import (
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
@@ -40,8 +36,12 @@ from tacit.privacy.tables import (
     scope_columns,
     signs,
 )
+from tacit.privacy.respondent_wording import Wording
+from tacit.privacy.risk import Figures
+from tacit.privacy.scopes import Limits, Scope, Scopes, measure
+from tacit.privacy.sent_answers import Answer, answers
+from tacit.privacy.sentences import sentences
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
-from tacit.privacy.wording import Wording
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 
@@ -200,9 +200,7 @@ class Report:
         scopes = (*self.attributes.values(), *self.groups, self.record)
         errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
         if errors:
-            text += (
-                f" Large groups by Monte Carlo: PSE and MAP {rounding.monte_carlo(max(errors))}."
-            )
+            text += f" Large groups by Monte Carlo: PSE and MAP {outward.monte_carlo(max(errors))}."
         return text + " Privacy is rounded down, risk up."
 
     def tables(self) -> list[Rows]:
@@ -260,7 +258,7 @@ class Report:
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
             )
-        plain: dict[str, Any] = rounding.finite(content)
+        plain: dict[str, Any] = outward.finite(content)
         return plain
 
     def _plain(self, scope: Scope) -> dict[str, Any]:
@@ -287,13 +285,13 @@ class Report:
 
     def figure(self) -> Figure:
         """How often a guess is right, a mark per adversary."""
-        from tacit.privacy.figure import guesses
+        from tacit.privacy.privacy_plots import guesses
 
         return guesses(self)
 
     def to_html(self) -> str:
         """A page by itself: sentences, warnings, figure, tables; it loads nothing."""
-        from tacit.privacy.page import page
+        from tacit.privacy.privacy_page import page
 
         return page(self)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.

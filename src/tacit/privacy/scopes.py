@@ -19,7 +19,7 @@ import numpy as np
 from tacit.channel.product import Factor
 from tacit.design import Design, Group
 from tacit.files import Progress
-from tacit.privacy.exact import (
+from tacit.privacy.exact_risk import (
     Part,
     part_of,
     risk_of_all,
@@ -28,7 +28,7 @@ from tacit.privacy.exact import (
 )
 from tacit.privacy.prior import DRAWS, Block, Prior
 from tacit.privacy.risk import Figures, Risk, stacked, together
-from tacit.privacy.sampling import Sampled
+from tacit.privacy.sampled_risk import Sampled
 
 #: Joint tables of at most this many cells are measured exactly.
 MAX_CELLS = 2**18

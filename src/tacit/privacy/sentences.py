@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tacit.privacy import rounding
-from tacit.privacy.answers import Answer, of_100, of_100_up
+from tacit.privacy import outward
+from tacit.privacy.sent_answers import Answer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _gains(report: Report) -> Iterator[tuple[str, float]]:
 def _known(report: Report, name: str) -> str:
     known, alone = report.knowing_others[name], report.attributes[name].alone
     assert known is not None
-    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
+    sure, before = (outward.up(100 * f.worst_posterior, 1) for f in (known, alone))
     return (
         f"guessed right in up to {of_100_up(known.accuracy)} of 100 cases, and up to {sure} % "
         f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
@@ -169,7 +169,7 @@ def _with_model(report: Report) -> Iterator[str]:
         raised = mined.accuracy_with_model - alone.accuracy > _WORTH
         if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
             sure, before = (
-                rounding.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
+                outward.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
             )
             yield report.wording.said(
                 name,

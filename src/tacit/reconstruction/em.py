@@ -15,7 +15,7 @@ import numpy as np
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 
 
 def em(

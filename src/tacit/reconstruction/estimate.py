@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.climbing import Convergence
-from tacit.coding import frame_of
+from tacit.arrays import Array
 from tacit.errors import DataError
+from tacit.label_codes import frame_of
+from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
 from tacit.schema import Attribute, Label
-from tacit.wording import decimals, number_of, span
+from tacit.squarem import Convergence
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Score
 from tacit.reconstruction.inversion import other_moment
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 from tacit.schema import Attribute
 
 

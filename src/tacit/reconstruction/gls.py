@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.channel.linear import Array, Dense
+from tacit.arrays import Array
+from tacit.channel.linear_maps import Dense
 from tacit.reconstruction.likelihood import fit
 
 

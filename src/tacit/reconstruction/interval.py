@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 
 #: Halvings: of the interval from 0 to 1, and of the critical value's range.

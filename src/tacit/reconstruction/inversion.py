@@ -18,13 +18,14 @@ from operator import mul
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel.channel import SecondMoments, second_moments
-from tacit.channel.linear import Array, Dense, Linear
+from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Axes, Factor, apply
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Score
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array, Linear
-from tacit.climbing import Convergence, Step, climb
+from tacit.arrays import Array
+from tacit.channel.linear_maps import Linear
+from tacit.squarem import Convergence, Step, climb
 
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 2_000

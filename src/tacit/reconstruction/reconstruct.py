@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 from tacit.schema import Attribute
 
 Method = Callable[[Problem], Estimate]

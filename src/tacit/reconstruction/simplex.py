@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.problem import Problem
+from tacit.reconstruction.table_problem import Problem
 
 
 def simplex(problem: Problem) -> Estimate:

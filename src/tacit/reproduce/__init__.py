@@ -5,7 +5,7 @@
 Settings that an earlier run finished are read from the folder; see `running`.
 """
 
-from tacit.reproduce.setting import Plan
 from tacit.reproduce.studies import STUDIES, reproduce
+from tacit.reproduce.study_settings import Plan
 
 __all__ = ["STUDIES", "Plan", "reproduce"]

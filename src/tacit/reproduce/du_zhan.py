@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from tacit.channel import related
 from tacit.design import Design, Group
-from tacit.reproduce.adult import commonest, first_records
+from tacit.reproduce.paper_data import commonest, first_records
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
-from tacit.reproduce.setting import MORE, Plan, Results, Rows, Setting, Tell, Value, setting
-from tacit.reproduce.trees import (
+from tacit.reproduce.study_settings import MORE, Plan, Results, Rows, Setting, Tell, Value, setting
+from tacit.reproduce.tree_repeats import (
     MANY,
     NEAR,
     PROCEDURES,

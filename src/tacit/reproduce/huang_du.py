@@ -11,13 +11,13 @@ from functools import cache
 import numpy as np
 from scipy.stats import gamma, norm
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.datasets import load_adult
 from tacit.frames import numbers
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
-from tacit.optimize.searching import Method
+from tacit.optimize.search_method import Method
 from tacit.reconstruction.likelihood import maximise
-from tacit.reproduce.setting import Plan, Rows, Setting, Tell, setting
+from tacit.reproduce.study_settings import Plan, Rows, Setting, Tell, setting
 
 NAME = "huang-du"
 RECORDS = 10_000

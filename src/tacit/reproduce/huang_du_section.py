@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.reproduce.huang_du import CASES, DELTAS, METHODS, NAME, Case
 from tacit.reproduce.section import Chart, Check, Curve, Section, Table, curve
-from tacit.reproduce.setting import Results, Rows, Value
+from tacit.reproduce.study_settings import Results, Rows, Value
 
 #: Smallest privacy as the paper states it, by delta: Warner's scheme and their search.
 WARNER = {0.6: 0.6, 0.7: 0.5, 0.8: 0.4, 0.9: 0.22}

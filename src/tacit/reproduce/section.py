@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.reproduce.setting import Value
+from tacit.reproduce.study_settings import Value
 
 #: What is shown where a theta carries no information.
 NO_ESTIMATE = "no estimate exists"

@@ -12,10 +12,10 @@ from tacit.design import Design
 from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
 from tacit.reconstruction import Reconstruction
-from tacit.reproduce.adult import commonest, first_records
+from tacit.reproduce.paper_data import commonest, first_records
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
-from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell, Value, setting
-from tacit.reproduce.trees import (
+from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell, Value, setting
+from tacit.reproduce.tree_repeats import (
     MANY,
     NEAR,
     PROCEDURES,

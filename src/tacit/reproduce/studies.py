@@ -15,12 +15,12 @@ from tacit.reproduce import (
     zhan_matwin,
     zhan_matwin_section,
 )
-from tacit.reproduce.report import write_report
-from tacit.reproduce.running import Watch
-from tacit.reproduce.running import run as run_settings
+from tacit.reproduce.job_runner import Watch
+from tacit.reproduce.job_runner import run as run_settings
+from tacit.reproduce.report_files import write_report
 from tacit.reproduce.section import Section
-from tacit.reproduce.setting import Plan, Results, Rows, Setting, Tell
-from tacit.reproduce.storing import kept, make_folder, sweep
+from tacit.reproduce.stored_results import kept, make_folder, sweep
+from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.design import Design, Group
-from tacit.disguising import disguise
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.privacy import prior_of
 from tacit.privacy.comparison import related_scheme, unrelated_scheme
-from tacit.privacy.rules import after_mining
+from tacit.privacy.published_rules import after_mining
 from tacit.privacy.scopes import Limits, measure
-from tacit.reproduce import bayes
-from tacit.reproduce.adult import TARGETS, binary
-from tacit.reproduce.setting import MORE, Plan, Rows, Setting, Tell, Value, moments, setting
+from tacit.record_disguise import disguise
+from tacit.reproduce import bayes_repeats
+from tacit.reproduce.paper_data import TARGETS, binary
+from tacit.reproduce.study_settings import MORE, Plan, Rows, Setting, Tell, Value, moments, setting
 
 NAME = "zhan-matwin"
 THETAS = {
@@ -32,8 +32,8 @@ THETAS = {
 #: Where a scheme tells nothing.
 NOTHING = {"unrelated": 0.0, "related": 0.5}
 SCHEMES = {
-    "unrelated": (bayes.personal, bayes.from_personal),
-    "related": (bayes.opposite, bayes.from_opposite),
+    "unrelated": (bayes_repeats.personal, bayes_repeats.from_personal),
+    "related": (bayes_repeats.opposite, bayes_repeats.from_opposite),
 }
 COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 REPEATS, QUICK = 1000, 26
@@ -84,7 +84,7 @@ def run(one: Setting, tell: Tell) -> Rows:
     literal = one["procedure"] == "literal"
     if one["theta"] == NOTHING[one["scheme"]]:
         nothing: dict[str, Value] = {"repeats": 0, "mean": None, "variance": None, "stderr": None}
-        names = tuple(bayes.WAYS) if literal else (one["procedure"],)
+        names = tuple(bayes_repeats.WAYS) if literal else (one["procedure"],)
         return [{**own, "procedure": name, **nothing} for name in names]
     found = _literal(one, tell) if literal else {one["procedure"]: _aware(one, tell)}
     if one.has("more"):
@@ -96,9 +96,9 @@ def run(one: Setting, tell: Tell) -> Rows:
 
 
 @cache
-def population(data: str) -> bayes.Population:
+def population(data: str) -> bayes_repeats.Population:
     """The patterns of a data set."""
-    return bayes.Population.of(*binary(data))
+    return bayes_repeats.Population.of(*binary(data))
 
 
 def design_of(data: str, scheme: str, theta: float) -> Design:
@@ -107,7 +107,9 @@ def design_of(data: str, scheme: str, theta: float) -> Design:
     return Design(schema, [Group(schema.names, COINS[scheme](Fraction(str(theta)), schema))])
 
 
-def _divided(one: Setting, start: int, stop: int) -> Iterator[tuple[bayes.Division, Generator]]:
+def _divided(
+    one: Setting, start: int, stop: int
+) -> Iterator[tuple[bayes_repeats.Division, Generator]]:
     """The division of each repeat, and its generator; `start` begins a division."""
     people = population(one["data"])
     for first in range(start, stop, ALIKE):
@@ -118,12 +120,14 @@ def _divided(one: Setting, start: int, stop: int) -> Iterator[tuple[bayes.Divisi
 
 def _literal(one: Setting, tell: Tell) -> dict[str, list[float]]:
     """The paper's procedure, in both readings."""
-    found: dict[str, list[float]] = {name: [] for name in bayes.WAYS}
+    found: dict[str, list[float]] = {name: [] for name in bayes_repeats.WAYS}
     people, scheme = population(one["data"]), SCHEMES[one["scheme"]]
-    for start in range(0, one.repeats, bayes.BLOCK):
-        stop = min(start + bayes.BLOCK, one.repeats)
+    for start in range(0, one.repeats, bayes_repeats.BLOCK):
+        stop = min(start + bayes_repeats.BLOCK, one.repeats)
         repeats = _divided(one, start, stop)
-        for name, scores in bayes.repeated_scores(people, one["theta"], scheme, repeats).items():
+        for name, scores in bayes_repeats.repeated_scores(
+            people, one["theta"], scheme, repeats
+        ).items():
             found[name] += scores.tolist()
         tell(stop)
     return found

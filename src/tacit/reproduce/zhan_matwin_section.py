@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.privacy import pse_curve
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section, Table, curve
-from tacit.reproduce.setting import MORE, Results, Rows
+from tacit.reproduce.study_settings import MORE, Results, Rows
 from tacit.reproduce.zhan_matwin import NAME, NOTHING, UNSURE
 
 PROCEDURES = ("literal", "cut at zero", "noise-aware")

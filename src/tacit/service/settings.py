@@ -21,7 +21,7 @@ from pydantic import (
 
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.files import read_text
-from tacit.service.collect.rate import limit_of
+from tacit.service.collect.rate_limits import limit_of
 
 #: Names of environment variables begin with this; one more of them names the file.
 PREFIX = "TACIT_"

@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from tacit.errors import ServiceError, TacitError
-from tacit.service.collect.answers import PROTECTION
+from tacit.service.collect.http_responses import PROTECTION
 from tacit.service.page.manifest import BASE, HTML, integrity, manifest
 from tacit.survey import Published
 from tacit.survey.disclosure_bound import flatters
-from tacit.survey.publishing import SLUG_LETTERS
+from tacit.survey.published import SLUG_LETTERS
 
 _ADDRESS = re.compile(
     rf"(https?://[^/?#]+(?:/[^?#]*)?/s/)([0-9a-f]{{{SLUG_LETTERS}}})/?", re.IGNORECASE

@@ -16,8 +16,8 @@ from datetime import date
 from typing import TypeAlias
 
 from tacit.errors import Busy, StoreError, Unavailable
+from tacit.service.commit_batching import Gathering
 from tacit.service.deadline import Deadline
-from tacit.service.gathering import Gathering
 from tacit.service.store import Outcome, Response, Store
 
 CAPACITY, MOST = 10_000, 1_000

@@ -4,9 +4,9 @@ Nothing here can undo a disguise: this package may not import what reconstructs.
 """
 
 from tacit.survey.example import example
-from tacit.survey.publishing import Published, publish, read_published
-from tacit.survey.reading import read_survey, survey_from_dict, survey_from_text
+from tacit.survey.published import Published, publish, read_published
 from tacit.survey.survey import Survey, json_schema
+from tacit.survey.survey_reader import read_survey, survey_from_dict, survey_from_text
 from tacit.survey.widths import Width, widths
 
 __all__ = [

@@ -20,7 +20,7 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.survey.values import Exact, Name, Part, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, Part, Texts, frozen, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 

@@ -19,7 +19,7 @@ from tacit.design import Design
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.schema import Schema
 from tacit.survey import devices
-from tacit.survey.grouping import attributes_of, design_groups
+from tacit.survey.design_groups import attributes_of, design_groups
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.schema import Attribute
-from tacit.survey.values import Exact, Name, Part, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, Part, Texts, frozen, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")

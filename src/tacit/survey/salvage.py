@@ -15,9 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from tacit.survey.coins import SurveyGroup
 from tacit.survey.group_problems import UNDISGUISED, Place, Problem
-from tacit.survey.problems import UNLABELLED, content_problems, wording_problems
 from tacit.survey.questions import Question
 from tacit.survey.survey import UNCHECKED, Survey
+from tacit.survey.survey_problems import UNLABELLED, content_problems, wording_problems
 
 _LISTS = ("questions", "groups")
 _ITEMS: dict[str, TypeAdapter[Any]] = {

@@ -13,13 +13,13 @@ from pydantic_core import PydanticCustomError
 
 from tacit.channel import truthful
 from tacit.design import Design, Group
+from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup
-from tacit.survey.grouping import attributes_of, design_groups
-from tacit.survey.problems import problems
+from tacit.survey.design_groups import attributes_of, design_groups
+from tacit.survey.field_types import Day, Language, Part, Texts, text_in
 from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
-from tacit.survey.values import Day, Language, Part, Texts, text_in
-from tacit.wording import number_of
+from tacit.survey.survey_problems import problems
 
 MOST_QUESTIONS = 500
 #: The context of a validation that looks at fields only, not at what holds between them.

@@ -16,8 +16,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.channel.channel import SecondMoments
-from tacit.channel.linear import Array
 from tacit.design import Design
 from tacit.errors import DataError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
-from tacit.service.collect.problems import PROBLEMS
+from tacit.service.collect.problem_details import PROBLEMS
 from tacit.service.page import FILES, content
 from tests.support.browser import Served, device, previewing, watched
 from tests.support.page_surveys import FULL, INVITED, OPEN

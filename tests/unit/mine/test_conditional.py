@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
+from tacit.arrays import Array
 from tacit.channel import Coin
-from tacit.channel.linear import Array
 from tacit.counting import PatternTable
-from tacit.mine import blocks, conditional, joining
+from tacit.mine import blocks, conditional, joined_attributes
 from tacit.mine.conditional import ConditionalModel
-from tacit.mine.learning import Tables
+from tacit.mine.learned_model import Tables
 from tests.support.families import CASES, Case
 from tests.support.tables import cells_of, reported_table
 
@@ -192,7 +192,7 @@ def test_blocks_chunks_and_scales_change_neither_step_nor_information(
     once = Example.of(setting)
     place = once.model.join(*once.parameters)
     step, information = once.model.step(place, 1), once.model.information(*once.parameters)
-    monkeypatch.setattr(joining, "CELLS", 1)
+    monkeypatch.setattr(joined_attributes, "CELLS", 1)
     monkeypatch.setattr(conditional, "CHUNK", 5)
     monkeypatch.setattr(conditional, "_SCORED", 3)
     monkeypatch.setattr(blocks, "_VANISHING", 2.0)

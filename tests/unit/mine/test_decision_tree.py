@@ -11,10 +11,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, reconstruct, related, truthful
-from tacit.coding import decode
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy
+from tacit.label_codes import decode
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE
 from tests.support.families import attributes_of

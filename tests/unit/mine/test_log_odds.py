@@ -7,7 +7,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, truthful
 from tacit.mine import NaiveBayes
-from tacit.mine.learning import Learnt
+from tacit.mine.learned_model import Learnt
 from tacit.mine.log_odds import log_odds_estimate
 from tests.support.families import attributes_of
 

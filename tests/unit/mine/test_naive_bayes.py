@@ -21,10 +21,10 @@ from tacit import (
     related,
     truthful,
 )
-from tacit.coding import decode
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy
+from tacit.label_codes import decode
 from tacit.mine import NaiveBayes, likelihood, literal, pairs
 from tests.support.families import attributes_of
 

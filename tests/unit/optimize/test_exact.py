@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit.optimize import Exact, Square, front, objectives
+from tacit.optimize.category_reduction import _without_loss
 from tacit.optimize.exact import family_of, solve
+from tacit.optimize.front_problem import problem_of
 from tacit.optimize.posteriors import Capped, Prices, subset_forms, subset_sums
-from tacit.optimize.problem import problem_of
-from tacit.optimize.reducing import _without_loss
 from tacit.optimize.square import merged
 from tests.support.priors import normal
 

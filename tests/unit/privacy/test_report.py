@@ -23,7 +23,7 @@ from tacit import (
 )
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, compare_schemes, figures, pse_curve, report
-from tacit.privacy.answers import of_100, of_100_up
+from tacit.privacy.sent_answers import of_100, of_100_up
 from tacit.privacy.whole_record import NOT_KNOWN
 
 SMOKES = Schema([Attribute("smokes", ["No", "Yes"])])

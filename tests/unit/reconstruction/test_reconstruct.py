@@ -21,7 +21,7 @@ from tacit import (
     truthful,
     uniform_perturbation,
 )
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.reconstruction import inversion

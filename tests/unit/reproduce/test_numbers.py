@@ -20,14 +20,14 @@ from tacit.reproduce import (
     Plan,
     du_zhan,
     huang_du,
-    report,
+    report_files,
     reproduce,
     soni_shrivastva,
-    trees,
+    tree_repeats,
     zhan_matwin,
 )
-from tacit.reproduce.adult import divided
-from tacit.reproduce.page import _number, _signed
+from tacit.reproduce.paper_data import divided
+from tacit.reproduce.report_page import _number, _signed
 from tacit.reproduce.section import NO_ESTIMATE
 
 PLAN = Plan(repeats=2, quick=True)
@@ -35,11 +35,11 @@ PLAN = Plan(repeats=2, quick=True)
 
 def some_trials(
     design: Design, rng: np.random.Generator, criteria: tuple[str, ...]
-) -> tuple[dict[tuple[str, str], trees.Trial], object]:
+) -> tuple[dict[tuple[str, str], tree_repeats.Trial], object]:
     found = {
-        (criterion, name): trees.Trial(*rng.random(3))
+        (criterion, name): tree_repeats.Trial(*rng.random(3))
         for criterion in criteria
-        for name in trees.PROCEDURES
+        for name in tree_repeats.PROCEDURES
     }
     return found, count(divided()[1][:50], design.schema)
 
@@ -69,15 +69,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(soni_shrivastva, "trials", some_trials)
         patch.setattr(huang_du, "front", some_front)
         patch.setattr(zhan_matwin, "_aware", lambda one, tell: [0.5 + 1e-3 * one["theta"], 0.75])
-        patch.setattr(report, "svg", lambda figure: "<svg></svg>")
-        patch.setattr(report, "draw", lambda chart: None)
+        patch.setattr(report_files, "svg", lambda figure: "<svg></svg>")
+        patch.setattr(report_files, "draw", lambda chart: None)
         for name in reversed(STUDIES):
             reproduce([name], PLAN, made)
     return made
 
 
 def text_of(folder: Path) -> str:
-    return (folder / "report.html").read_text(encoding="utf-8")
+    return (folder / "report_files.html").read_text(encoding="utf-8")
 
 
 def known(folder: Path) -> set[str]:
@@ -131,8 +131,8 @@ def test_a_report_keeps_the_papers_that_were_finished_before(folder: Path) -> No
 def test_another_plan_does_not_mix_with_what_is_there(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "svg", lambda figure: "<svg></svg>")
-        patch.setattr(report, "draw", lambda chart: None)
+        patch.setattr(report_files, "svg", lambda figure: "<svg></svg>")
+        patch.setattr(report_files, "draw", lambda chart: None)
         patch.setattr(du_zhan, "trials", some_trials)
         sections = reproduce(["du-zhan"], Plan(repeats=1, quick=True, seed=1), folder)
     assert [section.name for section in sections] == ["du-zhan"]

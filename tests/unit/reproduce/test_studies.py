@@ -9,14 +9,14 @@ import pytest
 
 from tacit.channel import related
 from tacit.counting import count
-from tacit.disguising import disguise
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
 from tacit.privacy.comparison import grouped
-from tacit.reproduce import Plan, du_zhan, huang_du, soni_shrivastva, trees, zhan_matwin
-from tacit.reproduce.adult import divided, first_records
-from tacit.reproduce.setting import MORE, Rows, Setting
+from tacit.record_disguise import disguise
+from tacit.reproduce import Plan, du_zhan, huang_du, soni_shrivastva, tree_repeats, zhan_matwin
+from tacit.reproduce.paper_data import divided, first_records
 from tacit.reproduce.studies import STUDIES, run_setting
+from tacit.reproduce.study_settings import MORE, Rows, Setting
 
 NB = "zhan-matwin"
 
@@ -121,7 +121,7 @@ def test_accuracy_by_copies_of_records_is_that_of_following_the_tree() -> None:
     train, test = (part[:1000] for part in divided())
     model = DecisionTree(design, "income", max_depth=4).fit(disguise(train, design, rng))
     tested = count(disguise(test, design, rng), schema)
-    trial, followed = trees._trial(model, test, tested), accuracy(model, tested, design)
+    trial, followed = tree_repeats._trial(model, test, tested), accuracy(model, tested, design)
     np.testing.assert_allclose(trial.estimated, followed.value, rtol=1e-9)
     np.testing.assert_allclose(trial.stderr, followed.stderr, rtol=1e-9)
 

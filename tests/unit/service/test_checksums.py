@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import text
 
 from tacit.errors import FileError, StoreError
-from tacit.service.store import Store, migrating
+from tacit.service.store import Store, migration
 from tacit.service.store.database import database
-from tacit.service.store.values import id_of
+from tacit.service.store.store_values import id_of
 from tests.support.published import response
 from tests.support.writers import INVITED, OPEN, TODAY, store_of
 
@@ -146,10 +146,10 @@ def test_a_database_of_the_first_layout_gets_checksums(
     days = [date(2027, 3, 30), TODAY]
     old = [response(OPEN, n) for n in range(N)]
     with monkeypatch.context() as patched:
-        patched.setattr(migrating, "REVISION", "0001")
+        patched.setattr(migration, "REVISION", "0001")
         made = database(url)
         with made.writing() as connection:
-            migrating.migrate(connection, made.shown)
+            migration.migrate(connection, made.shown)
             for number, survey in enumerate((OPEN, INVITED), 1):
                 row = "(:n, :f, :p, false, :records, 0, 0)"
                 known = {"f": survey.survey.fingerprint, "p": survey.to_json()}

@@ -14,7 +14,7 @@ import pytest
 
 from tacit.service.store import Outcome, Response, Store
 from tacit.service.store.server_settings import RISKS
-from tacit.service.store.values import id_of, token_hash
+from tacit.service.store.store_values import id_of, token_hash
 from tests.support.postgres import Cluster
 from tests.support.published import response, responses
 from tests.support.serving import serving

@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli import command_line
 from tacit.errors import FileError, ServiceError
-from tacit.service.collect.problems import PROBLEMS
+from tacit.service.collect.problem_details import PROBLEMS
 from tacit.service.settings import Settings, option, settings, variable
 
 PAGE = Path(__file__).parents[3] / "docs" / "service.md"

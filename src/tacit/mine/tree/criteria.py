@@ -18,8 +18,7 @@ from functools import reduce
 
 import numpy as np
 
-from tacit.channel.linear import Array, Mask
-from tacit.mine.learning import Places
+from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.tree import NONE
 
 
@@ -32,8 +31,8 @@ class Chosen:
     """
 
     gain: Array
-    attribute: Places
-    option: Places
+    attribute: Index
+    option: Index
     value: Array
     own: Array | None = None
     cross: Array | None = None
@@ -62,7 +61,7 @@ class Criterion(ABC):
         """Whether an option stands out, from whether its categories do."""
 
     @abstractmethod
-    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
         """The branch of each category, nodes x `most` categories; NONE beyond a node's size."""
 
     @abstractmethod
@@ -89,7 +88,7 @@ class Entropy(Criterion):
     def options(self, categories: Mask) -> Mask:
         return np.asarray(categories.any(axis=1, keepdims=True))
 
-    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
         categories = np.arange(most)
         return np.where(categories < sizes[:, None], categories, NONE)
 
@@ -116,7 +115,7 @@ class Gini(Criterion):
     def options(self, categories: Mask) -> Mask:
         return categories
 
-    def branches(self, sizes: Places, option: Places, most: int) -> Places:
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
         categories = np.arange(most)
         return np.where(categories < sizes[:, None], categories != option[:, None], NONE)
 

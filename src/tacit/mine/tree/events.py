@@ -9,8 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from tacit.channel.linear import Mask
-from tacit.mine.learning import Places
+from tacit.arrays import Index, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,23 +54,23 @@ class Events:
         """Every event parted by the categories of these attributes."""
         return Events(self.sizes, self.allowed, (*self.fixed, *attributes))
 
-    def take(self, places: Places | slice) -> Events:
+    def take(self, places: Index | slice) -> Events:
         """Some of the events, none of them parted."""
         return Events(self.sizes, self.allowed[places])
 
-    def choices(self) -> Places:
+    def choices(self) -> Index:
         """How many categories of each attribute are allowed, events x attributes."""
         starts = [self.span(a).start for a in range(len(self.sizes))]
         return np.asarray(np.add.reduceat(self.allowed.astype(np.uint16), starts, axis=1))
 
-    def padded(self, attribute: Places) -> Mask:
+    def padded(self, attribute: Index) -> Mask:
         """Which categories of its attribute each event allows, events x the most categories."""
         most = max(self.sizes)
         starts = np.array([self.span(a).start for a in range(len(self.sizes))])
         places = starts[attribute][:, None] + np.arange(most)
         return np.asarray(self.allowed[np.arange(len(attribute))[:, None], places % self.width])
 
-    def below(self, parents: Places, attribute: Places, allowed: Mask) -> Events:
+    def below(self, parents: Index, attribute: Index, allowed: Mask) -> Events:
         """Events with one more condition each; `allowed` is padded to the most categories."""
         found = self.allowed[parents]
         for a in np.unique(attribute):

@@ -27,13 +27,12 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
-from tacit.channel.linear import Array, Mask
-from tacit.mine.learning import Places
+from tacit.arrays import Array, Index, Mask
+from tacit.mine.tree.class_tables import Split
 from tacit.mine.tree.criteria import Chosen, Criterion
-from tacit.mine.tree.crossing import Split
+from tacit.mine.tree.node_tables import Tables
 from tacit.mine.tree.nodes import Nodes
 from tacit.mine.tree.reports import Reports
-from tacit.mine.tree.tables import Tables
 from tacit.mine.tree.tree import NONE, Tree
 
 #: Gains no further apart are the same, and the first attribute is taken: where shares were cut at
@@ -68,7 +67,7 @@ class Rule:
 class Frontier:
     """Nodes that may be split: their numbers in the tree, and what can be read there."""
 
-    nodes: Places
+    nodes: Index
     tables: Tables
     depth: int
 
@@ -118,13 +117,13 @@ def _split(found: Nodes, rule: Rule, frontier: Frontier) -> Iterator[Callable[[]
 
 
 def _below(
-    frontier: Frontier, attribute: Places, branches: Places, children: Places, wanted: Mask
+    frontier: Frontier, attribute: Index, branches: Index, children: Index, wanted: Mask
 ) -> Frontier:
     below = frontier.tables.below(attribute, branches, wanted).merged()
     return Frontier(children[wanted], below, frontier.depth + 1)
 
 
-def _taken(children: Places, parts: Places) -> Places:
+def _taken(children: Index, parts: Index) -> Index:
     """The child that each category leads to."""
     padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
     return np.asarray(np.take_along_axis(padded, parts, axis=1))
@@ -165,7 +164,7 @@ def _none_chosen(tables: Tables, with_noise: bool) -> Chosen:
     return chosen
 
 
-def _keep(best: Chosen, nodes: Places, a: int, gain: Array, option: Places, split: Split) -> None:
+def _keep(best: Chosen, nodes: Index, a: int, gain: Array, option: Index, split: Split) -> None:
     """Take over the split by an attribute at the nodes where it is better."""
     k = split.value.shape[1]
     best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain, a, option

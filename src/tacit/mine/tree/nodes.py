@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array, Mask
-from tacit.mine.learning import Places
+from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree, first_largest
@@ -35,8 +34,8 @@ class Nodes:
         self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
 
     def add(
-        self, parent: Places, value: Array, moment: Array | None, unseen: Array | float = 0.0
-    ) -> Places:
+        self, parent: Index, value: Array, moment: Array | None, unseen: Array | float = 0.0
+    ) -> Index:
         """New nodes: their parents, P(node, class) and its second moments; gives their numbers.
 
         Without second moments there is no noise: they are those of true answers. `unseen` is what
@@ -59,11 +58,11 @@ class Nodes:
         self.voice[new] = np.where(sure, new, self.voice[parent])
         return new
 
-    def split(self, nodes: Places, attribute: Places, child: Places) -> None:
+    def split(self, nodes: Index, attribute: Index, child: Index) -> None:
         """Nodes are split by attributes, or not (NONE), whose categories lead to these children."""
         self.attribute[nodes], self.child[nodes] = attribute, child
 
-    def may_split(self, nodes: Places) -> Mask:
+    def may_split(self, nodes: Index) -> Mask:
         """Whether the nodes' shares stand out from noise and are of more than one class."""
         value = self.value[nodes]
         total = summed(value, -1)
@@ -89,7 +88,7 @@ class Nodes:
         )
         return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))
 
-    def _leads(self, nodes: Places, own: Places, above: Places) -> Mask:
+    def _leads(self, nodes: Index, own: Index, above: Index) -> Mask:
         """Whether the own class leads that of the parent by more than noise."""
         value = self.value[nodes]
         if self.lead == 0:
@@ -100,7 +99,7 @@ class Nodes:
         ahead = value[each, own] - value[each, above]
         return np.asarray(known & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
 
-    def _noise(self, nodes: Places) -> Array:
+    def _noise(self, nodes: Index) -> Array:
         """Covariance of P(node, class) that the disguise adds."""
         value, moment = self.value[nodes], self.moment[nodes]
         each = np.eye(value.shape[-1])
@@ -118,7 +117,7 @@ def _longer(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
     return room
 
 
-def _depth_first(parent: Places, depth: Places) -> Places:
+def _depth_first(parent: Index, depth: Index) -> Index:
     """The place of each node in depth-first order; siblings stand together, after their parent."""
     order = np.argsort(depth, kind="stable")
     levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)

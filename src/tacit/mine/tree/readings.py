@@ -26,12 +26,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Array, Index, Mask
 from tacit.channel.channel import Channel
 from tacit.channel.distribution import Distribution
-from tacit.channel.linear import Array, Mask
+from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
-from tacit.mine.learning import Places
 from tacit.mine.tree.events import Events
 
 States = npt.NDArray[np.signedinteger[Any]]
@@ -66,12 +65,12 @@ class Reading(ABC):
         """Whether no later condition can tell reports in these states apart."""
         return np.zeros(len(states), bool)
 
-    def start(self, cells: Places) -> States:
+    def start(self, cells: Index) -> States:
         """States before any condition, from the joint report of each pattern."""
         return np.zeros(len(cells), np.int8)
 
     @abstractmethod
-    def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         """States after a condition on an attribute, or one each, that the report meets or not."""
 
     @abstractmethod
@@ -113,7 +112,7 @@ class KeptOrDrawn(Reading):
     def spent(self, states: States) -> Mask:
         return np.asarray(states == 1)
 
-    def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         missed = DROPPED if self.exact else 1
         return np.where(hit, states, missed)
 
@@ -148,7 +147,7 @@ class KeptOrComplement(Reading):
     def heaviest(self) -> float:
         return max(self.theta, 1 - self.theta) / abs(2 * self.theta - 1)
 
-    def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         after = np.array([[2, 1], [DROPPED, 1], [2, DROPPED]], np.int8)
         return np.asarray(after[states, hit.astype(np.intp)])
 
@@ -165,7 +164,7 @@ class KeptOrDifferent(Reading):
     theta: float
     sizes: tuple[int, ...]
 
-    def start(self, cells: Places) -> States:
+    def start(self, cells: Index) -> States:
         return np.zeros(len(cells), self._bits.dtype)
 
     @property
@@ -181,7 +180,7 @@ class KeptOrDifferent(Reading):
         bits[list(self.attributes)] = [1 << i for i in range(len(self.attributes))]
         return bits
 
-    def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         bit = self._bits[attribute]
         return np.where(hit, states | bit, states & ~bit)
 
@@ -190,7 +189,7 @@ class KeptOrDifferent(Reading):
         kinds, which = np.unique(numbers, axis=0, return_inverse=True)
         return np.stack([self._weights(kind, states) for kind in kinds])[which.ravel()]
 
-    def _weights(self, numbers: Places, states: States) -> Array:
+    def _weights(self, numbers: Index, states: States) -> Array:
         """The same for events that allow so many categories of each attribute."""
         touched = [i for i, k in enumerate(self.sizes) if numbers[i] < k]
         kinds = tuple((int(numbers[i]), self.sizes[i]) for i in touched)
@@ -231,10 +230,10 @@ class ByMatrix(Reading):
     def heaviest(self) -> float:
         return float(np.abs(self.inverse).max())
 
-    def start(self, cells: Places) -> States:
+    def start(self, cells: Index) -> States:
         return cells.astype(np.int64)
 
-    def step(self, states: States, attribute: int | Places, hit: Mask) -> States:
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         return states
 
     def weights(self, events: Events, states: States) -> Array:

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Array, Index, Mask
 from tacit.channel.distribution import uniform
-from tacit.channel.linear import Array, Mask
 from tacit.channel.product import Factor
-from tacit.coding import code_type
 from tacit.counting import PatternTable
 from tacit.counting.keys import Unsigned, column_blocks
 from tacit.design import Design
-from tacit.evaluate.copies import inverse_of, reports_of
-from tacit.mine.learning import Places
+from tacit.evaluate.signed_records import inverse_of, reports_of
+from tacit.label_codes import code_type
 from tacit.mine.tree.readings import DROPPED, KeptOrDrawn, Reading, States, reading_of
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
@@ -38,7 +37,7 @@ class Reports:
     n_records: int
     readings: tuple[Reading, ...]
     answers: Unsigned
-    cells: tuple[Places, ...]
+    cells: tuple[Index, ...]
 
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, target: str) -> Reports:
@@ -81,7 +80,7 @@ class Reports:
         return [a for a in range(len(self.sizes)) if a != self.target]
 
     @cached_property
-    def groups(self) -> Places:
+    def groups(self) -> Index:
         """The group of each attribute."""
         found = np.zeros(len(self.sizes), np.intp)
         for g, reading in enumerate(self.readings):
@@ -104,8 +103,8 @@ class Reports:
 class Rows:
     """Patterns that count at nodes: which, where, their share of the records, and their states."""
 
-    pattern: Places
-    node: Places
+    pattern: Index
+    node: Index
     share: Array
     states: tuple[States, ...]
 
@@ -118,21 +117,19 @@ class Rows:
         """The same, nodes numbered from `start` on."""
         return Rows(self.pattern, self.node + start, self.share, self.states)
 
-    def take(self, rows: Places | Mask) -> Rows:
+    def take(self, rows: Index | Mask) -> Rows:
         """Some of the rows."""
         states = tuple(own[rows] for own in self.states)
         return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
 
-    def at(self, nodes: Places, n: int) -> Rows:
+    def at(self, nodes: Index, n: int) -> Rows:
         """The rows at some of n nodes, which are numbered anew."""
         number = np.full(n, -1)
         number[nodes] = np.arange(len(nodes))
         kept = self.take(np.flatnonzero(number[self.node] >= 0))
         return Rows(kept.pattern, number[kept.node], kept.share, kept.states)
 
-    def below(
-        self, reports: Reports, attribute: Places, branches: Places, children: Places
-    ) -> Rows:
+    def below(self, reports: Reports, attribute: Index, branches: Index, children: Index) -> Rows:
         """The rows at the children of nodes that are split by an attribute each.
 
         `branches` says to which branch of a node each category belongs, nodes x categories;
@@ -149,7 +146,7 @@ class Rows:
         return _rows(parts) if parts else self.take(np.zeros(0, np.intp))
 
     def _stepped(
-        self, g: int, reading: Reading, rows: Places, by: Places, taken: Places, children: Places
+        self, g: int, reading: Reading, rows: Index, by: Index, taken: Index, children: Index
     ) -> Iterator[list[npt.NDArray[Any]]]:
         """Columns of the rows in each branch, for splits by attributes of one group."""
         own, node = self.states[g][rows], self.node[rows]
@@ -190,7 +187,7 @@ def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
 
 def _read(
     factor: Factor, design: Design, patterns: PatternTable, answers: Unsigned
-) -> tuple[Reading, Places]:
+) -> tuple[Reading, Index]:
     """How a group is read, and its joint report; fills its columns of the answers."""
     places = tuple(design.schema.index(name) for name in factor.names)
     reading = reading_of(places, factor.channel, partial(inverse_of, factor, design, patterns))

@@ -11,9 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tacit.channel.linear import Array, Mask
-from tacit.coding import Codes
-from tacit.mine.learning import Places
+from tacit.arrays import Array, Codes, Index, Mask
 
 #: In `attribute` of a leaf, `parent` of the root, and `child` where there is no category.
 NONE = -1
@@ -21,7 +19,7 @@ NONE = -1
 _SAME = 1e-9
 
 
-def first_largest(shares: Array) -> Places:
+def first_largest(shares: Array) -> Index:
     """The class of the largest share in each row; of equal ones, rounding aside, the first."""
     largest = shares.max(axis=1, keepdims=True)
     return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
@@ -36,24 +34,24 @@ class Tree:
     shares decide the class here, the node itself or, where its own are within noise, one above.
     """
 
-    attribute: Places
-    parent: Places
-    child: Places
+    attribute: Index
+    parent: Index
+    child: Index
     value: Array
     covariance: Array
-    voice: Places
+    voice: Index
     n_records: int
 
     def __len__(self) -> int:
         return len(self.attribute)
 
     @property
-    def leaves(self) -> Places:
+    def leaves(self) -> Index:
         """The nodes that are not split."""
         return np.flatnonzero(self.attribute == NONE)
 
     @cached_property
-    def depth(self) -> Places:
+    def depth(self) -> Index:
         """How many conditions lead to each node."""
         depth = np.zeros(len(self), np.intp)
         for node in range(1, len(self)):
@@ -69,11 +67,11 @@ class Tree:
         return np.asarray(np.divide(shares, total, out=even, where=total > 0))
 
     @cached_property
-    def label(self) -> Places:
+    def label(self) -> Index:
         """The class of each node."""
         return first_largest(self.chances)
 
-    def find(self, records: Codes, without: int) -> Places:
+    def find(self, records: Codes, without: int) -> Index:
         """The leaf of each record, given by codes of all attributes but one, the target."""
         column = self.attribute - (self.attribute > without)
         node = np.zeros(len(records), np.intp)
@@ -104,7 +102,7 @@ class Tree:
         child = np.where((attribute == NONE)[:, None], NONE, self.child)
         return replace(self, attribute=attribute, child=child).take(np.flatnonzero(kept))
 
-    def take(self, nodes: Places) -> Tree:
+    def take(self, nodes: Index) -> Tree:
         """These nodes in this order, the parent of each among them."""
         number = np.full(len(self) + 1, NONE)
         number[nodes] = np.arange(len(nodes))

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.bounds import Bound, Reports
-from tacit.channel.linear import Array
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.files import Progress

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array
-from tacit.privacy.disclosure.layout import CodedReports, Codes, Layout
-from tacit.privacy.exact import Part, joint_of_attribute
+from tacit.arrays import Array, Index
+from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.exact_risk import Part, joint_of_attribute
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def certificate(
     return Certificate(mean, math.sqrt(max(squares / people - mean**2, 0.0) / people))
 
 
-def _weights(layout: Layout, guesses: Codes, name: str) -> Array:
+def _weights(layout: Layout, guesses: Index, name: str) -> Array:
     """W_g^T H over all reports, one axis per group."""
     place = next(i for i, g in enumerate(layout.groups) if name in g.factor.names)
     group = layout.groups[place]

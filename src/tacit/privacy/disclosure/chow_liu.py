@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chi2
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
 from tacit.privacy.disclosure.small_tables import SmallTable, Units
 

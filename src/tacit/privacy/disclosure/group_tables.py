@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.channel.linear import Array, chain
+from tacit.arrays import Array
+from tacit.channel.linear_maps import chain
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.small_tables import SmallTable, Units
 from tacit.reconstruction.likelihood import maximise

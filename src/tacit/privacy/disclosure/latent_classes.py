@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tacit.channel.linear import Array
-from tacit.climbing import Step, climb
-from tacit.privacy.disclosure.layout import CodedReports, Codes, CoinGroup, Layout
+from tacit.arrays import Array, Index
+from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, Layout
+from tacit.squarem import Step, climb
 
 #: Records that the marginals count for in each class.
 _PRIOR_RECORDS = 0.5
@@ -44,7 +44,7 @@ class LatentClasses:
             made = (made[:, :, None] * answers[:, None, :]).reshape(len(self.shares), -1)
         return np.asarray(made.T @ self.answers[-1]).reshape(self.layout.sizes)
 
-    def draw(self, n: int, rng: np.random.Generator) -> Codes:
+    def draw(self, n: int, rng: np.random.Generator) -> Index:
         """True records: a code per unit."""
         member = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
         columns = []
@@ -89,7 +89,7 @@ class _Several:
 class Evidence:
     """CodedReports as sparse indicators, so that a step needs no loop over records."""
 
-    def __init__(self, layout: Layout, codes: Codes) -> None:
+    def __init__(self, layout: Layout, codes: Index) -> None:
         self.layout, self.codes = layout, codes
         self.alone = [group for group in layout.groups if group.single]
         units = [group.units[0] for group in self.alone]
@@ -122,7 +122,7 @@ class Evidence:
         return np.asarray(np.exp(self.logs(model)).sum(axis=1))
 
 
-def _indicators(codes: Codes, sizes: list[int]) -> csr_matrix:
+def _indicators(codes: Index, sizes: list[int]) -> csr_matrix:
     """One row per record with a 1 for each unit's category."""
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     n, d = codes.shape

@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Array, Index
 from tacit.channel.distribution import Distribution, Independent
-from tacit.channel.linear import Array, Dense, Linear
+from tacit.channel.keep_or_draw import ReplacementChannel
+from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
 from tacit.channel.related import AgreementChannel
-from tacit.channel.replacing import ReplacementChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.privacy.exact import Part
+from tacit.privacy.exact_risk import Part
 from tacit.privacy.kernels import Kernel, entries, kernel_of
-
-Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class CoinGroup:
         """Whether the group is one unit, and its channel the matrix `others[0]`."""
         return len(self.units) == 1
 
-    def background(self, codes: Codes) -> Array:
+    def background(self, codes: Index) -> Array:
         """rest * d[y] of each report, where a draw replaces the truth."""
         assert self.drawn is not None, "a group that replaces the truth by a draw"
         if isinstance(self.drawn, Independent):
@@ -129,7 +128,7 @@ class Layout:
         """The group that disguises a unit."""
         return next(group for group in self.groups if unit in group.units)
 
-    def categories_of(self, name: str) -> Codes:
+    def categories_of(self, name: str) -> Index:
         """For each cell of the attribute's unit, the category of the attribute."""
         unit = self.units[self.unit_of(name)]
         sizes = [self.design.schema[n].size for n in unit.names]
@@ -192,7 +191,7 @@ class CodedReports:
     """Distinct reported records as codes of units, and how many people sent each."""
 
     layout: Layout
-    codes: Codes
+    codes: Index
     weights: Array
 
     @classmethod
@@ -224,7 +223,7 @@ class CodedReports:
         counted = np.bincount(cells, self.weights, math.prod(shape))
         return np.asarray(counted / self.total)
 
-    def places(self) -> tuple[Codes, ...]:
+    def places(self) -> tuple[Index, ...]:
         """Where each pattern is found in a table with one axis per group."""
         found = []
         for group in self.layout.groups:
@@ -233,12 +232,12 @@ class CodedReports:
         return tuple(found)
 
 
-def unit_codes(layout: Layout, reported: npt.NDArray[np.integer[Any]]) -> Codes:
+def unit_codes(layout: Layout, reported: npt.NDArray[np.integer[Any]]) -> Index:
     """Reported records, a column per attribute of `design.reported`, as codes of units."""
     schema = layout.design.reported
     places = [schema.index(name) for name in layout.channel.reported.names]
     columns = reported[:, places].astype(np.intp)
-    codes: list[Codes] = []
+    codes: list[Index] = []
     for group in layout.groups:
         own = columns[:, list(group.factor.reported_axes)]
         if group.single:

@@ -19,13 +19,13 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chi2, norm
 
+from tacit.arrays import Array
 from tacit.channel.distribution import Distribution, Independent
-from tacit.channel.linear import Array
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
 from tacit.privacy.disclosure.small_tables import Units, small_tables
-from tacit.privacy.exact import reports_of
+from tacit.privacy.exact_risk import reports_of
 
 #: How often models that are right are rejected, at most: by all reports, by three units.
 LEVEL, TRIPLE_LEVEL = 1e-2, 1e-3

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.files import Progress
-from tacit.privacy.disclosure.class_sampling import Sample, Seen
 from tacit.privacy.disclosure.model_stack import MIXTURE, NETWORK, ClassStack, TableStack
-from tacit.privacy.exact import passed_by_group, risk_of_all, risk_of_attribute, risk_of_group
+from tacit.privacy.disclosure.sampled_classes import Sample, Seen
+from tacit.privacy.exact_risk import passed_by_group, risk_of_all, risk_of_attribute, risk_of_group
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Block, Prior
 from tacit.privacy.risk import Risk

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.files import Progress
 from tacit.privacy.disclosure.chow_liu import chow_liu
 from tacit.privacy.disclosure.group_tables import full_table, group_tables
@@ -22,7 +22,7 @@ from tacit.privacy.disclosure.latent_classes import Evidence, Fitting, LatentCla
 from tacit.privacy.disclosure.layout import CodedReports, Layout
 from tacit.privacy.disclosure.parent_network import parent_network
 from tacit.privacy.disclosure.small_tables import SmallTable, Units, small_tables
-from tacit.privacy.exact import reports_of
+from tacit.privacy.exact_risk import reports_of
 
 #: Numbers of latent classes that are tried.
 CLASSES = (1, 2, 4, 8)

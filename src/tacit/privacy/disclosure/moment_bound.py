@@ -28,8 +28,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linprog
 
-from tacit.channel.linear import Array
-from tacit.privacy.disclosure.layout import CodedReports, Codes, CoinGroup
+from tacit.arrays import Array, Index
+from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 
 #: Normal quantile of both ends of 95 % intervals of moments.
 QUANTILE = 1.96
@@ -70,7 +70,7 @@ def attribute_bound(reports: CodedReports, name: str) -> float:
     return _largest(known, _kept_or_drawn(group, matrix))
 
 
-def _kept_or_drawn(group: CoinGroup, matrix: Array) -> tuple[Array | None, Codes, float]:
+def _kept_or_drawn(group: CoinGroup, matrix: Array) -> tuple[Array | None, Index, float]:
     """Matrix, its targets, and theta where the group's other reports may tell if it was kept."""
     targets = np.arange(matrix.shape[1])
     return (matrix, targets, 0.0) if group.drawn is None else (None, targets, group.theta)
@@ -110,7 +110,7 @@ def _cells_bound(reports: CodedReports, units: tuple[int, ...]) -> float:
     return _target_bound(reports, units, np.arange(cells))
 
 
-def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Codes) -> float:
+def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Index) -> float:
     """The bound for a function of units that have coins of their own."""
     layout = reports.layout
     matrix = layout.matrix(units)
@@ -123,13 +123,13 @@ def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Codes)
     return _largest(known, (matrix, targets, 0.0))
 
 
-def _others(reports: CodedReports, groups: Sequence[CoinGroup]) -> tuple[Codes, list[int]]:
+def _others(reports: CodedReports, groups: Sequence[CoinGroup]) -> tuple[Index, list[int]]:
     """CodedReports of all other groups, and their numbers of categories."""
     units = [u for group in reports.layout.groups if group not in groups for u in group.units]
     return reports.codes[:, units], [reports.layout.reports[u] for u in units]
 
 
-def moments(own: Codes, weights: Array, z: tuple[Codes, list[int]], inverse: Array) -> Moments:
+def moments(own: Index, weights: Array, z: tuple[Index, list[int]], inverse: Array) -> Moments:
     """Moments of q from pairs of people with equal z; `inverse` is W[true, reported]."""
     place = _ranks(*z)
     people = np.bincount(place, weights)
@@ -155,7 +155,7 @@ def moments(own: Codes, weights: Array, z: tuple[Codes, list[int]], inverse: Arr
     return Moments(np.array(second), np.clip(low, 0, 1), np.clip(high, 0, 1))
 
 
-def _ranks(codes: Codes, sizes: list[int]) -> Codes:
+def _ranks(codes: Index, sizes: list[int]) -> Index:
     """The same number for records with the same codes."""
     if not sizes:
         return np.zeros(len(codes), np.intp)
@@ -165,7 +165,7 @@ def _ranks(codes: Codes, sizes: list[int]) -> Codes:
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
-def _largest(known: Moments, own: tuple[Array | None, Codes, float]) -> float:
+def _largest(known: Moments, own: tuple[Array | None, Index, float]) -> float:
     """The largest mean of F(q) over distributions of q with these moments."""
     matrix, targets, theta = own
     cells = known.second.size

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports, Layout
 
 Units = tuple[int, ...]

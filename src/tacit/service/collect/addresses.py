@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from starlette.types import Scope
 
-from tacit.service.collect.answers import header
+from tacit.service.collect.http_responses import header
 
 Network = IPv4Network | IPv6Network
 #: A network by its first bytes, and how many times the allowance of one address it has.

@@ -13,8 +13,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.collect import logs, openapi
-from tacit.service.collect.answers import JSON, Answer, File
-from tacit.service.collect.door import Door
+from tacit.service.collect.http_responses import JSON, Answer, File
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
     NOTHING,
@@ -25,9 +24,10 @@ from tacit.service.collect.pages import (
     SurveyPages,
     page_files,
 )
-from tacit.service.collect.problems import FAULT, Problem
-from tacit.service.collect.rate import Limit, Rate, Window
-from tacit.service.collect.submitting import Submissions, Taker
+from tacit.service.collect.problem_details import FAULT, Problem
+from tacit.service.collect.rate_limits import Limit, Rate, Window
+from tacit.service.collect.submission import Submissions, Taker
+from tacit.service.collect.submission_validator import Door
 from tacit.survey import Published
 
 #: Why nothing can be stored at present; None if it can.

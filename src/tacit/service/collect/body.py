@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import Receive, Scope
 
 from tacit.service.collect.heads import MOST_DIGITS
-from tacit.service.collect.problems import TOO_LARGE, WRONG_TYPE, Refused
+from tacit.service.collect.problem_details import TOO_LARGE, WRONG_TYPE, Refused
 
 #: Bytes that are read and dropped so that a sender of too much reads why; beyond, it is cut off.
 _PATIENCE = 1 << 20

@@ -13,9 +13,9 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from tacit.service.collect.addresses import Prefix, Proxies, prefixes
-from tacit.service.collect.problems import BUSY, TOO_MANY, Problem
+from tacit.service.collect.problem_details import BUSY, TOO_MANY, Problem
 
-#: Places beyond the limit, in which health checks are answered and all else is refused.
+#: Index beyond the limit, in which health checks are answered and all else is refused.
 SPARE = 64
 #: When places are needed, this share of them is emptied at once: a search costs a look at each.
 _SHARE = 16

@@ -14,8 +14,8 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tacit.service.collect.answers import NOT_KEPT, Answer
-from tacit.service.collect.problems import PROBLEMS
+from tacit.service.collect.http_responses import NOT_KEPT, Answer
+from tacit.service.collect.problem_details import PROBLEMS
 
 #: How submissions end that are not refused.
 ACCEPTED = ("stored", "repeated")

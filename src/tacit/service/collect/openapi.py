@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tacit.service.collect.problems import (
+from tacit.service.collect.problem_details import (
     FAULT,
     LONG_HEAD,
     METHOD,
@@ -13,7 +13,7 @@ from tacit.service.collect.problems import (
     PROBLEMS,
     Problem,
 )
-from tacit.survey.publishing import SLUG_LETTERS
+from tacit.survey.published import SLUG_LETTERS
 
 _RETRIED = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
 _SLUG = {

@@ -11,10 +11,10 @@ from html import escape
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.service import page
-from tacit.service.collect.answers import FOR_EVER, HTML, JSON, File, redirect, wants_page
-from tacit.service.collect.door import Door
-from tacit.service.collect.notices import language_of, notice, spoken, words
-from tacit.service.collect.problems import METHOD, NOT_FOUND, Problem
+from tacit.service.collect.error_pages import language_of, notice, spoken, words
+from tacit.service.collect.http_responses import FOR_EVER, HTML, JSON, File, redirect, wants_page
+from tacit.service.collect.problem_details import METHOD, NOT_FOUND, Problem
+from tacit.service.collect.submission_validator import Door
 from tacit.service.page import manifest
 from tacit.survey import Published, Survey
 

@@ -15,10 +15,17 @@ from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tacit.service.collect.answers import HANG_UP, WHOLE, Answer, Header, joined
 from tacit.service.collect.connections import Connections, Waiting
 from tacit.service.collect.heads import Head, NotHttp
-from tacit.service.collect.problems import BUSY, LONG_HEAD, MALFORMED, SLOW, TOO_LARGE, TOO_MANY
+from tacit.service.collect.http_responses import HANG_UP, WHOLE, Answer, Header, joined
+from tacit.service.collect.problem_details import (
+    BUSY,
+    LONG_HEAD,
+    MALFORMED,
+    SLOW,
+    TOO_LARGE,
+    TOO_MANY,
+)
 
 #: Bytes of the request line and the headers together.
 MOST_HEAD = 32 << 10

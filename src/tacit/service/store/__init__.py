@@ -4,8 +4,8 @@ A response is durable when `Store.write` returns. No row, order, id or log that 
 to a one-time link, an address or a time of day.
 """
 
-from tacit.service.store.coding import code_type, packed, unpacked
+from tacit.service.store.packed_codes import code_type, packed, unpacked
 from tacit.service.store.store import Store
-from tacit.service.store.values import Outcome, Response, State
+from tacit.service.store.store_values import Outcome, Response, State
 
 __all__ = ["Outcome", "Response", "State", "Store", "code_type", "packed", "unpacked"]

@@ -15,7 +15,7 @@ from zlib import crc32
 from sqlalchemy import ColumnElement, Connection, LargeBinary, RowMapping, cast, func, select
 
 from tacit.errors import StoreError
-from tacit.service.store.tables import responses, surveys
+from tacit.service.store.sql_tables import responses, surveys
 
 SIZE = 4
 _ROWS = 10_000

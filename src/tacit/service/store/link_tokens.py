@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from tacit.service.store.database import Database
-from tacit.service.store.tables import tokens
-from tacit.service.store.values import Response, token_hash, token_hashes
+from tacit.service.store.sql_tables import tokens
+from tacit.service.store.store_values import Response, token_hash, token_hashes
 
 _TOKEN_BYTES = 16
 #: Rows that prove that a database takes writes: of no survey, random, and deleted at once. Those

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, bindparam, select, update
 from sqlalchemy.sql.base import Executable
 
-from tacit.service.store.tables import surveys
+from tacit.service.store.sql_tables import surveys
 
 _STANDING = (
     select(surveys.c.closed, surveys.c.records)

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
 from tacit.errors import DataError, StoreError, Unavailable
+from tacit.service.store.batch_insert import Entering, find
 from tacit.service.store.checksums import sound_codes
-from tacit.service.store.coding import unpacked
 from tacit.service.store.database import WRITE_SECONDS, Database, database
-from tacit.service.store.entering import Entering, find
 from tacit.service.store.link_tokens import LinkTokens
-from tacit.service.store.migrating import migrate
-from tacit.service.store.tables import surveys
-from tacit.service.store.values import Outcome, Response, State
+from tacit.service.store.migration import migrate
+from tacit.service.store.packed_codes import unpacked
+from tacit.service.store.sql_tables import surveys
+from tacit.service.store.store_values import Outcome, Response, State
 from tacit.survey import Published
 
 if TYPE_CHECKING:
-    from tacit.coding import Codes
+    from tacit.arrays import Codes
 
 #: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
 FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
@@ -245,7 +245,7 @@ class Store:
 
     def backup(self, out: str | Path) -> None:
         """A copy of the state of this moment, while others write: see `tacit backup`."""
-        from tacit.service.store.copying import copy
+        from tacit.service.store.database_copy import copy
 
         copy(self.database, out)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.mine import DecisionTree
 from tacit.mine.tree.criteria import CRITERIA, Chosen
 from tacit.mine.tree.tree import NONE

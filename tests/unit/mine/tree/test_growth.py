@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful, unrelated
-from tacit.channel.linear import Array
+from tacit.arrays import Array
 from tacit.counting import count
 from tacit.mine import DecisionTree
-from tacit.mine.tree import tables
+from tacit.mine.tree import node_tables
 from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.following import branches_of, follow
+from tacit.mine.tree.grown_nodes import branches_of, follow
 from tacit.mine.tree.growth import Rule, grow
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
@@ -82,7 +82,7 @@ def test_what_is_looked_at_together_changes_nothing(
     rule = Rule(CRITERIA[criterion], 0.5)
     whole = grow(reports_of(name), rule)
     assert whole.depth.max() > 1
-    monkeypatch.setattr(tables, "ROWS", 8)
+    monkeypatch.setattr(node_tables, "ROWS", 8)
     parted = grow(reports_of(name), rule)
     same(parted, whole)
     same(follow(whole, reports_of(name)), whole)

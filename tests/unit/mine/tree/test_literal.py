@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.arrays import Array
 from tacit.channel import related
-from tacit.channel.linear import Array
-from tacit.disguising import disguise
 from tacit.mine import DecisionTree
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.privacy.comparison import grouped
 from tacit.reconstruction import reconstruct
+from tacit.record_disguise import disguise
 from tacit.schema import Attribute, Schema
 
 NAMES = "abcdef"

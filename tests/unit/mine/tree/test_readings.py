@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
-from tacit.channel.linear import Array, Mask
+from tacit.arrays import Array, Mask
 from tacit.mine import DecisionTree
 from tacit.mine.tree.events import Events
 from tacit.mine.tree.readings import DROPPED, Reading, reading_of

@@ -14,11 +14,11 @@ import pytest
 
 from tacit.errors import Busy, Unavailable
 from tacit.service import page
-from tacit.service.collect.answers import PROTECTION
 from tacit.service.collect.app import Parts, application
+from tacit.service.collect.http_responses import PROTECTION
 from tacit.service.collect.openapi import document
-from tacit.service.collect.problems import CLOSED, PROBLEMS, Problem
-from tacit.service.collect.rate import Limit, Rate
+from tacit.service.collect.problem_details import CLOSED, PROBLEMS, Problem
+from tacit.service.collect.rate_limits import Limit, Rate
 from tacit.service.page import manifest
 from tacit.service.store import Outcome, Response
 from tests.support.asking import ask, compact, place, submission
@@ -265,7 +265,7 @@ def test_people_get_a_page_in_their_language(asked: str, language: str) -> None:
 
 
 def test_a_survey_that_was_closed_or_is_full_says_so() -> None:
-    from tacit.service.collect.problems import CLOSED, FULL
+    from tacit.service.collect.problem_details import CLOSED, FULL
 
     for why in (CLOSED, FULL):
 

@@ -1,0 +1,17 @@
+"""The array types that all modules share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+#: Shares, probabilities, weights.
+Array = npt.NDArray[np.float64]
+#: True where something holds.
+Mask = npt.NDArray[np.bool_]
+#: Codes of records (records x attributes), of the smallest unsigned type that holds them.
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+#: Positions in another array.
+Index = npt.NDArray[np.intp]

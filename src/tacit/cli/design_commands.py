@@ -1,0 +1,165 @@
+"""`tacit design`: look at a design file, or start one from data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tacit.bins import quantiles
+from tacit.channel import related
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, split
+from tacit.cli.summary import summary
+from tacit.design import Design, Group
+from tacit.errors import SchemaError, unknown
+from tacit.files import check_apart, read_design, read_frame, write_text
+from tacit.frames import is_numeric
+from tacit.number_text import number_of
+from tacit.schema import Schema
+
+design_commands = typer.Typer(rich_markup_mode="rich")
+
+
+@design_commands.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Check a design file, or start one from data.
+
+    Example: [bold]tacit design check survey.json[/bold]
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@design_commands.command("check")
+def check(
+    file: DesignFile,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a design promises the respondents and what it costs the analyst.
+
+    Exit status 2 if the file is not a design, or if a group cannot be reconstructed.
+
+    Example: [bold]tacit design check survey.json[/bold]
+    """
+    design = read_design(file)
+    found = summary(design)
+    if as_json:
+        typer.echo(show.json_text(found))
+    else:
+        _render(file, design, found)
+    _require_reconstructable(design)
+
+
+@design_commands.command("new")
+def new(
+    data: DataFile,
+    out: Annotated[Path, typer.Option("--out", help="The design file to write.")],
+    theta: Annotated[
+        str, typer.Option("--theta", help="Probability of the truth, such as 0.7 or 5/6.")
+    ] = "0.7",
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Columns to ask for; all if left out.")
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            "--bins", min=2, help="Cut numeric columns of more values into this many parts."
+        ),
+    ] = None,
+) -> None:
+    """Start a design from data: one group an attribute, to be edited by hand.
+
+    Example: [bold]tacit design new true.csv --theta 5/6 --bins 4 --out survey.json[/bold]
+    """
+    coin = related(theta)
+    check_apart(out, data)
+    frame = _chosen(read_frame(data), columns)
+    numeric = [n for n in frame.column_names if is_numeric(frame[n])]
+    rules = {n: quantiles(bins) for n in numeric if bins and len(frame[n].unique()) > bins}
+    schema = Schema.infer(frame, bins=rules, missing="missing")
+    design = Design(schema, [Group([name], coin) for name in schema.names])
+    _require_reconstructable(design)
+    write_text(out, design.to_json())
+    typer.echo(f"wrote {out}: {_parts(design)}, each {coin}")
+
+
+def _require_reconstructable(design: Design) -> None:
+    for group in design.groups:
+        design.channel(group.attributes).require_reconstructable()
+
+
+def _chosen(frame: Any, columns: str | None) -> Any:
+    names = frame.column_names if columns is None else split(columns, frame.column_names)
+    for name in names:
+        if name not in frame.column_names:
+            raise SchemaError(unknown("column", name, frame.column_names))
+        if names.count(name) > 1:
+            raise SchemaError(f"the column {name!r} is there twice; need distinct names")
+    return frame.select(names)
+
+
+def _parts(design: Design) -> str:
+    groups = number_of(len(design.groups), "group")
+    return f"{groups}, {number_of(len(design.schema), 'attribute')}"
+
+
+def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
+    out = show.console()
+    out.print(f"{file}: {_parts(design)}")
+    out.print(f"fingerprint {found['fingerprint']}\n")
+    out.print(show.table(_GROUP_COLUMNS, _group_rows(design, found)), "")
+    out.print(show.table(_ATTRIBUTE_COLUMNS, _attribute_rows(found)), "")
+    out.print(f"One record, all its answers together: epsilon {_epsilon(found['record'])}.")
+    for note in found["notes"]:
+        out.print(f"note: {note}")
+
+
+_GROUP_COLUMNS = (
+    ("group", "right"),
+    ("attributes, coin", "left"),
+    ("epsilon", "right"),
+    ("condition", "right"),
+    ("reconstructable", "right"),
+)
+_ATTRIBUTE_COLUMNS = (
+    ("attribute", "left"),
+    ("group", "right"),
+    ("epsilon", "right"),
+    ("condition", "right"),
+    ("categories", "left"),
+)
+
+
+def _group_rows(design: Design, found: dict[str, Any]) -> list[list[str | Text]]:
+    return [
+        [
+            str(number),
+            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
+            _epsilon(figures),
+            show.condition(figures["condition"]),
+            "yes" if figures["reconstructable"] else "NO",
+        ]
+        for number, (group, figures) in enumerate(
+            zip(design.groups, found["groups"], strict=True), start=1
+        )
+    ]
+
+
+def _attribute_rows(found: dict[str, Any]) -> list[list[str]]:
+    return [
+        [
+            attribute["name"],
+            str(attribute["group"]),
+            _epsilon(attribute),
+            show.condition(attribute["condition"]),
+            ", ".join(map(str, attribute["categories"])),
+        ]
+        for attribute in found["attributes"]
+    ]
+
+
+def _epsilon(figures: dict[str, Any]) -> str:
+    return show.epsilon(figures["epsilon"])

@@ -1,0 +1,261 @@
+"""`tacit survey`: start, check and publish a survey file."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.bounds import is_undisguised
+from tacit.cli import show, survey_store
+from tacit.cli.arguments import AsJson
+from tacit.cli.preview import preview
+from tacit.cli.simulate import simulate
+from tacit.design import Design
+from tacit.errors import FileError, SchemaError
+from tacit.files import check_apart, write_text
+from tacit.number_text import number_of
+
+if TYPE_CHECKING:
+    from tacit.privacy import Report
+    from tacit.survey import Survey, Width
+
+survey_commands = typer.Typer(rich_markup_mode="rich")
+
+survey_commands.command("invite")(survey_store.invite)
+survey_commands.command("close")(survey_store.close)
+survey_commands.command("export")(survey_store.export)
+survey_commands.command("simulate")(simulate)
+
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
+DEFAULT_RESPONDENTS = 1000
+_MOST_SHOWN = 12
+
+
+@survey_commands.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Start, check and publish a survey file.
+
+    Example: [bold]tacit survey new survey.yaml[/bold]
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@survey_commands.command("new")
+def new(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The survey file to write.")],
+    open_to_all: Annotated[
+        bool,
+        typer.Option("--open/--invited", help="Anyone may answer, or only by a one-time link."),
+    ] = True,
+    start: Annotated[
+        str | None,
+        typer.Option("--start", metavar="DAY", help="First day; open at once if left out."),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--end", metavar="DAY", help="Last day; open until closed if left out."),
+    ] = None,
+    languages: Annotated[
+        str, typer.Option("--languages", help="Languages of the texts: any of en, de, fr, es.")
+    ] = "en,de",
+) -> None:
+    """Write a commented example survey to edit; never overwrites an existing file.
+
+    Example: [bold]tacit survey new survey.yaml --languages en,fr[/bold]
+
+    Example: [bold]tacit survey new survey.yaml --invited --start 2027-03-01[/bold]
+    """
+    from tacit.survey import example
+
+    if out.suffix.lower() not in (".yaml", ".yml"):
+        raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
+    if out.exists():
+        raise FileError(f"{out}: already exists; write to another file")
+    access = "open" if open_to_all else "invited"
+    opens, closes = _day("--start", start), _day("--end", end)
+    if opens and closes and opens > closes:
+        raise SchemaError(f"--end: {end} is before --start {start}")
+    spoken = [part.strip() for part in languages.split(",")]
+    write_text(out, example(spoken, access, opens, closes))
+    typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
+
+
+def _day(option: str, given: str | None) -> date | None:
+    try:
+        return None if given is None else date.fromisoformat(given)
+    except ValueError:
+        raise SchemaError(f"{option}: must be a day such as 2027-03-01, got {given!r}") from None
+
+
+@survey_commands.command("check")
+def check(
+    file: SurveyFile,
+    respondents: Annotated[
+        int, typer.Option("--respondents", min=1, help="How many people you plan to ask.")
+    ] = DEFAULT_RESPONDENTS,
+    as_json: AsJson = False,
+) -> None:
+    """Check a survey file: list its errors, or show its privacy and the precision to expect.
+
+    Exit status 2, and a line with file, line and place for each problem.
+
+    Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
+    """
+    from tacit.privacy import report
+    from tacit.privacy.respondent_wording import wording_of
+    from tacit.survey import read_survey, widths
+
+    survey = read_survey(file)
+    planned = widths(survey.design, respondents)
+    wording = wording_of(survey)
+    if as_json:
+        told = report(survey.design, wording=wording)
+        typer.echo(show.json_text(_plain(survey, told, planned)))
+        return
+    _render(file, survey, planned)
+    # The slow part of a large survey comes last.
+    _render_privacy(report(survey.design, wording=wording))
+
+
+@survey_commands.command("publish")
+def publish_file(
+    file: SurveyFile,
+    out: Annotated[Path, typer.Option("--out", help="The published survey to write (JSON).")],
+) -> None:
+    """Freeze a survey with its design; print the design's fingerprint and the page's address.
+
+    What is published is never overwritten; publishing the same again changes nothing.
+
+    Example: [bold]tacit survey publish survey.yaml --out published.json[/bold]
+    """
+    from tacit.survey import publish, read_survey
+
+    check_apart(out, file)
+    survey = read_survey(file)
+    there = out.exists()
+    published = publish(survey, out)
+    typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
+    typer.echo(f"fingerprint {published.fingerprint}")
+    typer.echo(f"address     /s/{published.slug}/")
+
+
+survey_commands.command("preview")(preview)
+
+
+@survey_commands.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of survey files, for editors.
+
+    Example: [bold]tacit survey schema[/bold]
+    """
+    from tacit.survey import json_schema
+
+    typer.echo(json_schema(), nl=False)
+
+
+def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
+    design = survey.design
+    return {
+        "tacit": "survey-check",
+        "version": 1,
+        "fingerprint": design.fingerprint,
+        "survey_fingerprint": survey.fingerprint,
+        "warnings": list(told.warnings),
+        "respondents": planned[0].respondents,
+        "attributes": [
+            {
+                "name": width.attribute,
+                "categories": list(design.schema[width.attribute].categories),
+                "epsilon": told.epsilon.attributes[width.attribute],
+                "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
+            }
+            for width in planned
+        ],
+        "groups": [
+            {"attributes": list(group.attributes), "coin": group.coin.to_dict(), "epsilon": epsilon}
+            for group, epsilon in zip(design.groups, told.epsilon.groups, strict=True)
+        ],
+        "record": {
+            "epsilon": told.epsilon.record,
+            "epsilon_disguised": told.epsilon_disguised,
+            "bound": told.disclosure.record.bound,
+        },
+        "sentences": list(told.sentences),
+    }
+
+
+def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+    from tacit.privacy.whole_record import NOT_KNOWN
+
+    out = show.console()
+    if len(survey.design.schema) > 1:
+        out.print(f"warning: {NOT_KNOWN}\n")
+    questions = number_of(len(survey.questions), "question")
+    attributes = number_of(len(survey.design.schema), "attribute")
+    out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
+    out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
+    out.print(f"fingerprint {survey.design.fingerprint}\n")
+    out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
+    out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
+    n = number_of(planned[0].respondents, "respondent")
+    out.print(f"95 % intervals of a share from {n}, in points of 100:")
+    out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]), "")
+
+
+def _render_privacy(told: Report) -> None:
+    out = show.console()
+    out.print("How private an answer is:")
+    for said in told.sentences:
+        out.print(said)
+    for said in told.warnings:
+        if said != told.disclosure.warning:
+            out.print(f"\nwarning: {said}")
+
+
+_QUESTIONS = (("question", "left"), ("kind", "left"), ("sensitive", "left"), ("answers", "left"))
+_GROUPS = (("group", "right"), ("attributes", "left"), ("coin", "left"), ("epsilon", "right"))
+_WIDTHS = (
+    ("attribute", "left"),
+    ("share 10 %", "right"),
+    ("share 50 %", "right"),
+    ("at worst", "right"),
+)
+
+
+def _question_rows(survey: Survey) -> list[list[str]]:
+    return [
+        [q.name, q.kind.replace("_", "/"), "yes" if q.sensitive else "no", _few(q.answers)]
+        for q in survey.questions
+    ]
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """The first names, and how many there are."""
+    if len(names) <= _MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"
+
+
+def _group_rows(design: Design) -> list[list[str]]:
+    rows = [
+        [str(number), _few(group.attributes), str(group.coin), _epsilon(design, group.attributes)]
+        for number, group in enumerate(design.groups, start=1)
+    ]
+    disguised = [g for g in design.groups if not is_undisguised(g)]
+    if 0 < len(disguised) < len(design.groups):
+        names = tuple(name for group in disguised for name in group.attributes)
+        rows.append(["", "all disguised answers", "", _epsilon(design, names)])
+    return [*rows, ["", "the whole record", "", _epsilon(design, design.schema.names)]]
+
+
+def _epsilon(design: Design, names: tuple[str, ...]) -> str:
+    return show.epsilon(design.channel(names).epsilon)
+
+
+def _width_row(width: Width) -> list[str]:
+    halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
+    return [width.attribute, *("not known" if h is None else f"± {100 * h:.1f}" for h in halves)]

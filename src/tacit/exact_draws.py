@@ -1,0 +1,185 @@
+"""Exact draws from rational distributions, by lazy comparison of digits.
+
+A uniform number U in [0, 1) is revealed one base-256 digit (one random byte) at a time and the
+category drawn is the number of cumulative thresholds T_1 <= T_2 <= ... that are <= U. The first
+digit settles most draws; only a draw whose digits so far equal those of a threshold that has
+digits left is given another one. Nothing is rounded: the probability of every category is exactly
+the fraction asked for, whatever its denominator. With m thresholds a draw takes at most
+1 + m/255 digits on average.
+
+The digits of the thresholds make a tree. A node holds the thresholds that share a prefix; its row
+of 256 entries says, for each next digit, the category (>= 0) or the child node (~id, negative).
+A level of the tree is made only when some draw gets there.
+
+Reference: D. E. Knuth and A. C. Yao, The complexity of nonuniform random number generation,
+Algorithms and Complexity (1976), here with bytes in place of bits.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Index
+
+BASE = 256
+BLOCK = 1 << 18  # draws at a time: their digits stay in the cache
+
+Bytes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.integer[Any]]
+
+
+class Source(Protocol):
+    """Where random digits come from."""
+
+    def digits(self, n: int) -> Bytes:
+        """n independent uniform bytes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Digits of a NumPy generator: repeatable, for simulation only."""
+
+    rng: np.random.Generator
+
+    def digits(self, n: int) -> Bytes:
+        """n independent uniform bytes, eight from each 64-bit word."""
+        words = self.rng.integers(0, 1 << 64, size=-(-n // 8), dtype=np.uint64)
+        return words.view(np.uint8)[:n]
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """Digits of the operating system's entropy: for the answers of real respondents."""
+
+    def digits(self, n: int) -> Bytes:
+        """n independent uniform bytes."""
+        return np.frombuffer(os.urandom(n), dtype=np.uint8)
+
+
+def source_of(rng: np.random.Generator | None) -> Source:
+    """The source for a generator; None means the operating system's entropy."""
+    return Entropy() if rng is None else Simulated(rng)
+
+
+class Draws:
+    """Distributions prepared for drawing. Each must sum to 1: the caller checks."""
+
+    def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
+        self._tree = _Tree(distributions)
+        self._coin = len(distributions) == 1 and len(distributions[0]) == 2
+        self._type = np.min_scalar_type(max(map(len, distributions)) - 1)
+
+    def draw(self, which: Integers | None, size: int, source: Source) -> Integers:
+        """Draw `size` categories; draw i comes from distributions[which[i]], exactly.
+
+        `which` None: all draws come from the first distribution. The result has the smallest
+        unsigned dtype that holds every category. One of probability 0 is never drawn.
+        """
+        drawn = np.empty(size, self._type)
+        for start in range(0, size, BLOCK):
+            part = drawn[start : start + BLOCK]
+            digits = source.digits(len(part))
+            if self._coin:
+                tied, nodes = self._tree.toss(digits, part)
+            else:
+                chosen = None if which is None else which[start : start + BLOCK]
+                tied, nodes = self._tree.choose(digits, chosen, part)
+            self._tree.settle(part, tied, nodes, source)
+        return drawn
+
+
+@dataclass(frozen=True)
+class _Node:
+    """Thresholds that share their digits so far: what is left of each, over `denominator`.
+
+    `passed` thresholds of the distribution are already known to be <= U.
+    """
+
+    passed: int
+    rests: list[int]
+    denominator: int
+
+
+def _root(distribution: Sequence[Fraction]) -> _Node:
+    """The node before any digit: every threshold below 1 (U never reaches 1)."""
+    denominator = math.lcm(*(p.denominator for p in distribution))
+    shares = (p.numerator * (denominator // p.denominator) for p in distribution)
+    thresholds = list(accumulate(shares))[:-1]
+    return _Node(0, [t for t in thresholds if t < denominator], denominator)
+
+
+class _Tree:
+    """The digit tree of several distributions; levels are made when they are first needed."""
+
+    def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
+        self._frontier = [_root(distribution) for distribution in distributions]
+        self._levels: list[npt.NDArray[np.int32]] = []
+
+    def level(self, depth: int) -> npt.NDArray[np.int32]:
+        """Rows of the nodes at this depth, one after the other: entry node * 256 + digit."""
+        while len(self._levels) <= depth:
+            rows = np.empty((len(self._frontier), BASE), np.int32)
+            children: list[_Node] = []
+            for node, row in zip(self._frontier, rows, strict=True):
+                _grow(node, row, children)
+            self._frontier = children
+            self._levels.append(rows.reshape(-1))
+        return self._levels[depth]
+
+    def toss(self, digits: Bytes, out: Integers) -> tuple[Index, Index]:
+        """First digit of draws from one distribution of two categories: a plain comparison."""
+        row = self.level(0)
+        pending = np.flatnonzero(row < 0)
+        first_one = int(np.count_nonzero(row <= 0))
+        np.greater_equal(digits, first_one, out=out.view(np.bool_))
+        if not pending.size:
+            return pending, pending
+        tied = np.flatnonzero(digits == pending[0])
+        return tied, np.zeros_like(tied)
+
+    def choose(self, digits: Bytes, which: Integers | None, out: Integers) -> tuple[Index, Index]:
+        """First digit of any draws, by lookup: the draws still tied and their nodes."""
+        places = digits if which is None else which.astype(np.intp) * BASE + digits
+        found = self.level(0).take(places)
+        out[...] = found
+        tied = np.flatnonzero(found < 0)
+        return tied, (~found[tied]).astype(np.intp)
+
+    def settle(self, out: Integers, tied: Index, nodes: Index, source: Source) -> None:
+        """Give the tied draws further digits until each is decided."""
+        depth = 1
+        while tied.size:
+            found = self.level(depth)[nodes * BASE + source.digits(len(tied))]
+            decided = found >= 0
+            out[tied[decided]] = found[decided]
+            tied, nodes = tied[~decided], (~found[~decided]).astype(np.intp)
+            depth += 1
+
+
+def _grow(node: _Node, row: npt.NDArray[np.int32], children: list[_Node]) -> None:
+    """Fill the row of a node and append its children.
+
+    A threshold with next digit c and nothing left after it is passed by every digit >= c; with
+    something left it is passed by every digit > c and is tied with the digit c.
+    """
+    split = [divmod(BASE * rest, node.denominator) for rest in node.rests]
+    passed_from = np.array([digit + (rest > 0) for digit, rest in split], dtype=np.intp)
+    row[:] = node.passed + np.cumsum(np.bincount(passed_from, minlength=BASE + 1))[:BASE]
+    ties: dict[int, list[int]] = {}
+    for digit, rest in split:
+        if rest > 0:
+            ties.setdefault(digit, []).append(rest)
+    for digit, rests in ties.items():
+        child = _Node(int(row[digit]), rests, node.denominator)
+        row[digit] = ~len(children)
+        children.append(child)

@@ -1,0 +1,259 @@
+"""Records from CSV and Parquet files, batch by batch, as validated codes.
+
+A CSV file is UTF-8 with commas and a header. Its cells are text and only the empty cell is
+missing: NA, None and nan are labels like any other. A blank line is skipped, save in a file of one
+column, where it is a record with a missing cell. The column of a binned attribute may hold numbers
+or labels, in either kind of file.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from tacit.arrays import Codes
+from tacit.attribute import Attribute
+from tacit.errors import DataError, FileError
+from tacit.files.paths import (
+    CSV_GZ,
+    PARQUET,
+    UNREADABLE,
+    Progress,
+    check_columns,
+    check_parquet,
+    check_readable,
+    kind_of,
+    reason,
+)
+from tacit.label_codes import encode
+from tacit.schema import Schema
+
+BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
+READ_RECORDS = 1 << 16
+READ_BYTES = 4 << 20
+
+
+class Header(NamedTuple):
+    """The column names of a CSV file and the number of blank lines above them."""
+
+    names: list[str]
+    blank: int
+
+
+def read_batches(
+    path: str | Path, schema: Schema, progress: Progress | None = None
+) -> Iterator[Codes]:
+    """The records of a file as validated codes, BATCH at a time however the file is laid out.
+
+    Columns are found by name, others are not read. Errors name the record in the file.
+    """
+    waiting: list[Codes] = []
+    for codes in _encoded(Path(path), schema, progress or _unheard):
+        waiting.append(codes)
+        while sum(map(len, waiting)) >= BATCH:
+            joined = _joined(waiting)
+            yield joined[:BATCH]
+            waiting = [joined[BATCH:]]
+    rest = _joined(waiting)
+    if len(rest):
+        yield rest
+
+
+def read_frame(path: str | Path) -> Any:
+    """All records and columns as a PyArrow table, with the types that the cells suggest."""
+    path = Path(path)
+    check_readable(path)
+    kind = kind_of(path)
+    with _reading(path):
+        if kind == PARQUET:
+            check_parquet(path)
+            return pyarrow.parquet.read_table(path)
+        header = _header(path)
+        return pyarrow.csv.read_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(skip_rows=header.blank),
+            parse_options=_lines(header),
+            convert_options=pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True),
+        )
+
+
+def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
+    """Codes of the batches as the file gives them."""
+    check_readable(path)
+    read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
+    done = 0
+    for batch in read(path, schema, progress):
+        if batch.num_rows:
+            yield _codes(path, pa.Table.from_batches([batch]), schema, done)
+            done += batch.num_rows
+    if not done:
+        raise DataError(f"{path}: holds 0 records; need at least one")
+
+
+def _codes(path: Path, batch: Any, schema: Schema, before: int) -> Codes:
+    """Codes of a batch; in an error, records are counted from the start of the file."""
+    try:
+        return encode(batch, schema, first=before)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _joined(parts: list[Codes]) -> Codes:
+    """Batches as one, in Fortran order."""
+    return parts[0] if len(parts) == 1 else np.concatenate([part.T for part in parts], axis=1).T
+
+
+def _unheard(_: float) -> None:
+    """Progress that nobody watches."""
+
+
+@contextmanager
+def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
+    """Turn what readers raise into one line that names the file; `ragged` holds bad CSV lines."""
+    try:
+        yield
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None
+    except (pa.ArrowException, *UNREADABLE) as error:
+        raise FileError(f"{path}: {reason(error, ragged)}") from None
+
+
+# Parquet ------------------------------------------------------------------------------------
+
+
+def parquet_metadata(path: Path) -> dict[bytes, bytes]:
+    """What a Parquet file says of itself."""
+    with _reading(path):
+        check_parquet(path)
+        return pyarrow.parquet.read_schema(path).metadata or {}
+
+
+def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+    with _reading(path):
+        check_parquet(path)
+        found = pyarrow.parquet.read_schema(path)
+    check_columns(path, found.names, schema)
+    # Text comes as distinct labels and positions, which is how encode wants it.
+    texts = [name for name in schema.names if _is_text(found.field(name).type)]
+    done = 0
+    with _reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(READ_RECORDS, columns=list(schema.names)):
+            done += batch.num_rows
+            progress(done / file.metadata.num_rows)
+            yield batch
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+# CSV ----------------------------------------------------------------------------------------
+
+
+def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+    with _reading(path):
+        header = _header(path)
+    check_columns(path, header.names, schema)
+    _check_labels_can_be_told(path, schema)
+    size = path.stat().st_size
+    ragged: list[Any] = []
+    with _reading(path, ragged), pa.OSFile(str(path)) as raw:
+        plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
+        for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged)):
+            progress(raw.tell() / size)
+            columns = [_cells(batch.column(a.name), a) for a in schema]
+            yield pa.record_batch(columns, names=list(schema.names))
+
+
+def _header(path: Path) -> Header:
+    """The first line that is not blank."""
+    opened = gzip.open if kind_of(path) == CSV_GZ else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
+        for blank, names in enumerate(csv.reader(lines)):
+            if names:
+                return Header(names, blank)
+    raise FileError(f"{path}: the file is empty; need a header and at least one record")
+
+
+def _lines(header: Header, **options: Any) -> Any:
+    """How lines become records; in a file of one column a blank line is one."""
+    return pyarrow.csv.ParseOptions(
+        newlines_in_values=True, ignore_empty_lines=len(header.names) > 1, **options
+    )
+
+
+def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any]:
+    """Text cells of the schema's columns; a ragged line is noted and ends the reading."""
+
+    def note(line: Any) -> str:
+        ragged.append(line)
+        return "error"
+
+    labels = pa.dictionary(pa.int32(), pa.string())
+    return {
+        # Lines are numbered only without threads, which were no faster.
+        "read_options": pyarrow.csv.ReadOptions(
+            block_size=READ_BYTES, use_threads=False, skip_rows=header.blank
+        ),
+        "parse_options": _lines(header, invalid_row_handler=note),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            include_columns=list(schema.names),
+            column_types={a.name: pa.string() if a.edges else labels for a in schema},
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    }
+
+
+def _cells(column: Any, attribute: Attribute) -> Any:
+    """Text cells as encode takes them."""
+    if attribute.edges:
+        return _numbers_or_labels(column, attribute)
+    if attribute.find("") is not None:
+        return column.cast(pa.string()).fill_null("")
+    if all(isinstance(label, bool) for label in attribute.categories):
+        return pc.utf8_capitalize(column.cast(pa.string()))  # other programs write true or TRUE
+    return column
+
+
+def _numbers_or_labels(column: Any, attribute: Attribute) -> Any:
+    """Numbers if all cells are, save those that hold the missing category; else the labels."""
+    values = column
+    if attribute.missing is not None:
+        absent = pc.equal(column, str(attribute.missing))
+        values = pc.if_else(absent, pa.scalar(None, pa.string()), column)
+    try:
+        return pc.utf8_trim_whitespace(values).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _check_labels_can_be_told(path: Path, schema: Schema) -> None:
+    """In a CSV file a label must not look like a number to be binned, or like a missing cell."""
+    for attribute in schema:
+        numeric = [c for c in attribute.categories if attribute.edges and _is_number(str(c))]
+        blank = attribute.find("") is not None and attribute.missing not in (None, "")
+        if numeric or blank:
+            what = f"{str(numeric[0])!r} from a number" if numeric else "'' from a missing cell"
+            raise DataError(
+                f"{path}: attribute {attribute.name!r}: a CSV file cannot tell its category "
+                f"{what}; rename the category or use Parquet"
+            )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

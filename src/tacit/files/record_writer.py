@@ -1,0 +1,206 @@
+"""Records and text to files, whole or not at all.
+
+Output goes to a temporary file beside its place and is moved there when complete. An error or
+Ctrl-C removes it and leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from tacit.arrays import Codes
+from tacit.attribute import text
+from tacit.errors import FileError
+from tacit.files.origin import KEY, Origin, note_beside
+from tacit.files.paths import CSV_GZ, PARQUET, kind_of
+from tacit.label_codes import decode
+from tacit.schema import Schema
+
+#: Takes the next codes of a file that is being written, and a column for each name beside them.
+Write = Callable[..., None]
+
+GZIP_LEVEL = 4  # level 9 makes files a third smaller in forty times the time
+_NEEDS_NO_QUOTES = re.compile(r'[^",\r\n]+')
+
+
+@contextmanager
+def writing_records(
+    path: str | Path,
+    schema: Schema,
+    beside: Sequence[str] = (),
+    origin: Origin | None = None,
+) -> Iterator[Write]:
+    """Write codes as labels; the file is there when the block is left without an error.
+
+    with writing_records("reported.csv", design.reported) as write:
+        write(codes)
+
+    `beside` names columns of numbers that `write` then takes after the codes. `origin` is the
+    design that made the records, if they are reported ones.
+    """
+    path = Path(path)
+    labelled = _typed if kind_of(path) == PARQUET else _texts
+    labels = (text(label) for a in schema for label in a.categories)
+    with _tables(path, labels, origin) as write:
+
+        def write_records(codes: Codes, *numbers: Any) -> None:
+            table = labelled(codes, schema)
+            for name, column in zip(beside, numbers, strict=True):
+                table = table.append_column(name, pa.array(column))
+            write(table)
+
+        yield write_records
+
+
+def write_frame(path: str | Path, table: Any) -> None:
+    """Write a PyArrow table of text and numbers as CSV or Parquet."""
+    texts = [column for column in table.columns if pa.types.is_string(column.type)]
+    labels = (label for column in texts for label in column.unique().to_pylist())
+    with _tables(Path(path), (label for label in labels if label is not None)) as write:
+        write(table)
+
+
+def write_text(path: str | Path, content: str, private: bool = False) -> None:
+    """Write a text file; a private one can be read by its owner only."""
+    with _atomic(Path(path), 0o600 if private else 0o666) as stream:
+        stream.write(content.encode())
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file of any kind, such as a figure."""
+    with _atomic(Path(path)) as stream:
+        stream.write(content)
+
+
+def check_out(path: str | Path, apart_from: str | Path | None = None) -> None:
+    """Raise, before any work is done, what writing records there would raise.
+
+    `apart_from` is a file that must not be overwritten: the true records.
+    """
+    kind_of(Path(path))
+    _target(Path(path))
+    if apart_from is not None:
+        check_apart(path, apart_from)
+
+
+def check_apart(path: str | Path, source: str | Path) -> None:
+    """Raise if writing to a path would overwrite the file that is read."""
+    target = _target(Path(path))
+    if target.exists() and Path(source).exists() and target.samefile(source):
+        raise FileError(f"{path}: is the file that is read; write to another one")
+
+
+def _typed(codes: Codes, schema: Schema) -> Any:
+    """Labels in their own type."""
+    return decode(codes, schema, "pyarrow")
+
+
+def _texts(codes: Codes, schema: Schema) -> Any:
+    """Labels as the text by which they are compared, so that a CSV file reads back the same."""
+    columns = {
+        attribute.name: pa.array([text(label) for label in attribute.categories]).take(
+            pa.array(codes[:, place])
+        )
+        for place, attribute in enumerate(schema)
+    }
+    return pa.table(columns)
+
+
+@contextmanager
+def _tables(
+    path: Path, labels: Iterable[str], origin: Origin | None = None
+) -> Iterator[Callable[[Any], None]]:
+    """Write tables of one schema, one after the other; `labels` are all texts that may occur."""
+    kind = kind_of(path)
+    # Arrow quotes all text or none.
+    quotes = "none" if all(map(_NEEDS_NO_QUOTES.fullmatch, labels)) else "needed"
+    with _noted(path, origin), _atomic(path) as stream, ExitStack() as sinks:
+        if kind == CSV_GZ:
+            # Without name and time, so that equal records make equal files.
+            zipped = gzip.GzipFile("", "wb", GZIP_LEVEL, stream, mtime=0)
+            stream = cast(IO[bytes], sinks.enter_context(zipped))
+        opened: list[Any] = []
+
+        def write(table: Any) -> None:
+            if not opened:
+                parquet = kind == PARQUET
+                sink = _parquet(stream, table, origin) if parquet else _csv(stream, table, quotes)
+                opened.append(sinks.enter_context(sink))
+            opened[0].write_table(table)
+
+        yield write
+        if kind != PARQUET:  # new records never meet the note of the old ones
+            note_beside(path).unlink(missing_ok=True)
+
+
+@contextmanager
+def _noted(path: Path, origin: Origin | None) -> Iterator[None]:
+    """Put the note on the origin of a CSV file beside it, once the file is in its place."""
+    if origin is None or kind_of(path) == PARQUET:
+        yield
+        return
+    with _atomic(note_beside(path)) as stream:
+        stream.write(origin.to_json().encode())
+        yield
+
+
+def _parquet(stream: Any, table: Any, origin: Origin | None) -> Any:
+    schema = table.schema
+    if origin is not None:
+        schema = schema.with_metadata({**(schema.metadata or {}), KEY: origin.to_json()})
+    return pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd")
+
+
+def _csv(stream: Any, table: Any, quotes: str) -> Any:
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(table.column_names)
+    stream.write(header.getvalue().encode())
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=quotes)
+    return pyarrow.csv.CSVWriter(stream, table.schema, write_options=options)
+
+
+@contextmanager
+def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A stream to a temporary file that takes its place at the end, or is removed."""
+    target = _target(path)
+    part = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(target)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The place to write to; a link is followed, a device or folder is refused."""
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            raise FileError(f"{path}: is not a file that could be written")
+        if not target.parent.is_dir():
+            raise FileError(f"{path}: the folder {path.parent} does not exist")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return target
+
+
+def _unwritable(path: Path, error: OSError) -> FileError:
+    return FileError(f"{path}: cannot be written: {error.strerror or error}")

@@ -1,0 +1,207 @@
+"""Frames of labels and arrays of codes: encode and decode.
+
+Codes are an array, records x attributes, of the smallest unsigned type that holds the largest
+attribute, in Fortran order: one attribute is one run of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from narwhals.typing import IntoDataFrame
+
+from tacit import frames
+from tacit.arrays import Codes
+from tacit.attribute import Attribute, Label, text
+from tacit.errors import DataError, unknown
+from tacit.frames import backend_of, is_frame
+from tacit.schema import Schema
+
+__all__ = ["backend_of", "code_type", "decode", "encode", "frame_of", "is_frame"]
+
+Library = Literal[nw.Implementation.PANDAS, nw.Implementation.POLARS, nw.Implementation.PYARROW]
+BACKENDS: dict[str, Library] = {
+    "pandas": nw.Implementation.PANDAS,
+    "polars": nw.Implementation.POLARS,
+    "pyarrow": nw.Implementation.PYARROW,
+}
+FROM_0 = "(counting from 0)"
+UNKNOWN, ABSENT = -1, -2
+
+
+def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest unsigned type that holds every code."""
+    return np.min_scalar_type(max(schema.sizes) - 1)
+
+
+def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
+    """Records as codes, validated.
+
+    A frame's columns are found by name, others are ignored; cells are labels, or numbers where
+    the attribute has edges. An integer array is records x attributes and holds codes already:
+    unsigned codes in range are returned as they are, without a copy. `first` is the number of
+    the first record in errors, for records that come in batches.
+    """
+    if isinstance(records, np.ndarray):
+        return _checked(records, schema, first)
+    frame = frames.open_frame(records)
+    codes = np.empty((len(frame), len(schema)), dtype=code_type(schema), order="F")
+    for place, attribute in enumerate(schema):
+        codes[:, place] = _column_codes(frames.column(frame, attribute.name), attribute, first)
+    return codes
+
+
+def decode(codes: Codes, schema: Schema, backend: str | nw.Implementation) -> Any:
+    """Codes as a frame of labels, one column an attribute, made by the library named.
+
+    An attribute whose labels are all text, all booleans, all integers or all floats gives a
+    column of that type; mixed labels, and integers beyond 64 bits, become text.
+    """
+    checked = _checked(np.asarray(codes), schema)
+    columns = {
+        attribute.name: _labels(attribute, len(checked)).take(pa.array(checked[:, place]))
+        for place, attribute in enumerate(schema)
+    }
+    return _native(columns, backend)
+
+
+def frame_of(
+    columns: Mapping[str, Sequence[Any]], backend: str | nw.Implementation | None = None
+) -> Any:
+    """A frame of these columns, made by the library named, else the first that is installed.
+
+    A column of mixed types becomes text, as in decode.
+    """
+    return _native({name: _arrow(values) for name, values in columns.items()}, backend)
+
+
+def _native(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+    if backend is None:
+        backend = next(name for name in BACKENDS if find_spec(name))
+    name = backend.value if isinstance(backend, nw.Implementation) else backend
+    if name not in BACKENDS:
+        raise DataError(unknown("backend", name, BACKENDS))
+    if not find_spec(name):
+        raise DataError(f"the library {name!r} is not installed")
+    return nw.from_arrow(pa.table(columns), backend=BACKENDS[name]).to_native()
+
+
+def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[np.integer[Any]]:
+    if attribute.edges and frames.is_numeric(column):
+        return _binned_codes(frames.numbers(column), attribute, first)
+    seen = frames.distinct(column)
+    lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
+    codes: npt.NDArray[np.int32] = lookup[seen.positions]
+    if lookup.min() < 0:
+        _check_cells(codes, seen, attribute, first)
+    return codes
+
+
+def _binned_codes(
+    values: npt.NDArray[np.float64], attribute: Attribute, first: int
+) -> npt.NDArray[np.integer[Any]]:
+    """Category i holds edges[i-1] < value <= edges[i]."""
+    codes = np.searchsorted(np.array(attribute.edges), values, side="left")
+    absent = np.isnan(values)
+    if absent.any():
+        if attribute.missing is None:
+            raise DataError(_missing_cells(absent, attribute, first))
+        codes[absent] = attribute.code(attribute.missing)
+    return codes
+
+
+def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
+    if value is None:
+        return ABSENT if attribute.missing is None else attribute.code(attribute.missing)
+    found = attribute.find(value)
+    return UNKNOWN if found is None else found
+
+
+def _check_cells(
+    codes: npt.NDArray[np.int32], seen: frames.Distinct, attribute: Attribute, first: int
+) -> None:
+    """An error for the first cell without a category; declared but unused values are none."""
+    bad = codes == UNKNOWN
+    if bad.any():
+        record = int(bad.argmax())
+        value = seen.values[seen.positions[record]]
+        where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
+        hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.bins"
+        raise DataError(unknown("category", value, attribute.categories, where) + hint)
+    absent = codes == ABSENT
+    if absent.any():
+        raise DataError(_missing_cells(absent, attribute, first))
+
+
+def _missing_cells(absent: npt.NDArray[np.bool_], attribute: Attribute, first: int) -> str:
+    name = attribute.name
+    return (
+        f"attribute {name!r}: {np.count_nonzero(absent)} missing cells, the first at record "
+        f"{first + int(absent.argmax())} {FROM_0}; give them a category: "
+        f"Attribute({name!r}, [..., 'missing'], missing='missing')"
+    )
+
+
+def _labels(attribute: Attribute, n_records: int) -> Any:
+    """The labels as an Arrow array of one type, ready to be repeated for every record."""
+    labels = _arrow(attribute.categories)
+    # Arrow's plain strings count their bytes in 32 bits.
+    longest = max(len(text(label).encode()) for label in attribute.categories)
+    if pa.types.is_string(labels.type) and n_records * longest >= 2**31:
+        return labels.cast(pa.large_string())
+    return labels
+
+
+def _arrow(values: Sequence[Label]) -> Any:
+    """Values as an Arrow array; as text where they mix types or exceed 64 bits."""
+    kinds = {type(value) for value in values}
+    wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
+    if len(kinds) > 1 or wide:
+        return pa.array([text(value) for value in values])
+    return pa.array(values)
+
+
+def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
+    """An array of codes, in range; copied only where its type is not unsigned."""
+    _check_shape(records, schema)
+    records = np.asarray(records)  # a matrix would stay two-dimensional in every slice
+    kind, order = records.dtype.kind, records.dtype.byteorder
+    if kind not in "uib":
+        raise DataError(
+            f"codes must be integers, got an array of {records.dtype}; encode labels from a frame"
+        )
+    # A negative code seen as unsigned is huge, so one maximum finds both kinds of bad code.
+    unsigned = records.view(np.dtype(f"{order}u{records.dtype.itemsize}".replace("|", "")))
+    if int(unsigned.max()) >= min(schema.sizes):
+        _check_columns(unsigned, records, schema, first)
+    if kind == "u" and records.dtype.isnative:
+        return records
+    return unsigned.astype(code_type(schema), order="F", copy=False)
+
+
+def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
+    if records.ndim != 2 or records.shape[1] != len(schema):
+        raise DataError(
+            f"codes must be an array of records x {len(schema)} attributes, "
+            f"got shape {records.shape}"
+        )
+    if len(records) == 0:
+        raise DataError("the array holds 0 records; need at least one")
+    if np.ma.is_masked(records):
+        raise DataError("the array has masked cells; give missing cells a category of their own")
+
+
+def _check_columns(unsigned: Codes, records: npt.NDArray[Any], schema: Schema, first: int) -> None:
+    for place, (largest, attribute) in enumerate(zip(unsigned.max(axis=0), schema, strict=True)):
+        if int(largest) >= attribute.size:
+            record = int((unsigned[:, place] >= attribute.size).argmax())
+            raise DataError(
+                f"attribute {attribute.name!r}: code {int(records[record, place])} at record "
+                f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
+            )

@@ -1,0 +1,99 @@
+"""What reports say at the nodes of a tree that was grown before, from these or from others.
+
+`follow` reads all nodes, level by level; `Visit` goes from node to node and knows what each pattern
+counts there, so that nodes can be compared with their covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tacit.arrays import Array, Index, Mask
+from tacit.mine.tree.node_tables import Tables
+from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree import NONE, Tree
+
+
+def follow(tree: Tree, reports: Reports) -> Tree:
+    """The same tree, with the shares of its nodes and their covariance read from these reports."""
+    value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
+    root = np.zeros(1, np.intp)
+    waiting: list[tuple[Index, Callable[[], Tables]]] = [(root, partial(Tables.root, reports))]
+    while waiting:
+        nodes, tables_of = waiting.pop()
+        tables = tables_of()
+        value[nodes], moment[nodes] = tables.by_class()
+        attribute, child = tree.attribute[nodes], tree.child[nodes]
+        branches = branches_of(child)
+        wanted = branches == np.arange(branches.shape[1])
+        allowed = np.where(tables.events.padded(attribute), branches, NONE)
+        waiting += [
+            (child[some], partial(_below, tables, attribute, allowed, some))
+            for some in tables.affordable(wanted)
+        ]
+    covariance = (moment - value[:, :, None] * value[:, None]) / reports.n_records
+    return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
+
+
+def _below(tables: Tables, attribute: Index, branches: Index, wanted: Mask) -> Tables:
+    return tables.below(attribute, branches, wanted).merged()
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One node of a tree, with the reports that count there."""
+
+    tree: Tree
+    tables: Tables
+    node: int = 0
+
+    @classmethod
+    def root(cls, tree: Tree, reports: Reports) -> Visit:
+        """The root."""
+        return cls(tree, Tables.root(reports))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is not split."""
+        return bool(self.tree.attribute[self.node] == NONE)
+
+    def right(self) -> Array:
+        """What each pattern counts towards P(node, class = the node's label)."""
+        weights = self.tables.by_row()[:, self.tree.label[self.node]]
+        patterns = len(self.tables.reports.shares)
+        return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
+
+    def children(self) -> Iterator[Visit]:
+        """The nodes below, from the first category on."""
+        attribute, child = self.tree.attribute[[self.node]], self.tree.child[[self.node]]
+        branches = branches_of(child)
+        allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
+        for branch in np.unique(branches[branches != NONE]):
+            wanted = np.arange(branches.shape[1])[None] == branch
+            tables = self.tables.below(attribute, allowed, wanted)
+            yield Visit(self.tree, tables, int(child[0, branch]))
+
+
+def right_and_wrong(tree: Tree, reports: Reports) -> Array:
+    """What each pattern counts towards true class c and predicted class v, patterns x c x v."""
+    n_classes = tree.value.shape[1]
+    found = np.zeros((len(reports.shares), n_classes, n_classes))
+    waiting = [Visit.root(tree, reports)]
+    while waiting:
+        visit = waiting.pop()
+        if visit.is_leaf:
+            rows, label = visit.tables.rows, tree.label[visit.node]
+            np.add.at(found[:, :, label], rows.pattern, visit.tables.by_row())
+        else:
+            waiting += visit.children()
+    return found
+
+
+def branches_of(child: Index) -> Index:
+    """The first category that leads where each category does, as the number of its branch."""
+    same = child[:, :, None] == child[:, None, :]
+    return np.where(child == NONE, NONE, same.argmax(axis=2))

@@ -1,0 +1,211 @@
+"""Tables: P(E, c) and P(E, v, c) of nodes E, reconstructed from rows of reports, and their noise.
+
+A report's weight for a conjunction is the product of its groups' weights g. So rows are summed by
+node, by the state of the split attribute's group and by the reported answer, each row with what its
+other groups weigh; what is left to do is linear and small:
+
+    T(E, v, c) = sum over states and answers of  H_c[E, state, answer] g[v, state, answer]
+
+Where the class is in the same group, its answer is one more axis. The same sums of squared weights
+give second moments, so every table knows its variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+from tacit.arrays import Array, Index, Mask
+from tacit.counting.keys import Unsigned
+from tacit.mine.tree.class_tables import Beside, Split, Within, expanded
+from tacit.mine.tree.events import Events
+from tacit.mine.tree.readings import States
+from tacit.mine.tree.reports import Reports, Rows
+from tacit.mine.tree.tree import NONE
+
+#: Rows that are looked at together, unless one node has more.
+ROWS = 1 << 19
+#: States below this are found by counting, others by sorting.
+_FEW_STATES = 1 << 16
+
+
+class Tables:
+    """What can be read at some nodes: their rows, with what all their tables share."""
+
+    def __init__(self, reports: Reports, rows: Rows, events: Events) -> None:
+        self.reports, self.rows, self.events = reports, rows, events
+        self.n = len(events)
+        self.own = int(reports.groups[reports.target])
+
+    @cached_property
+    def _states(self) -> list[tuple[States, Index]]:
+        return [_present(states) for states in self.rows.states]
+
+    @property
+    def kinds(self) -> list[States]:
+        """The states of each group that occur."""
+        return [kinds for kinds, _ in self._states]
+
+    @property
+    def index(self) -> list[Index]:
+        """Which of these states each row has."""
+        return [index for _, index in self._states]
+
+    @cached_property
+    def weights(self) -> list[Array | None]:
+        """The weight of each group in each row; None where it is 1 in all."""
+        return [self._weights(g) for g in range(len(self.reports.readings))]
+
+    @classmethod
+    def root(cls, reports: Reports) -> Tables:
+        """The node without conditions."""
+        return cls(reports, reports.rows(), Events.certain(reports.sizes))
+
+    def below(self, attribute: Index, branches: Index, wanted: Mask) -> Tables:
+        """The wanted children of nodes split by an attribute each, in the order of `wanted`.
+
+        `branches` says to which branch each category belongs, nodes x categories, NONE for those
+        that are not allowed; `wanted` is nodes x branches.
+        """
+        parents, which = np.nonzero(wanted)
+        places = np.full(wanted.shape, NONE)
+        places[wanted] = np.arange(len(parents))
+        rows = self.rows.below(self.reports, attribute, branches, places)
+        inside = branches[parents] == which[:, None]
+        return Tables(self.reports, rows, self.events.below(parents, attribute[parents], inside))
+
+    def merged(self) -> Tables:
+        """The same with rows joined that nothing below can tell apart."""
+        rows = self.rows.merged(self.reports)
+        return self if rows is self.rows else Tables(self.reports, rows, self.events)
+
+    def affordable(self, wanted: Mask) -> Iterator[Mask]:
+        """Wanted children, parted so that not too many rows are looked at together."""
+        places = np.flatnonzero(wanted)
+        rows = np.bincount(self.rows.node, minlength=self.n)
+        needed = np.cumsum(np.repeat(rows, wanted.shape[1])[places])
+        for part in np.split(places, np.flatnonzero(np.diff(needed // ROWS)) + 1):
+            if len(part):
+                some = np.zeros(wanted.size, bool)
+                some[part] = True
+                yield some.reshape(wanted.shape)
+
+    def unseen(self, attribute: Index) -> Array:
+        """What one report more could add to a variance, once nodes are split by an attribute each.
+
+        Variances are read from the reports themselves, and where hardly any fits an event they
+        would be next to nothing. None where answers are reported as they are.
+        """
+        reports = self.reports
+        if all(reading.exact for reading in reports.readings):
+            return np.zeros(self.n)
+        touched = np.stack(
+            [
+                (self.events.choices() < reports.sizes)[:, r.attributes].any(1)
+                for r in reports.readings
+            ]
+        )
+        touched[self.own] = True
+        touched[reports.groups[attribute], np.arange(self.n)] = True
+        each = np.array([reading.heaviest for reading in reports.readings])
+        weight = np.where(touched, each[:, None], 1.0).prod(axis=0)
+        return np.asarray(np.maximum(weight**2 - weight, 0) / reports.n_records)
+
+    def by_class(self) -> tuple[Array, Array]:
+        """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
+        rest, squares = self.rest({self.own})
+        key, cells = self.with_answers(*self.key(self.own), self.reports.target)
+        g = self.after(self.own, self.reports.target, slice(None))
+        g = np.broadcast_to(g, (self.n, *g.shape[1:]))
+        value = np.einsum("nk,nck->nc", self.sums(key, cells, rest), g)
+        moment = np.einsum("nk,nck,ndk->ncd", self.sums(key, cells, squares), g, g, optimize=True)
+        return value, moment
+
+    @cached_property
+    def classes(self) -> Array:
+        """What the class's own group weighs in each row for each class, rows x classes."""
+        key, cells = self.with_answers(*self.key(self.own), self.reports.target)
+        g = self.after(self.own, self.reports.target, slice(None)).swapaxes(1, 2)
+        if len(g) == 1:
+            return np.asarray(g[0].take(key - self.rows.node * cells, axis=0))
+        return np.asarray(g.reshape(-1, g.shape[2]).take(key, axis=0))
+
+    def by_row(self) -> Array:
+        """g(E, c) of every row, rows x classes."""
+        rest, _ = self.rest({self.own})
+        return np.asarray(self.classes * (rest / self.rows.share)[:, None])
+
+    def splits(self, attributes: Iterable[int], with_noise: bool) -> Iterator[tuple[int, Split]]:
+        """The table of each attribute; with its noise if asked for."""
+        wanted = set(attributes)
+        for g, reading in enumerate(self.reports.readings):
+            members = [a for a in reading.attributes if a in wanted]
+            if members:
+                rest, squares = self.rest({g, self.own})
+                crossing = (
+                    Within(self, g, rest, squares)
+                    if g == self.own
+                    else Beside(self, g, rest, squares)
+                )
+                for a in members:
+                    yield a, crossing.split(a, with_noise)
+
+    def _weights(self, g: int) -> Array | None:
+        """The weight of a group in each row; None if it is 1 in all."""
+        reading, events = self.reports.readings[g], self.events
+        if reading.exact or all(
+            events.allowed[:, events.span(a)].all() for a in reading.attributes
+        ):
+            return None
+        found = reading.weights(events, self.kinds[g])
+        return found[0, self.index[g]] if len(found) == 1 else found[self.rows.node, self.index[g]]
+
+    def rest(self, without: set[int]) -> tuple[Array, Array]:
+        """Shares times the other groups' weights, and times their squares."""
+        value = square = self.rows.share
+        for g, weight in enumerate(self.weights):
+            if weight is not None and g not in without:
+                value, square = value * weight, square * weight**2
+        return value, square
+
+    def key(self, g: int) -> tuple[Index, int]:
+        """One number a row for its node and the state of a group; how many a node has."""
+        kinds = len(self.kinds[g])
+        return (self.rows.node * kinds + self.index[g] if kinds > 1 else self.rows.node), kinds
+
+    def with_answers(self, key: Index, cells: int, a: int) -> tuple[Index, int]:
+        """The same with the reported answers to an attribute."""
+        if not self.reports.readings[self.reports.groups[a]].by_attribute:
+            return key, cells
+        k = self.reports.sizes[a]
+        return key * k + self.answers[a], cells * k
+
+    @cached_property
+    def answers(self) -> Unsigned:
+        """Reported codes, attributes x rows."""
+        return np.ascontiguousarray(self.reports.answers[self.rows.pattern].T)
+
+    def sums(self, key: Index, cells: int, weights: Array) -> Array:
+        """Weights of rows summed by key, nodes x cells."""
+        found = np.bincount(key, weights, self.n * cells)
+        return np.asarray(found.reshape(self.n, cells), np.float64)
+
+    def after(self, g: int, a: int, some: slice) -> Array:
+        """g after a condition on an attribute, nodes (or 1) x categories x (states, answers)."""
+        events = self.events if some == slice(None) else self.events.take(some)
+        found = expanded(self.reports.readings[g], events, (a,), self.kinds[g])
+        return found.reshape(*found.shape[:2], -1)
+
+
+def _present(states: States) -> tuple[States, Index]:
+    """The states that occur, and which of them each row has."""
+    if states.dtype == object or states.max(initial=0) >= _FEW_STATES:
+        kinds, index = np.unique(states, return_inverse=True)
+        return kinds, index
+    seen = np.bincount(states, minlength=1)
+    kinds = np.flatnonzero(seen)
+    if len(kinds) <= 1:
+        return np.resize(kinds, 1), np.zeros(len(states), np.intp)
+    return kinds, (np.cumsum(seen > 0) - 1)[states]

@@ -1,0 +1,79 @@
+"""The figure of a front: error against privacy, its lower bound, and Warner's scheme.
+
+Made with matplotlib's objects alone, so nothing global is touched: `figure.savefig("front.svg")`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from tacit.number_text import number_of
+from tacit.optimize.objectives import mse, privacy, unbeaten
+from tacit.optimize.warner import Warner
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tacit.optimize.fronts import Front
+    from tacit.optimize.robustness import Robustness
+
+_BLUE, _GREY, _RED = "#1f5fa8", "#6b6b6b", "#b3442c"
+
+
+def picture(front: Front) -> Figure:
+    """The figure; its axes are `figure.axes[0]`."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    marker = "o" if len(front) <= 60 else None
+    name = f"{front.method}: {number_of(len(front), 'channel')}"
+    axes.plot(front.privacy, front.mse, marker=marker, ms=3, lw=1.4, color=_BLUE, label=name)
+    axes.plot(
+        front.privacy, front.lower_bound, lw=1, ls=":", color=_GREY, label="lower bound (proved)"
+    )
+    _draw_warner(front, axes)
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(front.caption(), fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _draw_warner(front: Front, axes: Axes) -> None:
+    problem = front.problem
+    if front.method == "Warner":
+        return
+    found = Warner(400).search(problem, lambda _: None).matrices
+    values = np.array([privacy(matrix, problem.p) for matrix in found])
+    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in found])
+    kept = [i for i in unbeaten(values, errors) if errors[i] < 20 * front.mse.max()]
+    if kept:
+        axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")
+
+
+def picture_of_robustness(found: Robustness, level: float) -> Figure:
+    """The front as promised, with the range of what its channels really are."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    front, columns = found.front, found.columns(level)
+    share = f"{100 * level:g} % of {number_of(len(found.priors), 'prior')}"
+    middle = np.median(found.privacy, axis=0), np.median(found.mse, axis=0)
+    sides = [
+        np.abs(np.array([columns[f"{name}_low"], columns[f"{name}_high"]]) - at)
+        for name, at in zip(("privacy", "mse"), middle, strict=True)
+    ]
+    axes.plot(front.privacy, front.mse, lw=1.4, color=_BLUE, label="as promised")
+    axes.errorbar(
+        *middle, xerr=sides[0], yerr=sides[1], fmt="o", ms=3, lw=0.8, color=_RED, label=share
+    )
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(found.caption(), fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.legend(frameon=False, fontsize=9)
+    return figure

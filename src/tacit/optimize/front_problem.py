@@ -1,0 +1,180 @@
+"""Problem: what a front is sought for. The prior, the number of records and the bounds.
+
+Everything that can be wrong with them is said here, once. The prior is kept as exact fractions,
+so that a channel made of fractions can be held against the bounds without rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.channel.numbers import distribution, fraction, log_up, probability
+from tacit.errors import DesignError
+from tacit.reconstruction import Estimate
+from tacit.schema import Attribute
+
+#: Optimisers stay inside the bounds by this share, so that rounding to decimals cannot break them.
+GUARD = 1e-7
+#: delta must be above the largest prior by this share: at it, there is nothing to choose.
+_ROOM = Fraction(1, 10**5)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A prior over n categories (or the joint categories of a group), records and bounds.
+
+    delta bounds the worst posterior (Huang & Du 2008, eq. 9), epsilon the log of the largest
+    ratio in a row of the channel; None is no bound. `attributes` name the categories, if known.
+    """
+
+    prior: tuple[Fraction, ...]
+    n_records: int
+    delta: Fraction = Fraction(1)
+    epsilon: float | None = None
+    shape: tuple[int, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """The number of true categories."""
+        return len(self.prior)
+
+    @cached_property
+    def p(self) -> Array:
+        """The prior as floats that sum to 1."""
+        p = np.array(self.prior, dtype=np.float64)
+        return np.asarray(p / p.sum())
+
+    @cached_property
+    def cap(self) -> float:
+        """The largest posterior that optimisers allow: delta less the guard."""
+        if self.delta == 1:
+            return 1.0
+        largest = float(max(self.prior))
+        return max(float(self.delta) * (1 - GUARD), (float(self.delta) + largest) / 2)
+
+    @property
+    def ratio(self) -> float:
+        """The largest ratio in a row that optimisers allow: e^epsilon less the guard."""
+        return math.inf if self.epsilon is None else math.exp(self.epsilon * (1 - GUARD))
+
+    @property
+    def guarded(self) -> float:
+        """The share of a bound on tr(W diag(q) W^T), proved within the guards, that holds without.
+
+        A channel on the true bounds, mixed with a share s of one that tells nothing, is within
+        the guards, no easier to guess from, and its S is at least (1 - s)^2 of what it was.
+        """
+        largest = float(self.p.max())
+        share = (float(self.delta) - self.cap) / (float(self.delta) - largest)
+        if self.epsilon is not None:
+            full = math.exp(self.epsilon)
+            share = max(share, (full - self.ratio) / (full - 1))
+        return (1 - share) ** 2
+
+    @property
+    def most_private(self) -> float:
+        """1 - max p: the privacy of a channel that tells nothing."""
+        return 1 - float(self.p.max())
+
+    def room(self, accuracy: float) -> float:
+        """A bound on the adversary's accuracy; one that the cap implies is put out of reach, for
+        an interior-point method needs room on its side.
+        """
+        return accuracy if accuracy < self.cap * (1 - 1e-6) else 2 * self.cap
+
+    def mse_of(self, trace: Any) -> Any:
+        """Mean squared error from tr(W diag(q) W^T), number or array."""
+        return (trace - float(self.p @ self.p)) / (self.n * self.n_records)
+
+    def trace_of(self, mse: Any) -> Any:
+        """Inverse of `mse_of`."""
+        return mse * (self.n * self.n_records) + float(self.p @ self.p)
+
+    def holds(self, rows: Any) -> bool:
+        """Whether an exact matrix[reported][true] keeps delta and epsilon, without rounding."""
+        return all(self._holds(row) for row in rows)
+
+    def _holds(self, row: Any) -> bool:
+        joint = [m * p for m, p in zip(row, self.prior, strict=True)]
+        if max(joint) > self.delta * sum(joint):
+            return False
+        if self.epsilon is None:
+            return True
+        return min(row) > 0 and log_up(max(row) / min(row)) <= self.epsilon
+
+
+def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = None) -> Problem:
+    """The problem, checked.
+
+    `prior`: numbers that sum to 1, one a category; a mapping from category to number; a table
+    with one axis an attribute, for a group disguised together; or an Estimate of either.
+    """
+    values, shape, attributes = _table(prior)
+    exact = distribution(values, "prior")
+    _check_prior(exact)
+    if isinstance(n_records, bool) or not isinstance(n_records, int | np.integer) or n_records < 1:
+        raise DesignError(f"n_records must be a positive whole number, got {n_records!r}")
+    bound = Fraction(1) if delta is None else probability(delta, "delta")
+    _check_delta(bound, exact)
+    return Problem(exact, int(n_records), bound, _epsilon(epsilon), shape, attributes)
+
+
+def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...]]:
+    """The numbers in one list, the shape of their table, and the attributes if it names them."""
+    if isinstance(prior, Estimate):
+        return prior.value.ravel().tolist(), prior.value.shape, prior.attributes
+    if isinstance(prior, Mapping):
+        return list(prior.values()), (len(prior),), (Attribute("answer", prior.keys()),)
+    if isinstance(prior, str) or not hasattr(prior, "__len__"):
+        raise DesignError(f"prior must be a list of probabilities, got {prior!r}")
+    cells = np.array(prior, dtype=object)
+    if any(isinstance(cell, list | tuple) for cell in cells.flat):
+        raise DesignError("prior: all parts of a table must have the same number of entries")
+    return list(cells.flat), cells.shape, ()
+
+
+def _check_prior(exact: tuple[Fraction, ...]) -> None:
+    if len(exact) < 2:
+        raise DesignError("prior has 1 category; a disguise needs at least 2")
+    for i, value in enumerate(exact):
+        if value == 0:
+            raise DesignError(
+                f"prior[{i}] is 0: a category that nobody has cannot be disguised or estimated; "
+                "leave it out, or give it the small probability you expect"
+            )
+
+
+def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:
+    largest = max(exact)
+    if delta < largest:
+        raise DesignError(
+            f"delta = {float(delta):g} is below the largest prior, {float(largest):.6g}: who "
+            "guesses that category is right so often whatever is reported, so no channel keeps "
+            f"such a bound (Huang & Du, Theorem 5); allowed: above {float(largest):.6g}, up to 1"
+        )
+    if delta < largest * (1 + _ROOM):
+        raise DesignError(
+            f"delta = {float(delta):g} leaves no room above the largest prior: a report could not "
+            f"tell more of that category than no report does; allowed: at least "
+            f"{float(largest * (1 + _ROOM)):.9g}, up to 1"
+        )
+
+
+def _epsilon(epsilon: Any) -> float | None:
+    if epsilon is None:
+        return None
+    bound = float(fraction(epsilon, "epsilon"))
+    if bound <= 0:
+        raise DesignError(
+            f"epsilon must be above 0, got {epsilon!r}; at 0 a report tells nothing about anyone"
+        )
+    return None if bound > math.log(1e12) else bound

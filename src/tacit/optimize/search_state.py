@@ -1,0 +1,107 @@
+"""Where a search stands: everything that its next generation depends on, as a value and a file.
+
+A search continued from its state is the search that was never interrupted, number for number.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.errors import FileError
+from tacit.optimize.front_json import content_of, problem_from_dict, problem_to_dict
+from tacit.optimize.front_problem import Problem
+
+#: Version of the search file that this code writes.
+VERSION = 1
+_HERDS = ("population", "archive", "omega")
+_KEYS = ("tacit", "version", "problem", "generation", "stale", "rng", *_HERDS)
+
+
+@dataclass(frozen=True)
+class Herd:
+    """Channels with their privacy and error; an empty place is all zeros, its error infinite."""
+
+    matrices: Array
+    privacy: Array
+    error: Array
+
+    def __add__(self, other: Herd) -> Herd:
+        return Herd(
+            np.concatenate([self.matrices, other.matrices]),
+            np.concatenate([self.privacy, other.privacy]),
+            np.concatenate([self.error, other.error]),
+        )
+
+    def copy(self) -> Herd:
+        """The same channels in arrays of their own."""
+        return Herd(self.matrices.copy(), self.privacy.copy(), self.error.copy())
+
+    def take(self, places: Any) -> Herd:
+        """Those at these places."""
+        return Herd(self.matrices[places], self.privacy[places], self.error[places])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content: the places that are filled, and what is there."""
+        filled = np.flatnonzero(self.matrices.any(axis=(1, 2)))
+        errors = self.error[filled].tolist()
+        return {
+            "size": len(self.error),
+            "places": filled.tolist(),
+            "matrices": self.matrices[filled].tolist(),
+            "privacy": self.privacy[filled].tolist(),
+            "error": [error if np.isfinite(error) else None for error in errors],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], n: int) -> Herd:
+        """The herd of n x n channels that `to_dict` described."""
+        size, places = int(data["size"]), np.array(data["places"], dtype=np.intp)
+        made = cls(np.zeros((size, n, n)), np.zeros(size), np.full(size, np.inf))
+        made.matrices[places] = np.array(data["matrices"]).reshape(-1, n, n)
+        made.privacy[places] = data["privacy"]
+        made.error[places] = [np.inf if error is None else error for error in data["error"]]
+        return made
+
+
+@dataclass(frozen=True)
+class State:
+    """A search of `Spea2` after some generations; `stale` of them have not changed Omega."""
+
+    problem: Problem
+    generation: int
+    stale: int
+    population: Herd
+    archive: Herd
+    omega: Herd
+    rng: dict[str, Any]
+
+    def to_json(self) -> str:
+        """The search file; numbers come back exactly."""
+        content = {
+            "tacit": "search",
+            "version": VERSION,
+            "problem": problem_to_dict(self.problem),
+            "generation": self.generation,
+            "stale": self.stale,
+            "rng": self.rng,
+            **{name: getattr(self, name).to_dict() for name in _HERDS},
+        }
+        return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> State:
+        """The state that a search file describes."""
+        content = content_of(text, "search", VERSION, _KEYS)
+        try:
+            problem = problem_from_dict(content["problem"])
+            generation, stale = int(content["generation"]), int(content["stale"])
+            first, second, third = (Herd.from_dict(content[name], problem.n) for name in _HERDS)
+            np.random.default_rng().bit_generator.state = content["rng"]
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise FileError(f"not a search file: {type(error).__name__}: {error}") from None
+        return cls(problem, generation, stale, first, second, third, content["rng"])

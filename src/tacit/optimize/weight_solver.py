@@ -1,0 +1,183 @@
+"""weigh: the best weights of given posteriors, a convex problem, by an interior-point method.
+
+A reported category y is its weight q_y and its posterior r_y. With S = sum q_y r_y r_y^T and
+D = diag(p) the problem is
+
+    minimise f = tr(D S^-1 D)  over q >= 0  with  sum q_y r_y = p  and  sum q_y max(r_y) <= A.
+
+f is convex in q with derivative -r_y^T G r_y, G = S^-1 D^2 S^-1, so this is an A-optimal design
+of experiments. Newton steps on the relaxed optimality conditions, primal and dual together; the
+start need not be feasible. The multipliers (G, u, lambda) bound from below what any posteriors
+at all can reach: see `Certificate`.
+
+Reference: F. Pukelsheim, Optimal Design of Experiments (1993), chapter 9, for the design problem;
+S. J. Wright, Primal-Dual Interior-Point Methods (1997), for the steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from tacit.arrays import Array
+
+MOST_STEPS = 80
+#: Relative gap at which the weights are good enough.
+PRECISION = 1e-8
+_CENTRING = 0.1
+_TO_BORDER = 0.97
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A line under every front: f*(A) >= c - slope * A for every adversary's accuracy A.
+
+    f is convex, so f(S') >= 2 t f(S) - t^2 tr(G S') for every t; and tr(G S') <= h = u^T p +
+    lambda A + excess, where excess bounds max_r r^T G r - u^T r - lambda max(r) from above. At
+    its own A the best t gives f^2 / h; elsewhere that t stays valid, so it is a line in A.
+    """
+
+    value: float
+    linear: float
+    multiplier: float
+    accuracy: float
+
+    def bound(self, accuracy: Array) -> Array:
+        """The bound on f at these accuracies, each with its own best t."""
+        total = np.maximum(self.linear + self.multiplier * accuracy, 1e-300)
+        return np.asarray(self.value**2 / total)
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Weights of the posteriors with their multipliers."""
+
+    posteriors: Array
+    weights: Array
+    value: float
+    gram: Array
+    linear: Array
+    multiplier: float
+
+    @property
+    def accuracy(self) -> float:
+        """How often the best guess from a report is right."""
+        return float(self.weights @ self.posteriors.max(axis=1))
+
+    def certificate(self, prior: Array, accuracy: float, excess: float) -> Certificate:
+        """The bound that these multipliers prove, given what no posterior can exceed."""
+        linear = float(self.linear @ prior) + max(excess, 0.0)
+        return Certificate(self.value, linear, self.multiplier, accuracy)
+
+
+@dataclass
+class _State:
+    """Where the method stands."""
+
+    q: Array
+    z: Array
+    u: Array
+    slack: float
+    multiplier: float
+
+
+def weigh(posteriors: Array, prior: Array, accuracy: float, start: Array | None = None) -> Weighing:
+    """The best weights; `start` are weights to begin near."""
+    largest = posteriors.max(axis=1)
+    state = _start(posteriors, prior, accuracy, start)
+    for _ in range(MOST_STEPS):
+        value, gram, inverse = _evaluate(posteriors, state.q, prior)
+        gains = np.einsum("vx,xy,vy->v", posteriors, gram, posteriors)
+        gap = float(state.q @ state.z) + state.slack * state.multiplier
+        off = np.abs(prior - state.q @ posteriors).max()
+        ease = state.multiplier * largest + posteriors @ state.u - gains - state.z
+        if gap < PRECISION * value and off < 1e-11 and np.abs(ease).max() < 1e-6 * value:
+            break
+        _step(state, posteriors, largest, prior, accuracy, (gains, gram, inverse))
+    return Weighing(posteriors, state.q, value, gram, state.u, state.multiplier)
+
+
+def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None) -> _State:
+    count, n = posteriors.shape
+    even = np.full(count, 1 / count)
+    q = even if start is None else np.maximum(start, 0.02 / count)
+    value, _, _ = _evaluate(posteriors, q, prior)
+    share = value / count
+    slack = max(accuracy - float(q @ posteriors.max(axis=1)), 0.05 * accuracy)
+    return _State(q, np.maximum(share / q, 1e-3 * value), np.zeros(n), slack, share / slack)
+
+
+def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, Array]:
+    """f, G and S^-1."""
+    inverse: Array = np.linalg.inv((posteriors.T * q) @ posteriors).astype(np.float64)
+    half = inverse * prior
+    gram = half @ half.T
+    return float(np.sum(half * (prior[:, None] * np.eye(len(prior))))), gram, inverse
+
+
+def _step(
+    state: _State,
+    posteriors: Array,
+    largest: Array,
+    prior: Array,
+    accuracy: float,
+    at: tuple[Array, Array, Array],
+) -> None:
+    """One Newton step towards a tenth of the present gap, kept inside the border."""
+    gains, gram, inverse = at
+    q, z = state.q, state.z
+    target = _CENTRING * (float(q @ z) + state.slack * state.multiplier) / (len(q) + 1)
+    hessian = 2 * (posteriors @ gram @ posteriors.T) * (posteriors @ inverse @ posteriors.T)
+    hessian[np.diag_indices_from(hessian)] += z / q
+    factor = factored(hessian)
+    sides = np.column_stack([posteriors, largest])
+    dual = sides @ np.append(state.u, state.multiplier) - gains - target / q
+    solved = cho_solve(factor, np.column_stack([sides, dual]), check_finite=False)
+    schur = sides.T @ solved[:, :-1]
+    schur[-1, -1] += state.slack / state.multiplier
+    off = np.append(prior, accuracy - target / state.multiplier) - q @ sides
+    move = _solved(schur, -off - sides.T @ solved[:, -1])
+    dq = -solved[:, -1] - solved[:, :-1] @ move
+    dz = target / q - z - z / q * dq
+    dslack = target / state.multiplier - state.slack * (1 + move[-1] / state.multiplier)
+    primal = longest(np.append(q, state.slack), np.append(dq, dslack))
+    other = longest(np.append(z, state.multiplier), np.append(dz, move[-1]))
+    state.q = q + primal * dq
+    state.slack += primal * dslack
+    state.z = z + other * dz
+    state.u = state.u + other * move[:-1]
+    state.multiplier += other * move[-1]
+
+
+def factored(*matrices: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of the first matrix that has one; else of the last with a ridge that
+    makes up for rounding, as small as will do.
+    """
+    last = matrices[-1]
+    scale = float(np.abs(np.diag(last)).max()) * np.eye(len(last))
+    ridged = (last + ridge * scale for ridge in (1e-12, 1e-9, 1e-6, 1e-3))
+    for matrix in (*matrices, *ridged):
+        try:
+            factor: tuple[Array, bool] = cho_factor(matrix, check_finite=False)
+        except LinAlgError:
+            continue
+        return factor
+    raise LinAlgError("the second derivative is not positive")
+
+
+def _solved(matrix: Array, side: Array) -> Array:
+    """The solution; where constraints have become dependent, the shortest one."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, side), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, side, rcond=None)[0])
+
+
+def longest(values: Array, changes: Array) -> float:
+    """The longest step that keeps all values positive, up to 1."""
+    falling = changes < 0
+    if not falling.any():
+        return 1.0
+    return float(min(1.0, _TO_BORDER * (values[falling] / -changes[falling]).min()))

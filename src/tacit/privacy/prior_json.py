@@ -1,0 +1,91 @@
+"""Priors and rules from JSON text.
+
+A prior file is an object with one distribution an attribute, as a list in the order of the
+categories or as an object from category to probability; or a list of joint tables:
+
+    {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
+    [{"attributes": ["smokes", "income"], "table": [[0.4, 0.2, 0.1], [0.1, 0.1, 0.1]]}]
+
+A rules file is a list, or an object that has one as `tacit mine tree --json` prints it; what
+else is said of a rule there is not read:
+
+    [{"conditions": {"smokes": "yes"}, "attribute": "income", "category": "low",
+      "confidence": 0.8, "support": 0.3}]
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from tacit.errors import FileError
+from tacit.number_text import broken_json
+from tacit.privacy.published_rules import Rule
+
+
+def prior_from_json(text: str) -> Any:
+    """What `report` takes for a prior; its content is checked there."""
+    content = _loaded(text, "prior")
+    if isinstance(content, list):
+        tables = [_table(item, f"[{i}]") for i, item in enumerate(content)]
+        return _once(tables, "the prior's table of")
+    if not isinstance(content, dict):
+        raise FileError("a prior must be an object by attribute, or a list of joint tables")
+    if isinstance(content.get("tacit"), str):
+        raise FileError(f"not a prior file: it says that it is a {content['tacit']}")
+    return content
+
+
+def rules_from_json(text: str) -> list[Rule]:
+    """The rules of a model."""
+    content = _loaded(text, "rules")
+    if isinstance(content, dict) and "rules" in content:
+        content = content["rules"]
+    if not isinstance(content, list):
+        raise FileError(f"rules must be a list, got {type(content).__name__}")
+    return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
+
+
+def _loaded(text: str, kind: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, "the key"))
+    except json.JSONDecodeError as error:
+        raise FileError(f"not a {kind} file: {broken_json(error)}") from None
+
+
+def _once(pairs: list[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """A mapping whose keys come once."""
+    keys = [key for key, _ in pairs]
+    for i, key in enumerate(keys):
+        if key in keys[:i]:
+            raise FileError(f"{what} {key!r} comes twice")
+    return dict(pairs)
+
+
+def _table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
+    if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
+        raise FileError(
+            f"{where} must be an object with 'attributes' and 'table', got {item!r:.60}"
+        )
+    names = item["attributes"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileError(f"{where}.attributes must be a list of names, got {names!r:.60}")
+    return tuple(names), item["table"]
+
+
+def _rule(item: Any, where: str) -> Rule:
+    required = {"conditions", "attribute", "category", "confidence"}
+    if not isinstance(item, dict) or not required <= set(item):
+        raise FileError(
+            f"{where} must be an object with 'conditions', 'attribute', 'category', "
+            f"'confidence' and, if known, 'support'; got {item!r:.60}"
+        )
+    if not isinstance(item["conditions"], dict) or not isinstance(item["attribute"], str):
+        raise FileError(f"{where}: conditions must be an object and attribute a name")
+    for number in ("confidence", "support"):
+        value = item.get(number)
+        wrong = isinstance(value, bool) or not isinstance(value, int | float)
+        if wrong and not (number == "support" and value is None):
+            raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
+    return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})

@@ -1,0 +1,351 @@
+"""After mining: what published rules add to what a report discloses.
+
+Zhan & Matwin (section 4.2) take from the privacy of an entry what rules recover of it:
+
+    PSE after = max(PSE before - REC, 0)
+
+    preconditions known (vertical partitions)
+        REC = sum over rules of P(precondition) * confidence
+    preconditions unknown (horizontal partitions, central mining, other sources)
+        REC = sum over rules of P(R_a = c | R = precondition) * P(O_a = c | R_a = c)
+
+R is reported, O true. The sum runs over the rules of one model that conclude on the entry's
+attribute; of several models the largest counts. Taken as written: a model that lists every
+category of an attribute reaches 1 in the first scenario, and in the second, where terms are not
+weighted by how often a rule applies, REC may exceed 1. Of an estimated prior the upper end of its
+draws is taken.
+
+Beside it stands a figure without these oddities: how often an adversary is right who holds the
+whole reported record, the design, the prior and the model, and guesses best; and the largest
+posterior. The model enters as knowledge of how answers go together: where a rule applies, its
+confidence replaces what the prior says of the conclusion, and other categories share the rest as
+before. This tells about the attributes in conditions as well: a rule that ties age to drug use
+makes a reported age evidence of drug use. REC of an attribute that no rule concludes on is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array, Mask
+from tacit.attribute import Attribute, Label
+from tacit.design import Design
+from tacit.errors import DataError, DesignError
+from tacit.privacy.exact_risk import part_of, reports_of
+from tacit.privacy.prior import Block, Prior
+from tacit.privacy.risk import quotient, upper
+from tacit.privacy.scopes import Limits, Scope, parts_of, risk_in_record
+from tacit.privacy.sent_answers import joints_of
+
+
+@dataclass(frozen=True)
+class Rule:
+    """If all conditions hold, `attribute` is `category`, with this confidence.
+
+    A condition gives an attribute one category or a collection of allowed ones. `support` is
+    the probability that the conditions hold; None takes it from the prior. Anything with these
+    five names serves as a rule.
+    """
+
+    conditions: Mapping[str, Any]
+    attribute: str
+    category: Label
+    confidence: float
+    support: float | None = None
+
+
+@dataclass(frozen=True)
+class AfterMining:
+    """One attribute before and after rules are published; see the module for the figures.
+
+    `accuracy_with_model` and `worst_with_model` are None where rules tie more categories together
+    than can be measured.
+    """
+
+    attribute: str
+    pse_before: float
+    rec_known: float
+    rec_unknown: float
+    pse_known: float
+    pse_unknown: float
+    accuracy_before: float
+    accuracy_with_model: float | None
+    worst_before: float
+    worst_with_model: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def known_conditions(
+    rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
+) -> dict[str, float]:
+    """REC of each attribute that rules conclude on, preconditions known: the first scenario."""
+
+    def term(rule: Any) -> Array:
+        support = _true_chance(_event(rule, design), prior)
+        return np.asarray(rule.confidence * (support if rule.support is None else rule.support))
+
+    return _recovered(checked(rules, design), term, level)
+
+
+def unknown_conditions(
+    rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
+) -> dict[str, float]:
+    """REC of each attribute that rules conclude on, preconditions unknown: the second scenario."""
+    return _recovered(
+        checked(rules, design),
+        lambda rule: _reported_confidence(rule, design, prior) * _kept(rule, design, prior),
+        level,
+    )
+
+
+def _recovered(
+    rules: Iterable[Any], term: Callable[[Any], Array], level: float
+) -> dict[str, float]:
+    """Terms summed by attribute, at the upper end over the stack of priors."""
+    found: dict[str, Array] = {}
+    for rule in rules:
+        found[rule.attribute] = found.get(rule.attribute, np.zeros(1)) + term(rule)
+    return {name: float(upper(values, level)) for name, values in found.items()}
+
+
+def after_mining(
+    models: Sequence[Sequence[Any]],
+    design: Design,
+    prior: Prior,
+    attributes: Mapping[str, Scope],
+    limits: Limits,
+) -> dict[str, AfterMining]:
+    """Every attribute that some model's rules name, in a condition or as a conclusion."""
+    level = limits.level
+    known = _largest(known_conditions(model, design, prior, level) for model in models)
+    unknown = _largest(unknown_conditions(model, design, prior, level) for model in models)
+    told = [one for model in models for one in told_priors(model, design, prior, limits.max_cells)]
+    result = {}
+    for name in design.schema.names:
+        own = [one for names, one in told if name in names]
+        if own:
+            scope, rec = attributes[name], (known.get(name, 0.0), unknown.get(name, 0.0))
+            result[name] = _after(scope, rec, own, design, limits)
+    return result
+
+
+def _after(
+    scope: Scope,
+    rec: tuple[float, float],
+    told: Sequence[Prior | None],
+    design: Design,
+    limits: Limits,
+) -> AfterMining:
+    (name,), before, held = scope.names, scope.alone.pse, scope.from_record
+    priors = [prior for prior in told if prior is not None]
+    found = [risk_in_record(design, p, name, limits).figures(limits.level) for p in priors]
+    measured = len(priors) == len(told)
+    known, unknown = rec
+    return AfterMining(
+        attribute=name,
+        pse_before=before,
+        rec_known=known,
+        rec_unknown=unknown,
+        pse_known=max(before - known, 0.0),
+        pse_unknown=max(before - unknown, 0.0),
+        accuracy_before=held.accuracy,
+        accuracy_with_model=max([held.accuracy, *(f.accuracy for f in found)])
+        if measured
+        else None,
+        worst_before=held.worst_posterior,
+        worst_with_model=max([held.worst_posterior, *(f.worst_posterior for f in found)])
+        if measured
+        else None,
+    )
+
+
+def told_priors(
+    rules: Sequence[Any], design: Design, prior: Prior, max_cells: int
+) -> list[tuple[set[str], Prior | None]]:
+    """What an adversary knows who holds a model, with the attributes that it concerns.
+
+    One prior for each attribute that rules conclude on, and one with all rules; None where they
+    tie more categories together than can be measured.
+    """
+    by_target: dict[str, list[Any]] = {}
+    for rule in checked(rules, design):
+        by_target.setdefault(rule.attribute, []).append(rule)
+    found: list[tuple[set[str], Prior | None]] = []
+    together: Prior | None = prior
+    for name, own in by_target.items():
+        named = {name, *(n for rule in own for n in rule.conditions)}
+        found.append((named, _with_model(own, name, design, prior, max_cells)))
+        if together is not None:
+            together = _with_model(own, name, design, together, max_cells)
+    if len(found) > 1:
+        found.append((set().union(*(named for named, _ in found)), together))
+    return found
+
+
+def _largest(found: Iterable[dict[str, float]]) -> dict[str, float]:
+    largest: dict[str, float] = {}
+    for one in found:
+        largest |= {name: max(rec, largest.get(name, 0.0)) for name, rec in one.items()}
+    return largest
+
+
+def checked(rules: Iterable[Any], design: Design) -> list[Any]:
+    """The rules, every name and number checked; an error names the rule, counting from 1.
+
+    A rule whose confidence is not a number, because no record is estimated to meet its conditions,
+    recovers nothing and is left out.
+    """
+    listed = list(rules)
+    for number, rule in enumerate(listed, start=1):
+        at = f"rule {number}"
+        for field in ("conditions", "attribute", "category", "confidence", "support"):
+            if not hasattr(rule, field):
+                raise DataError(f"{at} has no {field!r}; give tacit.privacy.Rule or the like")
+        try:
+            design.schema[rule.attribute].code(rule.category)
+            for name, wanted in rule.conditions.items():
+                _codes(design.schema[name], wanted)
+        except ValueError as error:
+            raise DataError(f"{at}: {error}") from None
+        if rule.attribute in rule.conditions:
+            raise DataError(f"{at} concludes on {rule.attribute!r}, which is one of its conditions")
+        for field in ("confidence", "support"):
+            value = getattr(rule, field)
+            if value is not None and not 0 <= value <= 1 and not _untold(rule):
+                raise DataError(f"{at}: {field} must lie between 0 and 1, got {value}")
+    return [rule for rule in listed if not _untold(rule)]
+
+
+def _untold(rule: Any) -> bool:
+    return isinstance(rule.confidence, float) and math.isnan(rule.confidence)
+
+
+def _codes(attribute: Attribute, wanted: Any) -> list[int]:
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    return [attribute.code(label) for label in (wanted if several else [wanted])]
+
+
+def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
+    """Which cells of a flattened table over `names` meet the conditions."""
+    holds = np.ones([1] * len(names), dtype=bool)
+    for axis, name in enumerate(names):
+        size = design.schema[name].size
+        allowed = np.ones(size, dtype=bool)
+        if name in rule.conditions:
+            allowed = np.isin(np.arange(size), _codes(design.schema[name], rule.conditions[name]))
+        holds = holds & allowed.reshape([-1 if i == axis else 1 for i in range(len(names))])
+    return holds.ravel()
+
+
+def _event(rule: Any, design: Design) -> dict[str, list[int]]:
+    """The codes that each condition allows."""
+    return {name: _codes(design.schema[name], wanted) for name, wanted in rule.conditions.items()}
+
+
+def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
+    """P(O in event), one entry a prior."""
+    found: Array = np.ones(1)
+    for block in prior.marginal(list(event)).blocks:
+        found = found * _within(block.tables, [event[name] for name in block.names])
+    return found
+
+
+def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
+    """P(R in event), one entry a prior; parts of the record that are independent apart."""
+    channel = design.channel(design.closure(list(event)))
+    for name in event:
+        own = design.schema[name].categories
+        if name not in channel.reported or channel.reported[name].categories != own:
+            raise DesignError(
+                f"attribute {name!r} is reported in categories of its own, so a reported rule "
+                "about it has no meaning; measure without rules"
+            )
+    found: Array = np.ones(1)
+    for factors in parts_of(channel.factors, prior):
+        axes = [channel.reported.attributes[i] for f in factors for i in f.reported_axes]
+        table = reports_of(part_of(factors, prior))
+        allowed = [event.get(a.name, range(a.size)) for a in axes]
+        found = found * _within(table.reshape(*(a.size for a in axes), -1), allowed)
+    return found
+
+
+def _within(table: Array, allowed: Sequence[Sequence[int]]) -> Array:
+    """The sum over the allowed codes of every axis but the last."""
+    for axis, codes in enumerate(allowed):
+        table = table.take(list(codes), axis=axis)
+    return np.asarray(table.reshape(-1, table.shape[-1]).sum(axis=0))
+
+
+def _reported_confidence(rule: Any, design: Design, prior: Prior) -> Array:
+    """P(R_a = c | R = precondition); 0 where the precondition is never reported."""
+    event = _event(rule, design)
+    code = design.schema[rule.attribute].code(rule.category)
+    both = _reported_chance(event | {rule.attribute: [code]}, design, prior)
+    every = range(design.schema[rule.attribute].size)
+    alone = _reported_chance(event | {rule.attribute: every}, design, prior)
+    return quotient(both, alone)
+
+
+def _kept(rule: Any, design: Design, prior: Prior) -> Array:
+    """P(O_a = c | R_a = c)."""
+    code = design.schema[rule.attribute].code(rule.category)
+    _, joints = joints_of(design, prior, rule.attribute)
+    own, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
+    return quotient(own, sent)
+
+
+def _with_model(
+    rules: Sequence[Any], name: str, design: Design, prior: Prior, max_cells: int
+) -> Prior | None:
+    """The prior with the model's confidences for its own conditionals; None if too large."""
+    asked = {name, *(n for rule in rules for n in rule.conditions)}
+    joined = [block for block in prior.blocks if asked & set(block.names)]
+    names = [n for block in joined for n in block.names if n != name] + [name]
+    sizes = [design.schema[n].size for n in names]
+    if math.prod(sizes) > max_cells:
+        return None
+    table = prior.table(names).reshape(-1, sizes[-1], prior.marginal(names).stacked)
+    told = _told(rules, names[:-1], design)
+    block = Block(tuple(names), _retold(table, told).reshape(*sizes, -1))
+    others = [b for b in prior.blocks if not asked & set(b.names)]
+    return Prior(prior.schema, (*others, block), prior.source)
+
+
+def _told(rules: Sequence[Any], names: Sequence[str], design: Design) -> Array:
+    """Confidence by cell and category; NaN where no rule speaks, the first where several do."""
+    size = design.schema[rules[0].attribute].size
+    cells = math.prod(design.schema[n].size for n in names)
+    told: Array = np.full((cells, size), np.nan)
+    for rule in reversed(rules):
+        code = design.schema[rule.attribute].code(rule.category)
+        told[_matching(rule, names, design), code] = rule.confidence
+    claimed = np.nansum(told, axis=1, keepdims=True)
+    return np.where(claimed > 1, told / np.maximum(claimed, 1), told)
+
+
+def _retold(table: Array, told: Array) -> Array:
+    """Each cell's probability, shared out as told; untold categories in proportion."""
+    margin = table.sum(axis=1, keepdims=True)
+    silent: Mask = np.isnan(told)
+    rest = 1 - np.where(silent, 0.0, told).sum(axis=1)
+    weights = table * silent[:, :, None]
+    total = weights.sum(axis=1, keepdims=True)
+    even = silent / np.maximum(silent.sum(axis=1, keepdims=True), 1)
+    share = np.divide(
+        weights, total, out=np.repeat(even[:, :, None], table.shape[2], 2), where=total > 0
+    )
+    spoken = np.where(silent, 0.0, told)[:, :, None]
+    whole = spoken + rest[:, None, None] * share
+    whole = whole / whole.sum(axis=1, keepdims=True)
+    told_of = np.flatnonzero(~silent.all(axis=1))
+    retold = table.copy()
+    retold[told_of] = (margin * whole)[told_of]
+    return retold

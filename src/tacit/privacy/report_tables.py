@@ -1,0 +1,330 @@
+"""The tables of a report as rows of text, rounded outward, for every way to show them.
+
+Two tables compare the adversaries, from weak to strong, by how often their best guess is right
+and by the largest posterior that any report can lead to. A third one, for analysts, holds the
+figures of the papers.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tacit.privacy import outward
+from tacit.privacy.published_rules import AfterMining
+from tacit.privacy.repeated import Repeated
+from tacit.privacy.risk import FIGURES, Figures
+from tacit.privacy.scopes import Scope, Scopes
+from tacit.privacy.whole_record import NO_LIMIT, Disclosed
+
+if TYPE_CHECKING:
+    from tacit.privacy.report import Report
+
+Rows = list[list[str]]
+
+UNKNOWN = "not known"
+#: The same in the table for analysts, which has many narrow columns.
+SHORT_UNKNOWN = "?"
+#: What the columns of the adversaries mean.
+_COLUMNS = (
+    ("no report", "Knows only how common each answer is."),
+    ("own report", "Sees the report of this answer alone."),
+    (
+        "whole record",
+        "Sees all reported answers of a person, and knows how answers go together.",
+    ),
+    ("at most", "The same, an upper bound for any dependence between answers."),
+    (
+        "others known",
+        "Also knows the person's other true answers, as a colleague or a spouse may.",
+    ),
+)
+_WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
+_UNRELATED = (
+    " Answers to different questions are taken as unrelated here; if they go together, the others "
+    "may give the answer away."
+)
+_ESTIMATED = (
+    " Estimated from the reported records; dependence that they do not show may give the answer "
+    "away."
+)
+_NOT_IN_MODEL = " Answers that its rules do not tie together are taken as unrelated here."
+#: What the figures for analysts mean.
+FIGURE_WORDS = (
+    ("best guess right", "How often the most probable true answer is the true one."),
+    ("most certain", "The largest probability of a true answer that any report can lead to."),
+    ("epsilon", "A report changes the odds between any two true answers by at most exp(epsilon)."),
+    ("PSE", "How often a guess drawn from the posterior is wrong (Zhan & Matwin)."),
+    ("MAP", "How often the best guess is wrong: MAP privacy (Huang & Du)."),
+    ("bits", "What a report tells about the true answer on average."),
+)
+_SIGNS = "* sees the whole reported record   + also knows the person's other true answers"
+REPEATED_STAR = "* sees the whole reported records"
+MINED = (
+    "PSE after a model is published: PSE less what its rules recover, for someone who knows their "
+    "conditions and for someone who does not (Zhan & Matwin)."
+)
+
+
+def columns(report: Report) -> list[tuple[str, str]]:
+    """The columns that compare adversaries, and what they mean."""
+    *known, (others, what) = _COLUMNS
+    estimated = "" if report.disclosure.assessment is None else _ESTIMATED
+    what += _UNRELATED if report.takes_unrelated else estimated
+    return [*known, (others, what), *([_with_model(report)] if report.after_mining else [])]
+
+
+def _with_model(report: Report) -> tuple[str, str]:
+    name, what = _WITH_MODEL
+    return name, what if report.prior.ties_all else what + _NOT_IN_MODEL
+
+
+def guess_rows(report: Report) -> Rows:
+    """How often the best guess is right, by adversary."""
+    return _by_adversary(
+        report,
+        "best guess right",
+        lambda figures: figures.accuracy,
+        _estimate,
+        lambda held: held.bound,
+        lambda mined: mined.accuracy_with_model,
+    )
+
+
+def certainty_rows(report: Report) -> Rows:
+    """The largest posterior, by adversary."""
+    return _by_adversary(
+        report,
+        "most certain",
+        lambda figures: figures.worst_posterior,
+        lambda held: _shown(held.worst_posterior),
+        lambda held: held.worst_bound,
+        lambda mined: mined.worst_with_model,
+    )
+
+
+def _by_adversary(
+    report: Report,
+    title: str,
+    of: Callable[[Figures], float],
+    estimate: Callable[[Disclosed], str],
+    bound: Callable[[Disclosed], float | None],
+    with_model: Callable[[AfterMining], float | None],
+) -> Rows:
+    mined = report.after_mining
+    head = [title, *(name for name, _ in columns(report))]
+    rows = [head]
+    for name, scope in report.attributes.items():
+        held, others = report.disclosure.attributes[name], report.knowing_others[name]
+        last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
+        rows.append(
+            [
+                name,
+                outward.up(scope.alone.largest_prior),
+                outward.up(of(scope.alone)),
+                estimate(held),
+                _limit(bound(held)),
+                _shown(None if others is None else of(others)),
+                *last,
+            ]
+        )
+    for number, group in _several(report.scopes):
+        own = of(group.alone) if report.prior.ties(group.names) else None
+        figures = report.held(group)
+        whole = None if figures is None else of(figures)
+        before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
+        cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
+        rows.append([f"group {number}", *cells])
+    if len(report.attributes) > 1:
+        held = report.disclosure.record
+        before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
+        cells = [before, "", estimate(held), _limit(bound(held)), "", *([""] if mined else [])]
+        rows.append(["record", *cells])
+    return rows
+
+
+def _estimate(held: Disclosed) -> str:
+    """The best guess from the whole record, with the range of its estimate."""
+    if held.accuracy is None or held.span is None:
+        return _shown(held.accuracy)
+    low, high = held.span
+    return f"{outward.up(held.accuracy, 2)} ({outward.down(low, 2)} to {outward.up(high, 2)})"
+
+
+def _shown(value: float | None, missing: str = UNKNOWN) -> str:
+    """A figure of risk, or what stands for one that is missing."""
+    return missing if value is None else outward.up(value)
+
+
+def _limit(bound: float | None) -> str:
+    """An upper bound; empty if not computed, and in words if it limits nothing."""
+    if bound is None:
+        return ""
+    return outward.up(bound) if bound < NO_LIMIT else "no limit"
+
+
+def _several(scopes: Scopes) -> list[tuple[int, Scope]]:
+    """Groups of several attributes with their numbers; others are their attribute."""
+    numbered = enumerate(scopes.groups, start=1)
+    return [(i, group) for i, group in numbered if len(group.names) > 1]
+
+
+def analyst_rows(report: Report) -> Rows:
+    """The papers' figures: own report, whole record (*), other true answers known (+)."""
+    rows = [["", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"]]
+    for name, scope in report.attributes.items():
+        held, others = report.disclosure.attributes[name], report.knowing_others[name]
+        rows.append(
+            [
+                name,
+                outward.epsilon(scope.epsilon),
+                *_own(scope.alone),
+                *_held(held),
+                *_own(others)[:2],
+            ]
+        )
+    for number, group in _several(report.scopes):
+        own = _own(group.alone if report.prior.ties(group.names) else None)
+        figures = report.held(group)
+        whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
+        rows.append([f"group {number}", outward.epsilon(group.epsilon), *own, *whole, "", ""])
+    if report.epsilon_disguised is not None:
+        rows.append(["disguised", outward.epsilon(report.epsilon_disguised), *[""] * 7])
+    if len(report.attributes) > 1:
+        whole = _held(report.disclosure.record)
+        bits = outward.up(report.record.alone.information) if report.prior.ties_all else ""
+        cells = [outward.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
+        rows.append(["record", *cells])
+    return rows
+
+
+def signs(rows: Rows) -> str:
+    """What the signs in the table for analysts mean."""
+    unknown = any(SHORT_UNKNOWN in row for row in rows)
+    return f"{_SIGNS}   {SHORT_UNKNOWN} not known" if unknown else _SIGNS
+
+
+def _own(figures: Figures | None) -> list[str]:
+    """PSE, MAP privacy and bits."""
+    if figures is None:
+        return [SHORT_UNKNOWN] * 3
+    shown = [outward.down(figures.pse), outward.down(figures.map_privacy)]
+    return [*shown, outward.up(figures.information)]
+
+
+def _held(held: Disclosed) -> list[str]:
+    """PSE and MAP privacy, at the pessimistic end of the range."""
+    if held.accuracy is None:
+        return [SHORT_UNKNOWN] * 2
+    right = held.accuracy if held.span is None else held.span[1]
+    return [
+        SHORT_UNKNOWN if held.pse is None else outward.down(held.pse),
+        outward.down(max(1 - right, 0.0)),
+    ]
+
+
+def scope_columns(report: Report) -> dict[str, list[Any]]:
+    """Columns of numbers: own report, whole record (_from_record), others known (_knowing_others).
+
+    What is not known is None.
+    """
+    columns: dict[str, list[Any]] = {}
+    ties = report.prior.ties
+    for kind, name, scope in _named(report.scopes):
+        held = _held_by(report, kind, name)
+        row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
+        alone = scope.alone if ties(scope.names) else None
+        whole = report.held(scope)
+        others = report.knowing_others.get(name) if kind == "attribute" else None
+        for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
+            row |= {f + end: None if figures is None else getattr(figures, f) for f in FIGURES}
+        row["accuracy_from_record"] = None if held is None else held.accuracy
+        row["accuracy_bound"] = None if held is None else held.bound
+        for column, value in row.items():
+            columns.setdefault(column, []).append(value)
+    return columns
+
+
+def _held_by(report: Report, kind: str, name: str) -> Disclosed | None:
+    if kind == "record":
+        return report.disclosure.record
+    return report.disclosure.attributes[name] if kind == "attribute" else None
+
+
+def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
+    """Kind, name and figures of every scope."""
+    return [
+        *(("attribute", name, scope) for name, scope in scopes.attributes.items()),
+        *(("group", f"group {i}", scope) for i, scope in enumerate(scopes.groups, start=1)),
+        ("record", "record", scopes.record),
+    ]
+
+
+def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
+    """PSE before and after a model is published."""
+    head = ["model published", "PSE before", "after, known", "after, unknown"]
+    return [
+        head,
+        *(
+            [
+                name,
+                outward.down(mined.pse_before),
+                outward.down(mined.pse_known),
+                outward.down(mined.pse_unknown),
+            ]
+            for name, mined in found.items()
+        ),
+    ]
+
+
+def repeated_rows(found: Repeated, known: bool) -> Rows:
+    """After several reports of one person; `known`: how answers go together."""
+    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
+    rows = [
+        [
+            name,
+            outward.epsilon(epsilon),
+            *_three(own),
+            *(_three(found.from_record[name]) if known else [UNKNOWN] * 3),
+        ]
+        for (name, own), epsilon in zip(
+            found.attributes.items(), found.epsilon.values(), strict=True
+        )
+    ]
+    record = _three(found.record) if known else [UNKNOWN] * 3
+    last = ["record", outward.epsilon(found.record_epsilon), "", "", "", *record]
+    return [head, *rows, last]
+
+
+def _three(figures: Figures | None) -> list[str]:
+    """PSE, MAP privacy and worst posterior; empty where they could not be computed."""
+    if figures is None:
+        return ["", "", ""]
+    return [
+        outward.down(figures.pse),
+        outward.down(figures.map_privacy),
+        outward.up(figures.worst_posterior),
+    ]
+
+
+def as_html(rows: Rows) -> str:
+    """Rows as a table for a notebook."""
+    head, *body = (
+        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+        for cell, row in zip(["th", *["td"] * (len(rows) - 1)], rows, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def aligned(rows: Rows) -> list[str]:
+    """Rows as lines of text, the first column to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,337 @@
+"""The risk of a part of a record too large for its joint table, by Monte Carlo over reports.
+
+A group of such a part keeps the truth with probability theta or else disguises attribute by
+attribute,
+
+    M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta,
+
+and the prior is a product of small tables t_b. Say which groups kept the truth, and every sum
+over true records is a product of small sums, which are tables over the report:
+
+    J(y)       = sum_S prod_g w_g(S) prod_b t_b,S(y)
+    w_g(S)     = theta in S, rest outside
+    t_b,S(y)   = t_b summed against B_a over the attributes of groups outside S, at y elsewhere
+
+and likewise for sum_x J^2, with theta^2 + 2 theta rest B(y, y) and rest^2 B^2, and for max_x J,
+with theta + rest B(y, y) and the largest products. There are 2^groups sets S, but a group of one
+attribute never adds to them: it is one matrix. Reports are drawn, never their posteriors, so the
+standard error is that of a mean over y. The worst posterior cannot be seen in a sample: its bound
+from epsilon is given instead, p e / (p e + 1 - p) with e = exp(epsilon) and p the largest prior
+(1 where epsilon is infinite). A group among others that the prior ties to it is measured for one
+who also knows which other groups kept the truth: a bound on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Array, Mask
+from tacit.channel.numbers import sum_up
+from tacit.channel.product import Factor
+from tacit.errors import DataError
+from tacit.privacy.kernels import AnyKernel
+from tacit.privacy.mixtures import Codes, Mixture, draw_reported, draw_true, mixture_of
+from tacit.privacy.prior import Block, Prior
+from tacit.privacy.risk import Risk, sampled, slack_of, stacked
+
+Flags = tuple[bool, ...]
+Step = Callable[[AnyKernel, Array], Array]
+Rows = npt.NDArray[np.intp]
+
+#: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
+PRIORS, _FEWEST = 41, 500
+#: Drawn reports times categories that are worked on at once.
+_AT_ONCE = 2**21
+#: Groups of several attributes that a prior may tie together: there are 2^groups terms.
+_MOST_GROUPS = 8
+
+
+class Sampled:
+    """The risks of a part, for every prior of the stack.
+
+    Of an estimated prior's draws only the first few are sampled, and more lightly, then taken in
+    turn: they say how wide the interval is, the prior itself where it lies.
+    """
+
+    def __init__(
+        self, factors: Sequence[Factor], prior: Prior, draws: int, rng: np.random.Generator
+    ) -> None:
+        mixtures = [mixture_of(factor) for factor in factors]
+        several = sum(0 < mixture.theta < 1 for mixture in mixtures)
+        if several > _MOST_GROUPS:
+            raise DataError(
+                f"the prior ties {several} groups of several attributes together, more than the "
+                f"{_MOST_GROUPS} that can be measured; give it as tables that tie fewer"
+            )
+        names = tuple(name for factor in factors for name in factor.names)
+        epsilon = sum_up([factor.channel.epsilon for factor in factors])
+        own = prior.marginal(names)
+        seed = int(rng.integers(2**63))
+        self._samples = []
+        for i in range(min(own.stacked, PRIORS)):
+            # The same coins for every prior, so that their figures differ by the prior alone.
+            chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
+            blocks = [
+                Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in own.blocks
+            ]
+            self._samples.append(_Sample.drawn(mixtures, blocks, chance, epsilon))
+        self._turns = turns(len(self._samples), own.stacked)
+
+    def whole(self) -> Risk:
+        """Of the whole part."""
+        return self._stacked(_Sample.risk)
+
+    def group(self, names: tuple[str, ...]) -> Risk:
+        """Of the joint answer of one group, to someone who sees all reports of the part."""
+        if len(names) == 1:
+            return self.attribute(names[0])
+        return self._stacked(lambda sample: sample.risk_of_group(names))
+
+    def attribute(self, name: str) -> Risk:
+        """Of one attribute, to someone who sees all reports of the part."""
+        return self._stacked(lambda sample: sample.risk_of(name))
+
+    def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
+        found = [find(sample) for sample in self._samples]
+        return stacked([found[i] for i in self._turns])
+
+
+def turns(sampled: int, stacked: int) -> list[int]:
+    """Which sampled prior stands for each of a stack: the first for itself, others in turn."""
+    return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
+
+    mixtures: list[Mixture]
+    blocks: list[Block]
+    kept: Mask  # draws x groups
+    true: dict[str, Codes]
+    reported: dict[str, Codes]
+    epsilon: float
+
+    @classmethod
+    def drawn(
+        cls,
+        mixtures: list[Mixture],
+        blocks: list[Block],
+        chance: tuple[int, np.random.Generator],
+        epsilon: float,
+    ) -> _Sample:
+        draws, rng = chance
+        true = draw_true(blocks, draws, rng)
+        kept = rng.random((draws, len(mixtures))) < [mixture.theta for mixture in mixtures]
+        reported = draw_reported(mixtures, kept, true, rng)
+        return cls(mixtures, blocks, kept, true, reported, epsilon)
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        return {name: g for g, mixture in enumerate(self.mixtures) for name in mixture.names}
+
+    @cached_property
+    def _others(self) -> dict[str, Array]:
+        """B_a by attribute."""
+        pairs = [zip(m.names, m.others, strict=True) for m in self.mixtures]
+        return {name: other for pair in pairs for name, other in pair}
+
+    def _sets(self, fixed: Mapping[int, bool]) -> list[Flags]:
+        """Every S of positive probability, as a flag a group."""
+        able = [
+            [fixed[g]] if g in fixed else [f for f, p in ((True, m.theta), (False, m.rest)) if p]
+            for g, m in enumerate(self.mixtures)
+        ]
+        return list(product(*able))
+
+    def risk(self) -> Risk:
+        """Of the whole part."""
+        rows = np.arange(len(self.kept))
+        chance, drawn, best = self._guessed(range(len(self.mixtures)), self._sets({}), rows)
+        largest = math.prod(float(block.tables.max()) for block in self.blocks)
+        likely = np.sum([self._likely(g, rows) for g in range(len(self.mixtures))], axis=0)
+        return self._risk(drawn, best, (likely - chance) / math.log(2), largest)
+
+    def risk_of_group(self, names: tuple[str, ...]) -> Risk:
+        """Of one group's joint answer, to someone who knows which of the other groups kept."""
+        place = self._groups[names[0]]
+        prior = [made for block in self.blocks if (made := block.marginal(names)) is not None]
+        found = np.empty((3, len(self.kept)))
+        others = np.delete(self.kept, place, axis=1)
+        for flags in np.unique(others, axis=0):
+            rows = np.flatnonzero((others == flags).all(axis=1))
+            known = dict(enumerate(np.insert(flags, place, True).tolist()))
+            sets = self._sets({g: flag for g, flag in known.items() if g != place})
+            chance, drawn, best = self._guessed([place], sets, rows)
+            likely = self._likely(place, rows) + self._rest_given(place, known, rows)
+            found[:, rows] = drawn, best, (likely - chance) / math.log(2)
+        largest = math.prod(float(block.tables.max()) for block in prior)
+        return self._risk(found[0], found[1], found[2], largest)
+
+    def _rest_given(self, place: int, known: Mapping[int, bool], rows: Rows) -> Array:
+        """log of the chance of all other reports, given the true answers of one group."""
+        names = self.mixtures[place].names
+        total: Array = np.zeros(len(rows))
+        for g, mixture in enumerate(self.mixtures):
+            if g != place:
+                total += math.log(mixture.theta if known[g] else mixture.rest)
+        for block in self.blocks:
+            table = self._table(block, tuple(known.values()), _total, [])
+            total += _logs(table[self._at(block, rows, names)])
+            own = block.marginal(names)
+            if own is not None:
+                total -= _logs(own.tables[self._at(own, rows, names)])
+        return total
+
+    def risk_of(self, name: str) -> Risk:
+        """Of one attribute, to someone who sees all reports of the part."""
+        block = next(block for block in self.blocks if name in block.names)
+        axis = block.names.index(name)
+        prior = block.tables.sum(axis=tuple(i for i in range(block.tables.ndim) if i != axis))
+        rows = np.arange(min(len(self.kept), max(_FEWEST, _AT_ONCE // prior.size)))
+        chance, code = self._chance[rows], self.reported[name][rows]
+        share: Array = np.zeros((len(rows), prior.size))
+        for flags, (known, impossible) in self._totals.items():
+            own = _logs(self._table(block, flags, _total, [])[self._at(block, rows)])
+            silent = np.isneginf(own)
+            rest = known[rows] - np.where(silent, 0.0, own) - chance
+            scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
+            if flags[self._groups[name]]:
+                share[rows, code] += scale * np.exp(own)
+            else:
+                table = np.moveaxis(self._table(block, flags, _total, [name]), axis, -1)
+                at = self._at(block, rows)
+                left = table[at[:axis] + at[axis + 1 :]]
+                share += scale[:, None] * left * self._others[name][code]
+        share /= share.sum(axis=1, keepdims=True)
+        ratio = np.divide(share, prior, out=np.ones_like(share), where=share > 0)
+        bits = (share * np.log2(ratio)).sum(axis=1)
+        return self._risk((share**2).sum(axis=1), share.max(axis=1), bits, float(prior.max()))
+
+    @cached_property
+    def _totals(self) -> dict[Flags, tuple[Array, Array]]:
+        """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
+        rows, found = np.arange(len(self.kept)), {}
+        for flags in self._sets({}):
+            known, impossible = self._weight(flags, rows, _total, []), np.zeros(len(rows))
+            for block in self.blocks:
+                own = _logs(self._table(block, flags, _total, [])[self._at(block, rows)])
+                impossible += np.isneginf(own)
+                known = known + np.where(np.isneginf(own), 0.0, own)
+            found[flags] = known, impossible
+        return found
+
+    @cached_property
+    def _chance(self) -> Array:
+        """log J(y)."""
+        terms = [np.where(zeros > 0, -np.inf, known) for known, zeros in self._totals.values()]
+        return np.asarray(np.logaddexp.reduce(terms))
+
+    def _guessed(
+        self, targets: Collection[int], sets: Sequence[Flags], rows: Rows
+    ) -> tuple[Array, Array, Array]:
+        """log J(y), and how often guesses of the true answers of the targets are right."""
+        own = [name for g in targets for name in self.mixtures[g].names]
+        terms: dict[Step, list[Array]] = {_total: [], _squares: [], _peak: []}
+        for flags, (step, found) in product(sets, terms.items()):
+            term = self._weight(flags, rows, step, targets)
+            for block in self.blocks:
+                table = self._table(block, flags, _total, own)
+                moved = self._moved(
+                    table**2 if step is _squares else table, block, flags, step, own
+                )
+                term = term + _logs(moved[self._at(block, rows)])
+            found.append(term)
+        chance = np.logaddexp.reduce(terms[_total])
+        drawn = np.exp(np.logaddexp.reduce(terms[_squares]) - 2 * chance)
+        return chance, drawn, np.exp(np.maximum.reduce(terms[_peak]) - chance)
+
+    def _weight(self, flags: Flags, rows: Rows, step: Step, targets: Collection[int]) -> Array:
+        """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
+        total: Array = np.zeros(len(rows))
+        for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
+            power = 2 if step is _squares else 1
+            plain = power * math.log(mixture.theta if kept else mixture.rest)
+            if not kept or step is _total or g not in targets:
+                total += plain
+                continue
+            both = np.exp(self._replaced(mixture, self.reported, rows))
+            theta = mixture.theta
+            total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
+        return total
+
+    def _replaced(self, mixture: Mixture, true: Mapping[str, Codes], rows: Rows) -> Array:
+        """log of rest prod_a B_a[y_a, x_a] for each draw."""
+        parts = zip(mixture.names, mixture.others, strict=True)
+        each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
+        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(each, axis=0))
+
+    def _likely(self, place: int, rows: Rows) -> Array:
+        """log M[y, x] of one group, x the truth behind each report."""
+        mixture = self.mixtures[place]
+        likely = self._replaced(mixture, self.true, rows)
+        same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
+        kept = _logs(mixture.theta * np.logical_and.reduce(same))
+        return np.asarray(np.logaddexp(likely, kept))
+
+    def _table(self, block: Block, flags: Flags, step: Step, left: Collection[str]) -> Array:
+        """The block's table over reports, save for the attributes that are left as they are."""
+        return self._moved(
+            block.tables, block, flags, step, [n for n in block.names if n not in left]
+        )
+
+    def _moved(
+        self, table: Array, block: Block, flags: Flags, step: Step, names: Collection[str]
+    ) -> Array:
+        """One step along each of these attributes whose group is outside S."""
+        for axis, name in enumerate(block.names):
+            if name in names and not flags[self._groups[name]]:
+                ahead = np.moveaxis(table, axis, 0)
+                done = step(AnyKernel(self._others[name]), ahead.reshape(ahead.shape[0], -1))
+                table = np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
+        return table
+
+    def _at(self, block: Block, rows: Rows, true: Collection[str] = ()) -> tuple[Codes, ...]:
+        """Where each draw is found in a table: its reports, or its truth for some attributes."""
+        return tuple(
+            (self.true if name in true else self.reported)[name][rows] for name in block.names
+        )
+
+    def _risk(self, drawn: Array, best: Array, bits: Array, largest: float) -> Risk:
+        """Means over the reports, with the variances of the means."""
+        slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
+        worst = bound_on_posterior(largest, self.epsilon)
+        return sampled((drawn, best, bits), worst, largest, slack)
+
+
+def _total(kernel: AnyKernel, table: Array) -> Array:
+    return kernel.total(table)
+
+
+def _squares(kernel: AnyKernel, table: Array) -> Array:
+    return kernel.squares(table)
+
+
+def _peak(kernel: AnyKernel, table: Array) -> Array:
+    return kernel.peak(table)
+
+
+def _logs(values: Array) -> Array:
+    """Logarithms; minus infinity at 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def bound_on_posterior(largest: float, epsilon: float) -> float:
+    """The posterior of a cell whose odds a report raised by exp(epsilon), rounded up."""
+    if math.isinf(epsilon) or largest <= 0:  # a prior too small for a number
+        return 1.0
+    odds = math.exp(-epsilon) * (1 - largest) / largest
+    return min(1.0, (1 + 1e-15) / (1 + odds))

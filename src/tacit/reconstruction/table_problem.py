@@ -1,0 +1,53 @@
+"""Problem: what a reconstruction method is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tacit.arrays import Array
+from tacit.channel.linear_maps import Linear
+from tacit.channel.product import Factor, ProductChannel
+from tacit.reconstruction.gls import gls
+from tacit.schema import Attribute
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Reported counts of a table, the channel they came through, and the attributes asked for.
+
+    `channel.true` starts with the `wanted` attributes; more follow where a joint matrix ties
+    others to them, and the method sums these out.
+    """
+
+    counts: Array
+    channel: ProductChannel
+    wanted: int
+    n_records: int
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes asked for."""
+        return self.channel.true.attributes[: self.wanted]
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """p*: the reported distribution."""
+        return self.counts / self.n_records
+
+    def margin(self, axes: tuple[int, ...]) -> Array:
+        """p* of some reported axes, in that order, flattened."""
+        others = tuple(i for i in range(self.frequencies.ndim) if i not in axes)
+        kept = sorted(axes)
+        table: Array = self.frequencies.sum(axis=others)
+        return table.transpose([kept.index(axis) for axis in axes]).ravel()
+
+    @cached_property
+    def inverses(self) -> tuple[Linear, ...]:
+        """W of each group: the closed form, or from its reported distribution."""
+        return tuple(self._inverse(factor) for factor in self.channel.factors)
+
+    def _inverse(self, factor: Factor) -> Linear:
+        if factor.channel.inverse is not None:
+            return factor.channel.inverse
+        return gls(factor.channel.matrix, self.margin(factor.reported_axes), self.n_records)

@@ -1,0 +1,126 @@
+"""Short pages for people: there is no such survey, or it takes no answers now.
+
+The words are those of the respondent's page, in a language of the survey that the browser asks for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from html import escape
+from typing import Any
+
+from starlette.types import Scope
+
+from tacit.service import page
+from tacit.service.collect.http_responses import HTML, Answer, header
+from tacit.service.collect.problem_details import CLOSED, NOT_YET_OPEN, Problem
+from tacit.survey import Survey
+from tacit.survey.field_types import text_in
+
+_PAGE = """<!doctype html>
+<html lang="{spoken}">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <meta name="color-scheme" content="light dark">
+    <title>{head}</title>
+    <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="/page/style.css">
+  </head>
+  <body>
+    <header>{survey}</header>
+    <main class="step">
+      <h1>{title}</h1>
+      <p>{text}</p>
+    </main>
+  </body>
+</html>
+"""
+_FIRST = "en"
+_WORDS: dict[str, dict[str, Any]] = {
+    name.removeprefix("words/").removesuffix(".json"): json.loads(page.content(name))
+    for name in page.FILES
+    if name.startswith("words/")
+}
+
+
+def words(language: str) -> dict[str, Any]:
+    """The page's texts for a language of a survey; English if the page does not speak it."""
+    return _WORDS[spoken(language)]
+
+
+def spoken(language: str) -> str:
+    """The language in which the page speaks to readers of a survey's language."""
+    base = language.partition("-")[0]
+    return base if base in _WORDS else _FIRST
+
+
+def notice(problem: Problem, scope: Scope, survey: Survey | None, today: date) -> Answer:
+    """The page for a problem: which survey, what is wrong, and from or until which day."""
+    language = language_of(scope, survey)
+    own = words(language)
+    name = None if survey is None else text_in(survey.title, language)
+    title = own[f"{problem.name}.title"]
+    content = _PAGE.format(
+        spoken=spoken(language),
+        head=escape(title if name is None else f"{name}: {title}"),
+        survey="" if name is None else _titled(name, language),
+        title=escape(title),
+        text=escape(_text(problem, own, survey, today)),
+    )
+    return Answer(problem.status, HTML, content.encode())
+
+
+def language_of(scope: Scope, survey: Survey | None) -> str:
+    """The language that the browser likes best, of the survey's if there is one."""
+    offered = tuple(_WORDS) if survey is None else survey.languages
+    for wanted in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
+        for language in offered:
+            if language.lower().partition("-")[0] == wanted:
+                return language
+    return offered[0]
+
+
+def _wanted(asked: str) -> Sequence[str]:
+    """Languages of an Accept-Language header without their regions, the most liked first."""
+    found: list[tuple[float, int, str]] = []
+    for part in asked.split(","):
+        language, _, quality = part.partition(";")
+        liked = _quality(quality)
+        if liked > 0:
+            found.append((-liked, len(found), language.strip().partition("-")[0]))
+    return [language for _, _, language in sorted(found)]
+
+
+def _quality(text: str) -> float:
+    """The q of a part of the header; 1 if it is not said, 0 if it is not a number."""
+    name, _, value = text.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
+
+
+def _titled(name: str, language: str) -> str:
+    return f'<p id="title" lang="{escape(language)}" dir="auto">{escape(name)}</p>'
+
+
+def _text(problem: Problem, own: dict[str, Any], survey: Survey | None, today: date) -> str:
+    text: str = own[f"{problem.name}.text"]
+    opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
+    ended = closes if closes is not None and closes < today else None
+    day = {NOT_YET_OPEN.name: opens, CLOSED.name: ended}.get(problem.name)
+    return text if day is None else f"{_sentence(problem, own, day)} {text}"
+
+
+def _sentence(problem: Problem, own: dict[str, Any], day: date) -> str:
+    """From or until which day the survey takes answers."""
+    month = own["months"].split()[day.month - 1]
+    said = own["date"].format(day=day.day, month=month, year=day.year)
+    sentence: str = own[f"{problem.name}.day"].format(day=said)
+    return sentence

@@ -1,0 +1,91 @@
+"""Every way in which a request is refused, as problem details (RFC 9457).
+
+`type` is a name that stays; the respondent's page has a sentence for each. No answer repeats
+anything of the request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tacit.service.collect.http_responses import HANG_UP, NOT_KEPT, PROBLEM, Answer, Header
+from tacit.service.store import Outcome
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A refusal: its name, its status and what it says; `wait` seconds before another try."""
+
+    name: str
+    status: int
+    title: str
+    wait: int | None = None
+    headers: tuple[Header, ...] = field(default=())
+
+    @cached_property
+    def answer(self) -> Answer:
+        """As it is sent."""
+        return self.saying(None)
+
+    def saying(self, detail: str | None, wait: int | None = None) -> Answer:
+        """As it is sent, with what is wrong in this case."""
+        content = {"type": self.name, "title": self.title, "status": self.status}
+        if detail is not None:
+            content["detail"] = detail
+        seconds = wait if wait is not None else self.wait
+        retry = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
+        body = json.dumps(content, ensure_ascii=False).encode()
+        return Answer(self.status, PROBLEM, body, (NOT_KEPT, *self.headers, *retry))
+
+
+class Refused(Exception):  # noqa: N818
+    """A request is answered by a problem; `early` if that is before its body is read."""
+
+    def __init__(self, problem: Problem, answer: Answer | None = None, early: bool = False) -> None:
+        super().__init__(problem.name)
+        self.problem = problem
+        self.answer = answer or problem.answer
+        self.early = early
+
+
+MALFORMED = Problem("malformed", 400, "The request is not what this service reads.")
+LINK_USED = Problem("link-used", 403, "This link has been used already, or was never issued.")
+NOT_YET_OPEN = Problem("not-yet-open", 403, "This survey is not open yet.")
+CLOSED = Problem("closed", 403, "This survey is closed.")
+FULL = Problem("full", 403, "This survey has all the answers it needs.")
+NOT_FOUND = Problem("not-found", 404, "There is nothing here.")
+METHOD = Problem("method", 405, "Method not allowed.")
+SLOW = Problem("slow", 408, "The request took too long to arrive.", headers=(HANG_UP,))
+WRONG_FINGERPRINT = Problem(
+    "wrong-fingerprint", 409, "The record was disguised by another design than this survey's."
+)
+CHANGED = Problem("changed", 409, "Another record was sent with this key before.")
+TOO_LARGE = Problem("too-large", 413, "The request is larger than any answer.", headers=(HANG_UP,))
+WRONG_TYPE = Problem("wrong-type", 415, "The body must be application/json in UTF-8.")
+NOT_ALLOWED = Problem(
+    "not-allowed-value", 422, "The record does not hold one category for each attribute."
+)
+TOO_MANY = Problem("too-many", 429, "Too many requests came from this address.", wait=60)
+LONG_HEAD = Problem("too-large", 431, "The head of the request is too large.", headers=(HANG_UP,))
+BUSY = Problem("busy", 503, "Too many answers arrive at once; try again soon.", wait=2)
+UNAVAILABLE = Problem("unavailable", 503, "Answers cannot be stored at present.", wait=10)
+FAULT = Problem("fault", 500, "The service failed; nothing was acknowledged.", headers=(HANG_UP,))
+
+#: What the store may say of a response that it does not take.
+REFUSALS: Mapping[Outcome, Problem] = {
+    Outcome.CHANGED: CHANGED,
+    Outcome.UNKNOWN_TOKEN: LINK_USED,
+    Outcome.NOT_YET_OPEN: NOT_YET_OPEN,
+    Outcome.CLOSED: CLOSED,
+    Outcome.FULL: FULL,
+    Outcome.UNKNOWN_SURVEY: NOT_FOUND,
+}
+#: All of them, for the documentation and its tests.
+PROBLEMS = (
+    *(MALFORMED, LINK_USED, NOT_YET_OPEN, CLOSED, FULL, NOT_FOUND, METHOD, SLOW),
+    *(WRONG_FINGERPRINT, CHANGED, TOO_LARGE, WRONG_TYPE, NOT_ALLOWED, TOO_MANY, LONG_HEAD),
+    *(BUSY, UNAVAILABLE, FAULT),
+)

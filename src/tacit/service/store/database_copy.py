@@ -1,0 +1,96 @@
+"""A copy of a database, of one moment, while others write to it: a backup, or its restoring.
+
+A file that results is a database of its own: it can be served, exported or copied back.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, select
+
+from tacit.errors import FileError, StoreError
+from tacit.service.store.checksums import check_all
+from tacit.service.store.database import Database, database
+from tacit.service.store.migration import migrate
+from tacit.service.store.sql_tables import metadata
+from tacit.service.store.sqlite import Sqlite
+
+_ROWS = 10_000
+
+
+def copy(source: Database, out: str | Path) -> None:
+    """Copy to a new file, or by its URL to a PostgreSQL database that is empty.
+
+    Raises StoreError if a record is damaged or missing.
+    """
+    if isinstance(out, str) and "://" in out:
+        target = database(out)
+        if not isinstance(target, Sqlite):
+            _fill(source, target)
+            return
+        out = target.shown
+    _to_file(source, Path(out))
+
+
+def _to_file(source: Database, out: Path) -> None:
+    """Whole or not at all: beside its place first, then moved there."""
+    if out.exists():
+        raise FileError(f"{out}: already exists; a backup overwrites nothing")
+    if not out.parent.is_dir():
+        raise FileError(f"{out}: the folder {out.parent} does not exist")
+    part = out.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        if isinstance(source, Sqlite):
+            _check(source)
+            source.copy(part)
+        else:
+            _fill(source, _named(Sqlite(part), out))
+        with part.open("rb") as stream:
+            os.fsync(stream.fileno())
+        part.rename(out)
+    except OSError as error:
+        raise FileError(f"{out}: cannot be written: {error.strerror or error}") from None
+    finally:
+        for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
+            left.unlink(missing_ok=True)
+
+
+def _named(target: Sqlite, out: Path) -> Sqlite:
+    """A database that is told of as the file it is to become."""
+    target.shown = str(out)
+    return target
+
+
+def _check(source: Database) -> None:
+    with source.reading() as connection:
+        source.check(connection)
+        check_all(connection, source.shown)
+
+
+def _fill(source: Database, target: Database) -> None:
+    """Copy all rows, table by table, in the order of their keys."""
+    try:
+        _check(source)
+        with source.reading() as here, target.writing() as there:
+            target.queue_for_layout(there)
+            migrate(there, target.shown)
+            for table in metadata.sorted_tables:
+                if there.execute(select(table).limit(1)).first() is not None:
+                    raise StoreError(f"{target.shown}: is not empty; copy to an empty database")
+                _copy_table(here, there, table.name)
+        target.forget()
+    finally:
+        target.close()
+
+
+def _copy_table(here: Connection, there: Connection, name: str) -> None:
+    table = metadata.tables[name]
+    rows = here.execution_options(yield_per=_ROWS).execute(
+        select(table).order_by(*table.primary_key.columns)
+    )
+    for part in rows.mappings().partitions():
+        there.execute(insert(table), [dict(row) for row in part])

@@ -1,0 +1,42 @@
+"""Reported codes as bytes: one an attribute, two where any has more than 256 categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.errors import StoreError
+from tacit.schema import Schema
+
+if TYPE_CHECKING:
+    from tacit.arrays import Codes
+
+_MOST_IN_A_BYTE = 256
+
+
+def code_type(reported: Schema) -> np.dtype[Any]:
+    """The type of a stored code: uint8, or little-endian uint16 if any attribute needs it."""
+    wide = any(len(attribute.categories) > _MOST_IN_A_BYTE for attribute in reported)
+    return np.dtype("<u2" if wide else "u1")
+
+
+def packed(codes: Sequence[int], reported: Schema) -> bytes:
+    """The codes of one record, in the order of the reported attributes, as they are stored."""
+    if code_type(reported).itemsize == 1:
+        return bytes(codes)
+    return np.asarray(codes, "<u2").tobytes()
+
+
+def unpacked(stored: Sequence[bytes], reported: Schema) -> Codes:
+    """Stored records as an array of codes, records x attributes; refused if any does not fit."""
+    kind, width = code_type(reported), len(reported)
+    whole = b"".join(stored)
+    if any(len(one) != kind.itemsize * width for one in stored):
+        raise StoreError(f"the database holds a record that is not of {width} attributes")
+    codes = np.frombuffer(whole, kind).reshape(len(stored), width)
+    sizes = np.array([len(attribute.categories) for attribute in reported])
+    if np.any(codes >= sizes):
+        raise StoreError("the database holds a code that is no category of its attribute")
+    return codes

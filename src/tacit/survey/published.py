@@ -1,0 +1,156 @@
+"""Published: a survey frozen with its design and its fingerprints, for page, server and analyst."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tacit.design import Design
+from tacit.errors import FileError
+from tacit.files import read_described
+from tacit.number_text import broken_json
+from tacit.survey.disclosure_bound import disclosure_bound
+from tacit.survey.field_types import text_in
+from tacit.survey.survey import Survey
+from tacit.survey.survey_reader import survey_from_dict
+
+#: Version of the file that this code writes; it reads this one and older ones.
+VERSION = 2
+#: Letters of the survey's fingerprint that name it in addresses.
+SLUG_LETTERS = 16
+_FIRST_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
+#: Keys by version; a file of version 1 has no bound, so it is computed when the file is read.
+_KEYS = {1: _FIRST_KEYS, 2: _FIRST_KEYS | {"disclosure_bound", "disclosure_fingerprint"}}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A survey and the design it was published with; equal to what comes back from its JSON.
+
+    `frozen_bound` is the disclosure bound as it was published; None to compute it. A newer version
+    may know a better bound, but what respondents were told stays.
+    """
+
+    survey: Survey
+    frozen_bound: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def design(self) -> Design:
+        """What respondents are promised."""
+        return self.survey.design
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the design, which every record carries."""
+        return self.design.fingerprint
+
+    @property
+    def title(self) -> str:
+        """The survey's title in its first language."""
+        return text_in(self.survey.title, self.survey.languages[0])
+
+    @property
+    def slug(self) -> str:
+        """The survey's name in addresses."""
+        return self.survey.fingerprint[:SLUG_LETTERS]
+
+    @cached_property
+    def disclosure_bound(self) -> dict[str, Any]:
+        """What all answers together may reveal at most, whatever the dependence between them."""
+        return disclosure_bound(self.design) if self.frozen_bound is None else self.frozen_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the survey, its design, the fingerprints of both and the bound."""
+        return {
+            "tacit": "published-survey",
+            "version": VERSION,
+            "fingerprint": self.fingerprint,
+            "survey_fingerprint": self.survey.fingerprint,
+            "survey": self.survey.to_dict(),
+            "design": self.design.to_dict(),
+            "disclosure_bound": deepcopy(self.disclosure_bound),
+            "disclosure_fingerprint": _fingerprint(self.survey, self.disclosure_bound),
+        }
+
+    def to_json(self) -> str:
+        """The file that is published."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Published:
+        """The published survey that a file holds; refused if any part was changed since."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FileError(f"not a published survey: {broken_json(error)}") from None
+        _check_header(data)
+        bound = data.get("disclosure_bound")
+        found = cls(survey_from_dict(data["survey"], "survey"), bound)
+        if Design.from_dict(data["design"]) != found.design:
+            raise FileError("the design does not follow from the survey; publish it again")
+        for key, own in (
+            ("fingerprint", found.fingerprint),
+            ("survey_fingerprint", found.survey.fingerprint),
+            ("disclosure_fingerprint", _fingerprint(found.survey, bound)),
+        ):
+            if key in data and data[key] != own:
+                raise FileError(f"{key} is not that of the content: changed since it was published")
+        return found
+
+
+def _fingerprint(survey: Survey, bound: dict[str, Any] | None) -> str:
+    """SHA-256 of a bound and the fingerprint of the survey that it belongs to."""
+    canonical = json.dumps([survey.fingerprint, bound], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_published(path: str | Path) -> Published:
+    """The published survey in a file."""
+    return read_described(path, Published.from_json, "published survey")
+
+
+def publish(survey: Survey, out: str | Path) -> Published:
+    """Freeze a survey into a file; one that is there already is only accepted if it is the same."""
+    from tacit.files import write_text  # Arrow is slow to start
+
+    made = Published(survey)
+    if Path(out).exists():
+        if _there(out) != made:
+            raise FileError(
+                f"{out}: another file is there already; what is published is never overwritten, "
+                "publish under another name"
+            )
+        return made
+    write_text(out, made.to_json())
+    return made
+
+
+def _there(out: str | Path) -> Published | None:
+    try:
+        return read_published(out)
+    except FileError:
+        return None
+
+
+def _check_header(data: Any) -> None:
+    if not isinstance(data, dict) or data.get("tacit") != "published-survey":
+        raise FileError(
+            'not a published survey: it must be a JSON object with "tacit": "published-survey"'
+        )
+    version = data.get("version")
+    if type(version) is not int or version < 1:
+        raise FileError(f"the version must be a positive integer, got {version!r}")
+    if version > VERSION:
+        raise FileError(
+            f"the published survey has version {version}, this tacit reads up to {VERSION}; "
+            "upgrade tacit"
+        )
+    keys = _KEYS[version]
+    odd = sorted(keys ^ set(data))
+    if odd:
+        raise FileError(f"a published survey has the keys {', '.join(sorted(keys))}; see {odd[0]}")

@@ -1,0 +1,143 @@
+"""Survey files in: text to Survey, every problem with file, line and place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tacit.errors import FileError, SurveyError
+from tacit.files import read_text
+from tacit.files.contents import described
+from tacit.survey.salvage import further_problems
+from tacit.survey.survey import Survey
+from tacit.survey.yaml_source import Place, Source, parse
+
+VERSION = 1
+MOST_BYTES = 8 << 20
+
+
+def read_survey(path: str | Path) -> Survey:
+    """The survey that a YAML or JSON file describes."""
+    other = described(Path(path), "survey")
+    if other is not None:
+        raise FileError(f"{path}: not a survey file: {other}")
+    text = read_text(path)
+    if len(text) > MOST_BYTES:
+        raise FileError(f"{path}: has over {MOST_BYTES >> 20} million characters; no survey has")
+    return survey_from_text(text, str(path))
+
+
+def survey_from_text(text: str, name: str = "survey") -> Survey:
+    """The survey that YAML or JSON text describes; `name` stands for the file in errors.
+
+    >>> survey_from_text("title: Smoking")
+    Traceback (most recent call last):
+        ...
+    tacit.errors.SurveyError: survey:1: the key 'questions' is missing
+    """
+    return _validated(parse(text, name))
+
+
+def survey_from_dict(data: Any, name: str = "survey") -> Survey:
+    """The survey that plain values describe, as `Survey.to_dict` gives them."""
+    return _validated(Source(name, data, {(): 1}))
+
+
+def _check_header(source: Source) -> None:
+    """A survey file, not another of tacit's, and not newer than this code."""
+    if not isinstance(source.data, dict):
+        raise SurveyError([source.at((), "a survey file must hold keys such as title")])
+    kind, version = source.data.get("tacit", "survey"), source.data.get("version", VERSION)
+    if kind != "survey":
+        raise SurveyError([source.at(("tacit",), f"must be 'survey', got {kind!r:.60}")])
+    if type(version) is int and version > VERSION:
+        what = f"is {version}, this tacit reads up to {VERSION}; upgrade tacit"
+        raise SurveyError([source.at(("version",), what)])
+
+
+def _validated(source: Source) -> Survey:
+    _check_header(source)
+    found = list(source.twice)
+    try:
+        survey = Survey.model_validate(source.data)
+    except ValidationError as error:
+        found += _all_problems(error.errors(), source)
+    if found:
+        told = sorted(found, key=lambda problem: source.line(problem[0]))
+        raise SurveyError(dict.fromkeys(source.at(*problem) for problem in told))
+    return survey
+
+
+def _all_problems(errors: list[Any], source: Source) -> list[tuple[Place, str]]:
+    """What pydantic found, and what else is wrong between the parts that it did not mind."""
+    found = [problem for raised in errors for problem in _told(raised, source)]
+    if all(raised["type"] != "problems" for raised in errors):
+        found += further_problems(source.data, found)
+    return found
+
+
+def _told(error: Any, source: Source) -> Iterator[tuple[Place, str]]:
+    """Place and message of what pydantic found."""
+    if error["type"] == "problems":
+        yield from error["ctx"]["found"]
+        return
+    place = _place(error["loc"], source.data, error["type"] == "missing")
+    known = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            yield place[:-1], f"the key {place[-1]!r} is missing"
+        case "key":
+            yield (*place, str(known["key"])), error["msg"]
+        case "survey":
+            yield place, error["msg"]
+        case "union_tag_not_found":
+            key = known["discriminator"].strip("'")
+            yield place, f"the key {key!r} is missing"
+        case "union_tag_invalid":
+            key = known["discriminator"].strip("'")
+            what = f"must be one of {known['expected_tags']}, got {known['tag']!r:.60}"
+            yield (*place, key), what
+        case "too_short" | "too_long":
+            yield from _length(place, error)
+        case _:
+            yield place, f"{_lowered(error['msg'])}, got {_brief(error['input'])}"
+
+
+def _length(place: Place, error: Any) -> Iterator[tuple[Place, str]]:
+    """A list of the wrong length; one that is only short of its faulty items is not told."""
+    known, given = error["ctx"], len(error["input"])
+    least, most = known.get("min_length", 0), known.get("max_length", given)
+    if given < least:
+        yield place, f"needs at least {least} item{'' if least == 1 else 's'}, got {given}"
+    if given > most:
+        yield place, f"may have at most {most} items, got {given}"
+
+
+def _lowered(message: str) -> str:
+    return message.replace("Input should be", "must be").replace("a valid tuple", "a list")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, dict | list | tuple):
+        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+    return f"{value!r:.60}"
+
+
+def _place(loc: tuple[Any, ...], data: Any, missing: bool) -> Place:
+    """Pydantic's path without the names of the kinds and families that it puts in between.
+
+    Where a key is missing, the last step is not in the data.
+    """
+    place: list[str | int] = []
+    for position, step in enumerate(loc):
+        inside = isinstance(data, dict) and step in data
+        listed = isinstance(data, list) and isinstance(step, int) and step < len(data)
+        if inside or listed:
+            data = data[step]
+            place.append(step)
+        elif missing and position == len(loc) - 1:
+            place.append(step)
+    return tuple(place)

@@ -1,0 +1,224 @@
+"""Tables: P(E, v, c), what it is beyond chance and its noise, beside tables written out in full.
+
+The true table is known and every report comes exactly as often as the channel says, so that for a
+function h of true records and phi = W^T h
+
+    beyond  =  sum over true x of  p(x) h(x),      h = 1[x in E] (1[v] - P(v|E)) (1[c] - P(c|E))
+    noise^2 =  sum over true x of  p(x) Var(phi(y) | x) / n
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import Design, Group, Schema
+from tacit.arrays import Array, Index, Mask
+from tacit.counting import PatternTable
+from tacit.evaluate.signed_records import inverse_of, reports_of
+from tacit.mine.tree import class_tables, node_tables
+from tacit.mine.tree.class_tables import Split
+from tacit.mine.tree.node_tables import Tables
+from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree import NONE
+from tests.support.families import MAKERS, attributes_of, fits, random_coin
+from tests.support.tables import random_table, reported_table
+
+#: Reports in all: counts are whole, so shares are rounded to this.
+MANY = 2.0**50
+#: Rounding of sums of some hundred products of weights up to TAMEST in each group.
+ROUNDING = 1e-9
+SHAPES = ((2,), (4,), (2, 2), (3, 2), (2, 3, 2))
+#: Family of the first group, its sizes, the family of the second, and where the class is.
+SETTINGS = [
+    (family, sizes, other, where)
+    for i, family in enumerate(MAKERS)
+    for j, sizes in enumerate(shape for shape in SHAPES if fits(family, shape))
+    for other in [("related", "unrelated, by name", "matrix", "truthful")[(i + j) % 4]]
+    for where in (["same group", "other group"] if len(sizes) > 1 else ["other group"])
+]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A design of two groups, its true table and the reports that are expected."""
+
+    design: Design
+    target: str
+    true: Array
+
+    @cached_property
+    def patterns(self) -> PatternTable:
+        counts = np.rint(reported_table(self.design, self.true) * MANY)
+        cells = np.flatnonzero(counts.ravel() > 0)
+        places = np.stack(np.unravel_index(cells, counts.shape), axis=1)
+        codes = np.asfortranarray(places.astype(np.uint8))
+        return PatternTable(self.design.reported, codes, counts.ravel()[cells].astype(np.int64))
+
+    @cached_property
+    def reports(self) -> Reports:
+        return Reports.of(self.patterns, self.design, self.target)
+
+    @cached_property
+    def written_out(self) -> tuple[Array, Array]:
+        """M and W over all groups, reported x true and true x reported."""
+        factors = self.design.channel(self.design.schema.names).factors
+        channel, inverse, reported, true = np.ones((1, 1)), np.ones((1, 1)), [], []
+        for factor in factors:
+            channel = np.kron(channel, factor.channel.matrix)
+            inverse = np.kron(inverse, inverse_of(factor, self.design, self.patterns))
+            reported += reports_of(self.design, factor)
+            true += factor.names
+        rows = _order(reported, self.design.reported)
+        columns = _order(true, self.design.schema)
+        return channel[np.ix_(rows, columns)], inverse[np.ix_(columns, rows)]
+
+
+def _order(names: list[str], schema: Schema) -> Index:
+    """Where the cells of a schema stand in a table whose axes have these names."""
+    sizes = [schema[name].size for name in names]
+    found = np.arange(math.prod(sizes)).reshape(sizes)
+    return found.transpose([names.index(name) for name in schema.names]).ravel()
+
+
+def setting(family: str, sizes: tuple[int, ...], other: str, where: str) -> Setting:
+    rest = (2,) if other == "matrix" else (3, 2)
+    attributes = attributes_of((*sizes, *rest))
+    rng = np.random.default_rng(len(family) + sum(sizes))
+    first, second = attributes[: len(sizes)], attributes[len(sizes) :]
+    groups = [
+        Group([a.name for a in own], random_coin(name, own, rng))
+        for name, own in ((family, first), (other, second))
+    ]
+    design = Design(Schema(attributes), groups)
+    target = first[-1] if where == "same group" else second[0]
+    return Setting(design, target.name, random_table(3, design.schema.sizes, sparse=False))
+
+
+def levels(given: Setting) -> Iterator[tuple[Tables, list[Mask]]]:
+    """Some nodes with their true cells: the root, its children by one attribute, one deeper."""
+    shape, sizes = given.true.shape, given.design.schema.sizes
+    found, inside = Tables.root(given.reports), [np.ones(shape, bool)]
+    yield found, inside
+    for a in given.reports.features[:2]:
+        parts = np.where(np.arange(max(sizes)) < sizes[a], np.arange(max(sizes)) > 0, NONE)
+        branches = np.tile(parts, (len(inside), 1))
+        wanted = np.tile([True, True], (len(inside), 1))
+        places = np.full(len(inside), a)
+        found = found.below(places, branches, wanted).merged()
+        of_a = np.indices(shape)[a]
+        inside = [own & part for own in inside for part in (of_a == 0, of_a > 0)]
+        yield found, inside
+
+
+def function(given: Setting, inside: Mask, a: int, v: int, c: int) -> Array:
+    """1[x in E] (1[v] - P(v | E)) (1[c] - P(c | E))."""
+    places = np.indices(given.true.shape)
+    share = given.true[inside].sum()
+    of_v, of_c = places[a] == v, places[given.reports.target] == c
+    r, q = given.true[inside & of_v].sum() / share, given.true[inside & of_c].sum() / share
+    return np.asarray(inside * (of_v - r) * (of_c - q)).ravel()
+
+
+def check(given: Setting, split: Split, node: int, inside: Mask, a: int) -> None:
+    channel, inverse = given.written_out
+    true, n = given.true.ravel(), given.reports.n_records
+    assert split.moments is not None
+    for v in range(given.true.shape[a]):
+        if not (inside & (np.indices(given.true.shape)[a] == v)).any():
+            np.testing.assert_array_equal(split.value[node, v], 0)
+            continue
+        for c in range(given.true.shape[given.reports.target]):
+            h = function(given, inside, a, v, c)
+            phi = h @ inverse
+            second, mean = phi**2 @ channel, phi @ channel
+            variance = true @ (second - mean**2)
+            scale = true @ second + ROUNDING
+            assert abs(split.moments.beyond[node, v, c] - true @ h) < ROUNDING
+            assert abs(split.moments.noise[node, v, c] ** 2 * n - variance) < ROUNDING * scale
+
+
+@pytest.mark.parametrize(("family", "sizes", "other", "where"), SETTINGS)
+def test_what_is_beyond_chance_and_its_noise_are_those_of_the_tables_written_out(
+    family: str, sizes: tuple[int, ...], other: str, where: str
+) -> None:
+    given = setting(family, sizes, other, where)
+    for found, inside in levels(given):
+        for a, split in found.splits(given.reports.features, with_noise=True):
+            for node, own in enumerate(inside):
+                check(given, split, node, own, a)
+
+
+@pytest.mark.parametrize(("family", "sizes", "other", "where"), SETTINGS)
+def test_values_and_second_moments_are_those_of_weights_written_out(
+    family: str, sizes: tuple[int, ...], other: str, where: str
+) -> None:
+    given = setting(family, sizes, other, where)
+    _, inverse = given.written_out
+    reported = reported_table(given.design, given.true).ravel()
+    found, inside = list(levels(given))[-1]
+    places = np.indices(given.true.shape)
+    classes = [
+        places[given.reports.target] == c for c in range(found.reports.sizes[_target(found)])
+    ]
+    value, moment = found.by_class()
+    for a, split in found.splits(given.reports.features, with_noise=True):
+        assert split.moments is not None
+        for node, own in enumerate(inside):
+            whole = np.array([(own & of_c).ravel() @ inverse for of_c in classes])
+            _same(value[node], whole @ reported)
+            _same(moment[node], (whole * reported) @ whole.T)
+            for v in range(given.true.shape[a]):
+                here = own & (places[a] == v)
+                g = np.array([(here & of_c).ravel() @ inverse for of_c in classes])
+                _same(split.value[node, v], g @ reported)
+                _same(split.moments.own[node, v], (g * reported) @ g.T)
+                _same(split.moments.cross[node, v], (g * reported) @ whole.T)
+
+
+def _target(found: Tables) -> int:
+    return found.reports.target
+
+
+def _same(found: Array, expected: Array) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("family", ["related", "matrix, joint", "unrelated, by name", "truthful"])
+def test_how_much_is_worked_on_at_once_changes_nothing(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = setting(family, (3, 2), "related", "same group")
+
+    def splits() -> list[Any]:
+        found = list(levels(given))[-1][0]
+        return list(found.splits(given.reports.features, with_noise=True))
+
+    whole = splits()
+    monkeypatch.setattr(class_tables, "_AT_ONCE", 1)
+    monkeypatch.setattr(node_tables, "_FEW_STATES", 0)
+    for (_, one), (_, other) in zip(whole, splits(), strict=True):
+        _same(other.value, one.value)
+        for name in ("beyond", "noise", "own", "cross"):
+            _same(getattr(other.moments, name), getattr(one.moments, name))
+
+
+def test_children_are_parted_so_that_few_rows_are_looked_at_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = setting("related", (2, 2), "truthful", "same group")
+    found, inside = list(levels(given))[1]
+    wanted = np.ones((len(inside), 3), bool)
+    wanted[0, 1] = False
+    assert len(list(found.affordable(wanted))) == 1
+    monkeypatch.setattr(node_tables, "ROWS", 2)
+    parts = list(found.affordable(wanted))
+    assert len(parts) == wanted.sum()
+    np.testing.assert_array_equal(np.sum(parts, axis=0), wanted)
+    assert list(found.affordable(np.zeros((len(inside), 3), bool))) == []

@@ -1,0 +1,155 @@
+"""Running the service: what it listens on, and when it is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tacit.errors import ServiceError, Unavailable
+from tacit.service.collect import logs
+from tacit.service.collect.metrics import Metrics
+from tacit.service.collect.problem_details import CLOSED, FULL
+from tacit.service.server import Discarding, Server, _Collecting, address, listening
+from tacit.service.settings import Settings
+from tacit.service.store import Outcome, State
+from tests.support.published import published, response
+
+SURVEY = published(quota=3)
+
+
+class Writer:
+    """What readiness asks of a writer."""
+
+    failure = "the disk is full"
+    outages = 0
+
+    def __init__(self, ready: bool = True, waiting: int = 0) -> None:
+        self.ready, self.waiting = ready, waiting
+
+
+class StoreOf:
+    """A store that says one thing of its survey."""
+
+    settled = True
+
+    def __init__(self, said: State | Exception) -> None:
+        self.said = said
+
+    def state(self, survey: str) -> State:
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+
+def collecting(writer: Any = None, store: Any = None, server: Any = None) -> _Collecting:
+    own: Any = writer or Writer()
+    return _Collecting(store, (SURVEY,), Settings(queue=5), Metrics(), own, server)
+
+
+def test_it_is_ready_unless_something_is_in_the_way() -> None:
+    assert collecting().ready() is None
+    assert collecting(Writer(waiting=4)).ready() is None
+    assert collecting(Writer(waiting=5)).ready() == "queue"
+    assert collecting(Writer(ready=False)).ready() == "database"
+
+
+def test_it_is_not_ready_while_it_drains() -> None:
+    server = Server.__new__(Server)
+    server.should_exit = server.force_exit = False
+    assert collecting(server=server).ready() is None
+    server.handle_exit(15, None)
+    assert collecting(server=server).ready() == "draining"
+    assert (server.should_exit, server.force_exit) == (True, False)
+    server.handle_exit(15, None)
+    assert server.force_exit, "a second signal does not wait"
+
+
+def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.set_up("json")
+    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    watched = collecting(writer, store)
+    for ready in (True, False, False, True, True):
+        writer.ready = ready
+        watched.look()
+    for settled in (True, False, False, True, True):
+        store.settled = settled
+        watched.look()
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line.get("reason") for line in lines] == ["the disk is full", None, None, None]
+    events = [line["event"] for line in lines]
+    assert events == ["database-gone", "database-back", "settling-failed", "settled-again"]
+
+
+def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.set_up("json")
+    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    watched = collecting(writer, store)
+    writer.outages += 1
+    watched.look()
+    watched.look()
+    events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert events == ["database-gone", "database-back"]
+
+
+@pytest.mark.parametrize(
+    ("said", "standing"),
+    [
+        (State(open=True, records=2, issued=0, remaining=0), None),
+        (State(open=True, records=3, issued=0, remaining=0), FULL),
+        (State(open=False, records=3, issued=0, remaining=0), CLOSED),
+        (Unavailable("gone"), None),
+    ],
+)
+def test_the_page_is_shown_unless_the_store_says_otherwise(said: Any, standing: Any) -> None:
+    asked = collecting(store=StoreOf(said)).standing(SURVEY.survey.fingerprint)
+    assert asyncio.run(asked) is standing
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with listening("127.0.0.1", 0) as first:
+        first.listen()
+        port = first.getsockname()[1]
+        assert address(first, SURVEY).startswith(f"http://127.0.0.1:{port}/s/")
+        with (
+            pytest.raises(
+                ServiceError, match=rf"127.0.0.1 port {port}: .*; choose another by --port"
+            ),
+            listening("127.0.0.1", port),
+        ):
+            pass
+
+
+def test_an_ipv6_address_is_written_in_brackets() -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    try:
+        with listening("::1", 0) as listener:
+            assert address(listener, SURVEY).startswith("http://[::1]:")
+    except ServiceError:
+        pytest.skip("no IPv6 address here")
+
+
+def test_a_preview_keeps_nothing() -> None:
+    taker = Discarding()
+    assert asyncio.run(taker.submit(response(SURVEY))) is Outcome.STORED
+    assert vars(taker) == {}
+
+
+def test_other_commands_do_not_load_the_service() -> None:
+    heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog"]
+    code = (
+        "import sys, tacit.cli; tacit.cli.command_line(); "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
