@@ -28,7 +28,7 @@ MOST_DIGITS = 1000
 
 
 class Rule(Protocol):
-    """Learns a binned attribute from the values of a numeric column (see tacit.bins)."""
+    """Learns a binned attribute from the values of a numeric column (see tacit.binning)."""
 
     def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:
         """The attribute of this name with the edges that the rule finds."""

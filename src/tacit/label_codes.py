@@ -132,7 +132,7 @@ def _check_cells(
         record = int(bad.argmax())
         value = seen.values[seen.positions[record]]
         where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
-        hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.bins"
+        hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.binning"
         raise DataError(unknown("category", value, attribute.categories, where) + hint)
     absent = codes == ABSENT
     if absent.any():

@@ -40,7 +40,7 @@ def _check_options(rules: object, max_categories: object) -> None:
         raise SchemaError(f"bins must map columns to rules, such as {_EXAMPLE}, got {rules!r}")
     for name, rule in rules.items():
         if not _is_rule(rule):
-            allowed = "median(), quantiles(n) or edges(cuts) of tacit.bins"
+            allowed = "median(), quantiles(n) or edges(cuts) of tacit.binning"
             raise SchemaError(f"bins: the rule of column {name!r} must be {allowed}, got {rule!r}")
     if not isinstance(max_categories, int | np.integer) or max_categories < 2:
         raise SchemaError(f"max_categories must be an integer of 2 or more, got {max_categories!r}")
@@ -99,7 +99,7 @@ def _in_order(column: Any, name: str, values: list[Any]) -> list[Any]:
     if any(math.isinf(value) for value in values):
         raise SchemaError(
             f"column {name!r} holds infinite numbers; make them missing cells, or pass "
-            f"bins={{{name!r}: edges([...])}} (tacit.bins)"
+            f"bins={{{name!r}: edges([...])}} (tacit.binning)"
         )
     if not all(value == int(value) for value in values):
         raise SchemaError(f"column {name!r} holds numbers that are not whole; {_bin(name)}")
@@ -126,4 +126,4 @@ def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
 
 
 def _bin(name: str) -> str:
-    return f"pass bins={{{name!r}: quantiles(5)}} (tacit.bins)"
+    return f"pass bins={{{name!r}: quantiles(5)}} (tacit.binning)"

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.bins import edges, median, quantiles
+from tacit.binning import edges, median, quantiles
 from tacit.errors import DataError, SchemaError
 from tacit.label_codes import encode
 from tacit.schema import Attribute, Schema

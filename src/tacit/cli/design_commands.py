@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tacit.bins import quantiles
+from tacit.binning import quantiles
 from tacit.channel import related
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, DesignFile, split

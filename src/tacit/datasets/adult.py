@@ -11,7 +11,7 @@ from typing import Any
 from tacit import frames
 from tacit.arrays import Codes
 from tacit.attribute import Attribute
-from tacit.bins import quantiles
+from tacit.binning import quantiles
 from tacit.datasets.stored import stored_table
 from tacit.label_codes import encode
 from tacit.schema import Schema

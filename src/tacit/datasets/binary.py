@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from tacit.arrays import Codes
 from tacit.attribute import Attribute
-from tacit.bins import median
+from tacit.binning import median
 from tacit.datasets.adult import adult_native
 from tacit.datasets.breast_cancer import load_wisconsin
 from tacit.frames import numbers

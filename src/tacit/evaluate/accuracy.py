@@ -1,10 +1,10 @@
 """accuracy, confusion, recall: how well a classifier does on true records, from reported ones.
 
 Accuracy is the mean of h(record) = [model(record) = class] over true records, the entries of the
-confusion table those of h = [class = c, model(record) = v]; see `copies` for the estimator. One
+confusion table those of h = [class = c, model(record) = v]; see `signed_records`. One
 estimator serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan &
-Matwin, section 3.4, are the cases in `papers`). All standard errors are those of a mean over
-independent records:
+Matwin, section 3.4, are the cases in
+`paper_accuracies`). All standard errors are those of a mean over independent records:
 
     Cov = (mean of g g^T - mean of g  mean of g^T) / n
 
@@ -30,7 +30,7 @@ from tacit.evaluate.signed_records import RECORD_BLOCK, SignedCopies, signed_cop
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.schema import Attribute
 
-#: Draws to average for each record where copies are drawn (see `ways`).
+#: Draws to average for each record where copies are drawn (see `signed_kernels`).
 DRAWS = 8
 #: A confusion table of more cells than this is refused: so would be its covariance.
 MOST_CELLS = 4096

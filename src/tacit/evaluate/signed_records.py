@@ -2,7 +2,7 @@
 
     E[h] = mean over reported records of g(y) = (W^T h)(y),    W = kron over groups of W_G
 
-Each group's W is a signed mixture of ways (see `ways`), so g(y) is a sum over copies of the
+Each group's W is a signed mixture of ways (`signed_kernels`), so g(y) is a sum over copies of the
 record, one for each choice of a way a group, of the product of their weights times h(copy). The
 copies are plain records: h may be whatever a classifier says of them. With g two-way groups there
 are 2^g copies (METHODS 2).

@@ -5,7 +5,8 @@ generation: fitness of Q and V; the next archive by environmental selection; par
 tournament; crossover, mutation, repair; then Q and V exchange with Omega, cell by cell, the
 better one in both. It ends after `generations`, or when Omega has not changed for `patience`.
 
-Reference: Huang & Du (2008), section V with Figure 1; `selection` and `breeding` are its parts.
+Reference: Huang & Du (2008), section V with Figure 1. See also `selection` and
+`genetic_operators`.
 """
 
 from __future__ import annotations

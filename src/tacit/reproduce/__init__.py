@@ -2,7 +2,7 @@
 
     reproduce(["du-zhan"], Plan(quick=True), folder)
 
-Settings that an earlier run finished are read from the folder; see `running`.
+Settings that an earlier run finished are read from the folder; see `job_runner`.
 """
 
 from tacit.reproduce.studies import STUDIES, reproduce

@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_of(folder: Path) -> str:
-    return (folder / "report_files.html").read_text(encoding="utf-8")
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 def known(folder: Path) -> set[str]:

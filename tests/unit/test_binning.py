@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.bins import edges, median, quantiles
+from tacit.binning import edges, median, quantiles
 from tacit.errors import SchemaError
 from tacit.label_codes import encode
 from tacit.schema import Attribute, Schema
