@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV_BENCH ?= .venv-bench
 ARGS ?=
+QUICK = tests/house tests/unit tests/contracts tests/properties src
 
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Without build isolation the build tools come from the constraints as well.
@@ -14,7 +15,7 @@ PINS = pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench screenshots clean
+.PHONY: help demo quick test check bench screenshots clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3] [ARGS=...]"
@@ -22,6 +23,9 @@ help: ## list the targets
 
 demo: $(VENV)/.runtime ## the main job end to end, on data that come with the package
 	@$(VENV)/bin/tacit demo $(ARGS)
+
+quick: $(VENV)/.dev ## the quick tests, in under a minute: after each edit
+	$(VENV)/bin/pytest -q -n auto --dist worksteal -m "not slow" $(QUICK) $(ARGS)
 
 test: $(VENV)/.dev ## the tests, on all cores; ARGS="-k word" selects some
 	$(VENV)/bin/pytest -n auto --dist worksteal $(ARGS)

@@ -1,4 +1,4 @@
-"""Databases that tests share."""
+"""The option --complete, and databases that tests share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.support.postgres import Cluster
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="every combination of parameters; by default all pairs of values",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--complete"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("complete")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("complete")]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,58 @@
+"""Plain English: expressions that we replaced do not come back.
+
+Each pattern is a Python regular expression, matched without regard to case in all texts that a
+person reads: source, page, docs and the names and docstrings of tests.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Expression -> what to write instead.
+INSTEAD = {
+    r"one an? line\b": "one per line",
+    r"\blying by chance\b": "chance decided the answer",
+    r"\bwhat it promises\b": "its privacy",
+    r"\bin force\b": "valid",
+    r"\bas it stands\b": "unchanged",
+    r"\bso long as\b": "while",
+    r"\b(?:lest|thereof|therein|whereof|wherein|hence|henceforth|hitherto)\b": "plain words",
+}
+#: Names of modules, classes and functions that nobody could guess -> the new name.
+FORMER = {
+    "climbing": "squarem",
+}
+
+
+def _found(pattern: str, texts: dict[str, str]) -> list[str]:
+    """Lines with a match, outside the house rules that spell it out."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return [
+        f"{name}:{number}: {line.strip()}"
+        for name, text in texts.items()
+        if not name.startswith("tests/house/")
+        for number, line in enumerate(text.splitlines(), start=1)
+        if compiled.search(line)
+    ]
+
+
+def test_no_text_uses_an_expression_that_we_replaced(texts: dict[str, str]) -> None:
+    found = {f"say: {new}": lines for old, new in INSTEAD.items() if (lines := _found(old, texts))}
+    assert found == {}
+
+
+def test_no_file_or_identifier_has_a_former_name(texts: dict[str, str]) -> None:
+    code = {name: text for name, text in texts.items() if name.endswith((".py", ".js"))}
+    paths = "\n".join(texts)
+    found = {
+        f"{old} is now {new}": lines
+        for old, new in FORMER.items()
+        if (lines := _found(rf"(?<![a-z]){old}(?![a-z])", code | {"paths": paths}))
+    }
+    assert found == {}
+
+
+def test_the_rules_find_what_they_are_for() -> None:
+    assert _found(r"one an? line\b", {"a.md": "first\nOne a line."}) == ["a.md:2: One a line."]
+    assert _found(r"one an? line\b", {"a.md": "someone aligned"}) == []
+    assert _found(r"\bclimbing\b", {"paths": "src/climbing.py"})
