@@ -58,7 +58,7 @@ def inside(tree: Tree, node: int, shape: tuple[int, ...]) -> Mask:
 
 
 def same_tree(one: Tree, other: Tree) -> None:
-    for name in ("attribute", "parent", "child", "voice"):
+    for name in ("attribute", "parent", "child", "label_source"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_allclose(one.value, other.value, rtol=0, atol=ROUNDING)
 
@@ -80,7 +80,7 @@ def test_every_node_is_read_as_from_the_joint_table_with_its_covariance(
     target = design.schema.names[seed % len(design.schema)]
     model = DecisionTree(design, target, criterion, caution).fit(reports)
     joint = reconstruct(reports, design).table(design.schema.names)
-    classes = np.indices(joint.value.shape)[model.place_].ravel() == np.arange(
+    classes = np.indices(joint.value.shape)[model.target_index_].ravel() == np.arange(
         len(model.classes_)
     ).reshape(-1, 1)
     nodes = [inside(model.tree_, i, joint.value.shape).ravel() for i in range(len(model.tree_))]
@@ -88,7 +88,7 @@ def test_every_node_is_read_as_from_the_joint_table_with_its_covariance(
     value = sides @ joint.value.ravel()
     spread = joint.covariance.reshape(joint.value.size, -1)
     covariance = sides @ spread @ sides.swapaxes(1, 2)
-    known = [model.known(), model.known(reports)]
+    known = [model.estimated_tree(), model.estimated_tree(reports)]
     for tree in [*known, model.tree_]:
         _close(tree.value, value, np.abs(joint.value).max())
     for tree in known if caution == 0 else [*known, model.tree_]:

@@ -18,7 +18,7 @@ from tacit.design import Design, Group
 from tacit.evaluate import accuracy, recall
 
 if TYPE_CHECKING:
-    from tacit.mine.tree.tree_rules import Rule
+    from tacit.mine.tree.tree_rules import TreeRule
 
 #: Records and the design that they came through.
 Source = tuple[Codes, Design]
@@ -50,7 +50,7 @@ class Models:
     """What the models score, and the rules of the tree that was learnt from reports."""
 
     scores: list[Score]
-    rules: list[Rule]
+    rules: list[TreeRule]
 
 
 def truly(design: Design) -> Design:
@@ -122,7 +122,7 @@ def _cells(score: Score) -> list[str | Text]:
     return [percent(score.true), Text(estimate, style="bold"), mark(score.held)]
 
 
-def rule_table(rules: Sequence[Rule]) -> Table:
+def rule_table(rules: Sequence[TreeRule]) -> Table:
     """Rules with their support and confidence."""
     target = rules[0].attribute if rules else ""
     columns = [("rule of the tree learnt from reports", "left"), (target, "left")]
@@ -130,7 +130,7 @@ def rule_table(rules: Sequence[Rule]) -> Table:
     return show.table(columns, map(_rule_cells, rules))
 
 
-def _rule_cells(rule: Rule) -> list[str]:
+def _rule_cells(rule: TreeRule) -> list[str]:
     conditions = [
         f"{name} {' or '.join(map(str, labels))}" for name, labels in rule.conditions.items()
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tacit.mine import DecisionTree
-    from tacit.mine.tree.tree_rules import Rule
+    from tacit.mine.tree.tree_rules import TreeRule
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30
@@ -149,7 +149,7 @@ def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
     }
 
 
-def strongest(model: DecisionTree) -> list[Rule]:
+def strongest(model: DecisionTree) -> list[TreeRule]:
     """The rules whose confidence is known, those first that get most records right."""
     return sorted(model.rules().told, key=lambda rule: -rule.support * rule.confidence)
 

@@ -23,7 +23,7 @@ from tacit.channel.coin import Differ, Keep
 from tacit.counting import PatternTable
 from tacit.design import Design, Group
 from tacit.mine.conditional import ConditionalModel
-from tacit.mine.learned_model import Learnt, Tables, logit_blocks, shares
+from tacit.mine.learned_model import BayesParameters, Tables, logit_blocks, shares
 from tacit.mine.pairs import dependence, margin_of, pair_tables, pairs
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
@@ -39,7 +39,7 @@ _FALSE_ALARM = 1e-3
 _HOPELESS = 1000.0
 
 
-def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
+def likelihood(found: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """Parameters of largest likelihood, `alpha` records added; `pairs` if the tables contradict."""
     unbiased = pair_tables(found, target)
     heard = _heard(found.design, target, unbiased)
@@ -51,7 +51,7 @@ def likelihood(found: Reconstruction, target: str, alpha: float) -> Learnt:
         note = "the reports contradict a naive Bayes model, so it was learnt from pairs"
         return replace(pairs(found, target, alpha), note=note)
     by_name = dict(zip(heard.schema.names, tables, strict=True))
-    return Learnt(
+    return BayesParameters(
         prior,
         _all_tables(found, unbiased, by_name, alpha),
         found.n_records,

@@ -28,7 +28,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class BlockUnits:
     """The units of a block under one strategy, their answers side by side in one row.
 
     `spans` has each unit's true attributes with its place in the row of true answers, `matrix` the
@@ -78,12 +78,12 @@ class Units:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class AttributeBlock:
     """Some attributes of a group: the cell of each pattern, and the units of each strategy."""
 
     codes: Unsigned
     n_cells: int
-    strategies: tuple[Units, ...]
+    strategies: tuple[BlockUnits, ...]
 
     def table(self, tables: Tables) -> Array:
         """P(y | s, c) of the block's part of a report, strategies x classes x cells."""
@@ -107,7 +107,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class LookUp:
+class BlockTables:
     """Tables of a group's blocks, and before which the products so far must be rescaled."""
 
     tables: tuple[Array, ...]
@@ -127,13 +127,13 @@ class LookUp:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class GroupBlocks:
     """A group: how often each strategy comes up, and its blocks."""
 
     weights: Array
-    blocks: tuple[Block, ...]
+    blocks: tuple[AttributeBlock, ...]
 
-    def look_up(self, tables: Tables) -> LookUp:
+    def look_up(self, tables: Tables) -> BlockTables:
         """The tables of the blocks; the weights of the strategies are in the first."""
         found = [block.table(tables) for block in self.blocks]
         vanishing, least = [], 1.0
@@ -141,7 +141,7 @@ class Joined:
             vanishing.append(least * low < _VANISHING)
             least = low if vanishing[-1] else least * low
         found[0] *= self.weights[:, None, None]
-        return LookUp(tuple(found), tuple(vanishing))
+        return BlockTables(tuple(found), tuple(vanishing))
 
 
 def ratio(over: Array, under: Array) -> Array:

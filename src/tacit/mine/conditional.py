@@ -23,7 +23,7 @@ import numpy as np
 from tacit.arrays import Array, Index
 from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.mine.blocks import LookUp, ratio, rescale
+from tacit.mine.blocks import BlockTables, ratio, rescale
 from tacit.mine.joined_attributes import joined
 from tacit.mine.learned_model import Tables
 from tacit.squarem import Step
@@ -132,7 +132,7 @@ class ConditionalModel:
     def _free_sizes(self) -> list[int]:
         return [k for a, k in enumerate(self.sizes) if a != self.target]
 
-    def _posterior(self, prior: Array, looked: list[LookUp], chunk: slice) -> Posterior:
+    def _posterior(self, prior: Array, looked: list[BlockTables], chunk: slice) -> Posterior:
         """Bayes' rule: P(c | y) is as P(c) prod_G sum_s w_s P(y_G | s, c)."""
         codes = [[b.codes[chunk].astype(np.intp) for b in group.blocks] for group in self.groups]
         found = [own.ways(cells) for own, cells in zip(looked, codes, strict=True)]

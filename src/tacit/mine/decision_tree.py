@@ -23,15 +23,14 @@ from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
-from tacit.mine.miner import Codes, Miner, from_zero
+from tacit.mine.miner import Codes, Miner, non_negative
 from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
-from tacit.mine.tree.growth import Rule as Growth
-from tacit.mine.tree.growth import grow
+from tacit.mine.tree.growth import GrowthSettings, grow
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import Tree
-from tacit.mine.tree.tree_rules import Rules, rules
+from tacit.mine.tree.tree_rules import TreeRules, rules
 from tacit.mine.tree.tree_text import plain_schema, summary, text, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Schema
@@ -78,7 +77,7 @@ class DecisionTree(Miner):
         growth = self._growth()
         if self.design is None:
             return self._fit_undisguised(X, y, growth)
-        patterns, target, features = self.reported(X, y)
+        patterns, target, features = self.count_reported(X, y)
         reports = Reports.of(patterns, self.design, target.name)
         seen = reports
         if self.caution == 0 and math.prod(self.design.schema.sizes) <= MOST_CELLS:
@@ -98,13 +97,13 @@ class DecisionTree(Miner):
         fingerprint: str = "",
     ) -> None:
         """Take over a tree, grown here or before; `place` is that of the target in its schema."""
-        for name in ("reports_", "literal_", "known_"):
+        for name in ("reports_", "literal_", "estimated_tree_"):
             self.__dict__.pop(name, None)
-        self.known_by(features, classes, fingerprint)
-        self.tree_, self.place_ = tree, place
+        self.set_fitted(features, classes, fingerprint)
+        self.tree_, self.target_index_ = tree, place
 
-    def _fit_undisguised(self, X: Any, y: Any, growth: Growth) -> DecisionTree:
-        X, codes, classes = self.undisguised(X, y)
+    def _fit_undisguised(self, X: Any, y: Any, growth: GrowthSettings) -> DecisionTree:
+        X, codes, classes = self.encode_undisguised(X, y)
         if X.max(initial=0) >= MOST_CATEGORIES:
             raise DataError(
                 f"category {X.max()} is too large: number the categories of a feature from 0 on, "
@@ -121,18 +120,18 @@ class DecisionTree(Miner):
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes."""
-        codes = self.codes(X)
+        codes = self.feature_codes(X)
         chances = self.tree_.chances[:, : len(self.classes_)]
         return np.asarray(chances[self._leaves(codes)])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of true records: a frame, or codes of the other attributes."""
-        codes = self.codes(X)
+        codes = self.feature_codes(X)
         return np.asarray(self.classes_[self.tree_.label[self._leaves(codes)]])
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The leaf that each true record comes to, as its number in the tree."""
-        return self._leaves(self.codes(X))
+        return self._leaves(self.feature_codes(X))
 
     def get_depth(self) -> int:
         """The most conditions that lead to a leaf."""
@@ -144,7 +143,7 @@ class DecisionTree(Miner):
         check_is_fitted(self)
         return len(self.tree_.leaves)
 
-    def sizes(self) -> list[int]:
+    def feature_sizes(self) -> list[int]:
         return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def prior(self) -> Estimate:
@@ -161,7 +160,7 @@ class DecisionTree(Miner):
             covariance_of=lambda: covariance,
         )
 
-    def known(self, reported: Any = None) -> Tree:
+    def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes, and their covariance, as these reports tell them.
 
         None takes the reports that it was learnt from; a saved model kept what they told.
@@ -169,15 +168,15 @@ class DecisionTree(Miner):
         check_is_fitted(self)
         if self.design is None and reported is None:
             return self.tree_
-        design, target = self.asked()
+        design, target = self.design_and_target()
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
             return follow(self.tree_, Reports.of(patterns, design, target))
         if not getattr(self, "literal_", False):
             return self.tree_
-        if not hasattr(self, "known_"):
-            self.known_ = follow(self.tree_, self.reports_)
-        return self.known_
+        if not hasattr(self, "estimated_tree_"):
+            self.estimated_tree_ = follow(self.tree_, self.reports_)
+        return self.estimated_tree_
 
     def outcomes(self, patterns: PatternTable, design: Design) -> Array:
         """What each reported pattern counts towards each true and predicted class.
@@ -192,7 +191,11 @@ class DecisionTree(Miner):
         """A model of its own with these nodes of the tree made leaves."""
         model = copy(self)
         model.restore(
-            self.features_, self.classes_, self.tree_.cut(nodes), self.place_, self.fingerprint_
+            self.features_,
+            self.classes_,
+            self.tree_.cut(nodes),
+            self.target_index_,
+            self.fingerprint_,
         )
         if hasattr(self, "reports_"):
             model.reports_, model.literal_ = self.reports_, self.literal_
@@ -200,17 +203,17 @@ class DecisionTree(Miner):
 
     def notes(self) -> list[str]:
         """What a user should know: what cannot be told, what was within noise."""
-        said = self.commonest()
+        said = self.undecided_note()
         if len(self.tree_) == 1:
             said.append("the tree has no split: every record gets the same class")
-        followed = int((self.tree_.voice[self.tree_.leaves] != self.tree_.leaves).sum())
+        followed = int((self.tree_.label_source[self.tree_.leaves] != self.tree_.leaves).sum())
         if followed:
             said.append(
                 f"{followed} of {self.get_n_leaves()} leaves within noise take their parent's class"
             )
         return said
 
-    def rules(self, reported: Any = None) -> Rules:
+    def rules(self, reported: Any = None) -> TreeRules:
         """The leaves as rules, with support and confidence as these reports tell them.
 
         None takes the records that the tree was learnt from. Intervals do not know that the tree
@@ -236,31 +239,31 @@ class DecisionTree(Miner):
     def _seen(self, reported: Any = None) -> tuple[Tree, Schema, str]:
         """What there is to look at: the tree with its shares, its schema and its target."""
         check_is_fitted(self)
-        tree = self.known(reported)
+        tree = self.estimated_tree(reported)
         if self.design is not None:
             return tree, self.design.schema, str(self.target)
         if self.features_ is None:
             names = getattr(self, "feature_names_in_", None)
             return tree, *plain_schema(self.sizes_, names, self.target, self.classes_)
         target = str(self.target)
-        return tree, whole_schema(self.features_, target, self.classes_, self.place_), target
+        return tree, whole_schema(self.features_, target, self.classes_, self.target_index_), target
 
-    def _growth(self) -> Growth:
+    def _growth(self) -> GrowthSettings:
         """How to grow, checked."""
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        caution, depth = from_zero("caution", self.caution), self.max_depth
+        caution, depth = non_negative("caution", self.caution), self.max_depth
         whole = isinstance(depth, numbers.Integral) and not isinstance(depth, bool)
         if depth is not None and (not whole or depth < 0):
             raise DataError(f"max_depth must be a whole number from 0 up, or None, got {depth!r}")
-        return Growth(CRITERIA[self.criterion], caution, depth)
+        return GrowthSettings(CRITERIA[self.criterion], caution, depth)
 
     def _leaves(self, codes: Codes) -> npt.NDArray[np.intp]:
         """The leaf of each record; by the cell of its record where there are fewer cells."""
-        sizes = self.sizes()
+        sizes = self.feature_sizes()
         cells = math.prod(sizes)
         if cells > len(codes) or min(sizes) < 2:
-            return self.tree_.find(codes, self.place_)
+            return self.tree_.find(codes, self.target_index_)
         every = np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T
-        leaves = self.tree_.find(every, self.place_)
+        leaves = self.tree_.find(every, self.target_index_)
         return np.concatenate([leaves[block] for block in column_blocks(list(codes.T), sizes)])

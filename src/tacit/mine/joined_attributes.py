@@ -19,13 +19,13 @@ from tacit.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Subs
 from tacit.counting import PatternTable
 from tacit.counting.keys import column_blocks
 from tacit.design import Design, Group
-from tacit.mine.blocks import Block, Joined, Units
+from tacit.mine.blocks import AttributeBlock, BlockUnits, GroupBlocks
 
 #: Cells of a block, unless one unit has more: its tables stay in the fastest memory.
 CELLS = 512
 
 
-def joined(patterns: PatternTable, design: Design, group: Group) -> Joined:
+def joined(patterns: PatternTable, design: Design, group: Group) -> GroupBlocks:
     """The blocks of a group."""
     attributes = design.attributes_of(group)
     own = group.coin.reported(attributes)
@@ -38,11 +38,11 @@ def joined(patterns: PatternTable, design: Design, group: Group) -> Joined:
         inside = [[part for part in found if part.reports[0] in members] for found in parts]
         units = tuple(_side_by_side(found, own, members) for found in inside)
         blocks.append(_block(patterns, [own[i].name for i in members], units))
-    return Joined(np.array([weight for weight, _ in likely]), tuple(blocks))
+    return GroupBlocks(np.array([weight for weight, _ in likely]), tuple(blocks))
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _UnitChannel:
     """One unit under one strategy: true attributes, reported positions, B[reported, true]."""
 
     attributes: Unit
@@ -50,7 +50,9 @@ class _Part:
     matrix: Array
 
 
-def _block(patterns: PatternTable, names: Sequence[str], units: tuple[Units, ...]) -> Block:
+def _block(
+    patterns: PatternTable, names: Sequence[str], units: tuple[BlockUnits, ...]
+) -> AttributeBlock:
     columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
     sizes = [patterns.schema[name].size for name in names]
     n_cells = math.prod(sizes)
@@ -59,10 +61,12 @@ def _block(patterns: PatternTable, names: Sequence[str], units: tuple[Units, ...
     for keys in column_blocks(columns, sizes):
         codes[start : start + len(keys)] = keys
         start += len(keys)
-    return Block(codes, n_cells, units)
+    return AttributeBlock(codes, n_cells, units)
 
 
-def _side_by_side(parts: Sequence[_Part], own: Attributes, members: Sequence[int]) -> Units:
+def _side_by_side(
+    parts: Sequence[_UnitChannel], own: Attributes, members: Sequence[int]
+) -> BlockUnits:
     """The units of a block whose members these are."""
     codes = np.indices([own[i].size for i in members]).reshape(len(members), -1)
     spans, cells, row, column = [], [], 0, 0
@@ -71,7 +75,7 @@ def _side_by_side(parts: Sequence[_Part], own: Attributes, members: Sequence[int
         cells.append(row + np.ravel_multi_index(reports, [own[i].size for i in part.reports]))
         spans.append((part.attributes, slice(column, column + part.matrix.shape[1])))
         row, column = row + part.matrix.shape[0], column + part.matrix.shape[1]
-    return Units(tuple(spans), block_diag(*(part.matrix for part in parts)), np.stack(cells))
+    return BlockUnits(tuple(spans), block_diag(*(part.matrix for part in parts)), np.stack(cells))
 
 
 def _tied(n: int, units: Iterable[Unit]) -> list[list[int]]:
@@ -98,8 +102,8 @@ def _packed(tied: Iterable[Sequence[int]], sizes: Sequence[int]) -> list[list[in
 
 def _parts(
     strategy: Strategy, places: Sequence[int], sizes: Sequence[int], n_reported: int
-) -> Iterator[_Part]:
-    """Units of a strategy, of a group whose attributes have these places in the schema."""
+) -> Iterator[_UnitChannel]:
+    """BlockUnits of a strategy, of a group whose attributes have these places in the schema."""
     every = range(len(places))
     found: list[tuple[Unit, Unit, Array]]
     match strategy:
@@ -113,7 +117,7 @@ def _parts(
             matrix = np.array(columns, dtype=np.float64).T
             found = [(tuple(every), tuple(range(n_reported)), matrix)]
     for unit, reports, matrix in found:
-        yield _Part(tuple(places[i] for i in unit), reports, matrix)
+        yield _UnitChannel(tuple(places[i] for i in unit), reports, matrix)
 
 
 def _other(sizes: Sequence[int]) -> Array:

@@ -17,7 +17,7 @@ Tables = list[Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class BayesParameters:
     """Parameters and how they were learnt.
 
     `covariance_of` is that of the logits of prior and tables, laid out as `logit_blocks` says,
@@ -34,7 +34,7 @@ class Learnt:
 
 
 #: Learns from reports about a target, with some records added to every category.
-Method = Callable[[Reconstruction, str, float], Learnt]
+Method = Callable[[Reconstruction, str, float], BayesParameters]
 
 
 def shares(tables: Tables) -> Tables:

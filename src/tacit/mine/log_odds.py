@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.mine.learned_model import Learnt
+from tacit.mine.learned_model import BayesParameters
 from tacit.reconstruction import Estimate
 from tacit.schema import Attribute
 
 
-def prior_estimate(target: Attribute, learnt: Learnt, covariance: Array) -> Estimate:
+def prior_estimate(target: Attribute, learnt: BayesParameters, covariance: Array) -> Estimate:
     """P(class) with its standard error; `covariance` is that of the prior's logits."""
     prior = learnt.prior
     slope = np.diag(prior) - np.outer(prior, prior)
@@ -33,7 +33,11 @@ def prior_estimate(target: Attribute, learnt: Learnt, covariance: Array) -> Esti
 
 
 def log_odds_estimate(
-    target: Attribute, attribute: Attribute, learnt: Learnt, table: Array, covariance: Array
+    target: Attribute,
+    attribute: Attribute,
+    learnt: BayesParameters,
+    table: Array,
+    covariance: Array,
 ) -> Estimate:
     """Log-odds, classes x categories; `covariance` is that of the logits of prior and table."""
     value, slopes = _log_odds(learnt.prior, table)

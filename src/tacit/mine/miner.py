@@ -26,7 +26,7 @@ from tacit.schema import Attribute, Schema
 Codes = npt.NDArray[Any]
 
 
-def from_zero(name: str, value: Any) -> float:
+def non_negative(name: str, value: Any) -> float:
     """An argument that must be a number from 0 up."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not 0 <= value < math.inf:
@@ -54,7 +54,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """P(class) with its standard error."""
 
     @abstractmethod
-    def sizes(self) -> list[int]:
+    def feature_sizes(self) -> list[int]:
         """How many categories of each feature are known."""
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -77,7 +77,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("reported records are tested without sample_weight")
         return float(accuracy(self, reported_patterns(X, y, self.design, self.target), self.design))
 
-    def asked(self) -> tuple[Design, str]:
+    def design_and_target(self) -> tuple[Design, str]:
         """Design and target of a model that still knows the reports it was learnt from."""
         check_is_fitted(self)
         if self.features_ is not None and self.design is None:
@@ -86,7 +86,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("standard errors are known for models learnt from reported records")
         return self.design, self.target
 
-    def commonest(self) -> list[str]:
+    def undecided_note(self) -> list[str]:
         """A note if the reports do not tell which class is the commonest."""
         prior = self.prior()
         first, second = np.argsort(prior.value)[::-1][:2]
@@ -95,13 +95,13 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = ahead >= 2 * np.sqrt(np.maximum(doubt, 0))
         return [] if known else ["the reports do not tell which class is the commonest"]
 
-    def known_by(self, features: Schema | None, classes: npt.NDArray[Any], design: str) -> None:
+    def set_fitted(self, features: Schema | None, classes: npt.NDArray[Any], design: str) -> None:
         """Take over what a fitted model is known by; `design` is a fingerprint."""
         self.features_, self.classes_, self.fingerprint_ = features, classes, design
         if features is not None:
             self.n_features_in_ = len(features)
 
-    def reported(self, X: Any, y: Any) -> tuple[PatternTable, Attribute, Schema]:
+    def count_reported(self, X: Any, y: Any) -> tuple[PatternTable, Attribute, Schema]:
         """Reported records counted, the target and the features; checks design and target."""
         check_design(self.design)
         assert self.design is not None
@@ -114,7 +114,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = schema.subset([name for name in schema.names if name != self.target])
         return reported_patterns(X, y, self.design, self.target), target, features
 
-    def undisguised(self, X: Any, y: Any) -> tuple[Codes, Codes, npt.NDArray[Any]]:
+    def encode_undisguised(self, X: Any, y: Any) -> tuple[Codes, Codes, npt.NDArray[Any]]:
         """True records as codes, their classes as codes, and the classes."""
         X, y = validate_data(self, X, y, dtype="int")
         check_non_negative(X, f"{type(self).__name__} (input X)")
@@ -122,14 +122,14 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, codes = np.unique(y, return_inverse=True)
         return X, codes, classes
 
-    def codes(self, X: Any) -> Codes:
+    def feature_codes(self, X: Any) -> Codes:
         """True records to predict, as codes of the features."""
         check_is_fitted(self)
         if self.features_ is not None:
             return encode(X, self.features_)
         X = validate_data(self, X, dtype="int", reset=False)
         check_non_negative(X, f"{type(self).__name__} (input X)")
-        for place, (column, size) in enumerate(zip(X.T, self.sizes(), strict=True)):
+        for place, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
                     f"feature {place}: category {column.max()} was not seen when learning; "

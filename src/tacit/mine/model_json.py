@@ -15,7 +15,7 @@ from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import FileError, TacitError, unknown
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.learned_model import Learnt
+from tacit.mine.learned_model import BayesParameters
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.criteria import CRITERIA
@@ -45,8 +45,8 @@ def model_to_json(model: Miner) -> str:
     if isinstance(model, DecisionTree):
         return _lines(_header("decision-tree", design, model.target, model.tree_.n_records), model)
     content = {
-        **_header("naive-bayes", design, model.target, model.learnt_.n_records),
-        "prior": model.learnt_.prior.tolist(),
+        **_header("naive-bayes", design, model.target, model.parameters_.n_records),
+        "prior": model.parameters_.prior.tolist(),
         "tables": [np.exp(table).tolist() for table in model.feature_log_prob_],
     }
     return _dumped(content) + "\n"
@@ -89,7 +89,7 @@ def _lines(header: dict[str, Any], model: DecisionTree) -> str:
         "max_depth": depth,
     }
     # What is predicted comes back exactly; how sure it is, as the reports tell.
-    tree = replace(model.tree_, covariance=model.known().covariance)
+    tree = replace(model.tree_, covariance=model.estimated_tree().covariance)
     nodes = map(_dumped, nodes_of(tree, model.design.schema, header["target"]))
     lines = [f"{_dumped(key)}: {_dumped(value)}," for key, value in content.items()]
     return "\n".join(["{", *lines, '"nodes": [', ",\n".join(nodes), "]}", ""])
@@ -145,7 +145,7 @@ def _naive_bayes(content: dict[str, Any]) -> NaiveBayes:
     if not all(_are_distributions(table) for table in (prior, *tables)):
         raise FileError("a prior or table is negative or does not sum to 1")
     model = NaiveBayes(target=target.name)
-    learnt = Learnt(prior, tables, content["n_records"], "saved")
+    learnt = BayesParameters(prior, tables, content["n_records"], "saved")
     model.restore(features, np.array(target.categories), learnt, content["design"])
     return model
 

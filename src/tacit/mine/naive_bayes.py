@@ -20,7 +20,7 @@ from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.mine.bayes_likelihood import likelihood
-from tacit.mine.learned_model import Learnt, Method, Tables, logit_blocks, shares
+from tacit.mine.learned_model import BayesParameters, Method, Tables, logit_blocks, shares
 from tacit.mine.log_odds import log_odds_estimate, prior_estimate
 from tacit.mine.miner import Miner
 from tacit.mine.pairs import literal, pairs
@@ -64,7 +64,7 @@ class NaiveBayes(Miner):
             )
         if self.design is None:
             return self._fit_undisguised(X, y)
-        patterns, target, features = self.reported(X, y)
+        patterns, target, features = self.count_reported(X, y)
         found = self.method(Reconstruction(patterns, self.design), target.name, self.alpha)
         places = [self.design.schema.index(name) for name in features.names]
         kept = replace(found, tables=[found.tables[i] for i in places])
@@ -75,19 +75,19 @@ class NaiveBayes(Miner):
         self,
         features: Schema | None,
         classes: npt.NDArray[Any],
-        learnt: Learnt,
+        learnt: BayesParameters,
         fingerprint: str = "",
     ) -> None:
         """Take over what was learnt, here or before, under the design of this fingerprint."""
         self.__dict__.pop("covariance_", None)
-        self.known_by(features, classes, fingerprint)
-        self.learnt_ = learnt
+        self.set_fitted(features, classes, fingerprint)
+        self.parameters_ = learnt
         with np.errstate(divide="ignore"):
             self.class_log_prior_ = np.log(learnt.prior)
             self.feature_log_prob_ = [np.log(table) for table in learnt.tables]
 
     def _fit_undisguised(self, X: Any, y: Any) -> NaiveBayes:
-        X, codes, classes = self.undisguised(X, y)
+        X, codes, classes = self.encode_undisguised(X, y)
         n_classes = len(classes)
         tables: Tables = []
         for column in X.T:
@@ -95,12 +95,12 @@ class NaiveBayes(Miner):
             counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
             tables.append(counts.reshape(n_classes, k).astype(np.float64))
         prior = np.bincount(codes) / len(codes)
-        self.restore(None, classes, Learnt(prior, shares(tables), len(codes), "counts"))
+        self.restore(None, classes, BayesParameters(prior, shares(tables), len(codes), "counts"))
         return self
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
-        codes = self.codes(X)
+        codes = self.feature_codes(X)
         joint = np.repeat(self.class_log_prior_[:, None], len(codes), axis=1)
         for column, table in zip(codes.T, self.feature_log_prob_, strict=True):
             joint += table.take(column, axis=1)
@@ -118,15 +118,15 @@ class NaiveBayes(Miner):
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        design, target = self.asked()
+        design, target = self.design_and_target()
         own = logit_blocks(design, target)[target]
         return prior_estimate(
-            design.schema[target], self.learnt_, self._covariance()[np.ix_(own, own)]
+            design.schema[target], self.parameters_, self._covariance()[np.ix_(own, own)]
         )
 
     def log_odds(self, attribute: str) -> Estimate:
         """What each answer to an attribute adds to the belief in each class, with errors."""
-        design, target = self.asked()
+        design, target = self.design_and_target()
         features = design.schema.subset([n for n in design.schema.names if n != target])
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         blocks = logit_blocks(design, target)
@@ -134,21 +134,21 @@ class NaiveBayes(Miner):
         return log_odds_estimate(
             design.schema[target],
             features[attribute],
-            self.learnt_,
+            self.parameters_,
             table,
             self._covariance()[np.ix_(own, own)],
         )
 
     def notes(self) -> list[str]:
         """What a user should know: how learning ended, what was not used, what cannot be told."""
-        self.asked()
-        learnt = self.learnt_
+        self.design_and_target()
+        learnt = self.parameters_
         said = [learnt.note] if learnt.note else []
         said += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
         if learnt.convergence is not None and not learnt.convergence.converged:
             steps = number_of(learnt.convergence.iterations, "iteration")
             said.append(f"NOT converged after {steps}")
-        said += self.commonest()
+        said += self.undecided_note()
         return said
 
     def summary(self) -> str:
@@ -156,11 +156,11 @@ class NaiveBayes(Miner):
         return "\n".join([f"naive Bayes for {self.target}", str(self.prior()), *self.notes()])
 
     def _covariance(self) -> Array:
-        if self.learnt_.covariance_of is None:
-            raise DataError(f"{self.learnt_.method} gives no standard errors")
+        if self.parameters_.covariance_of is None:
+            raise DataError(f"{self.parameters_.method} gives no standard errors")
         if not hasattr(self, "covariance_"):
-            self.covariance_ = self.learnt_.covariance_of()
+            self.covariance_ = self.parameters_.covariance_of()
         return self.covariance_
 
-    def sizes(self) -> list[int]:
+    def feature_sizes(self) -> list[int]:
         return [table.shape[1] for table in self.feature_log_prob_]

@@ -17,12 +17,12 @@ from functools import partial
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.mine.learned_model import Learnt, Tables, logit_blocks, shares
+from tacit.mine.learned_model import BayesParameters, Tables, logit_blocks, shares
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
 
 
-def pairs(found: Reconstruction, target: str, alpha: float) -> Learnt:
+def pairs(found: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a | c) from pair tables, shrunk towards independence by their noise."""
     prior = _positive(project(found.table([target]).value), alpha, found.n_records)
     unbiased = pair_tables(found, target)
@@ -30,10 +30,10 @@ def pairs(found: Reconstruction, target: str, alpha: float) -> Learnt:
         np.eye(prior.size) if table is None else _shrunk(table, prior, alpha) for table in unbiased
     ]
     covariance = partial(_covariance, found, target, unbiased, prior, tables)
-    return Learnt(prior, tables, found.n_records, "pairs", covariance_of=covariance)
+    return BayesParameters(prior, tables, found.n_records, "pairs", covariance_of=covariance)
 
 
-def literal(found: Reconstruction, target: str, alpha: float) -> Learnt:
+def literal(found: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a, c) as reconstructed, negative cells cut at zero, `alpha` records added."""
     share = alpha / found.n_records
     cut = np.maximum(found.table([target]).value, share)
@@ -46,7 +46,7 @@ def literal(found: Reconstruction, target: str, alpha: float) -> Learnt:
         ]
     )
     covariance = partial(_covariance, found, target, unbiased, prior, tables)
-    return Learnt(prior, tables, found.n_records, "literal", covariance_of=covariance)
+    return BayesParameters(prior, tables, found.n_records, "literal", covariance_of=covariance)
 
 
 def pair_tables(found: Reconstruction, target: str) -> list[Estimate | None]:

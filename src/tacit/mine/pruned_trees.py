@@ -16,7 +16,7 @@ from tacit.counting import PatternTable
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.miner import from_zero
+from tacit.mine.miner import non_negative
 from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree import prune
 from tacit.mine.tree.reports import Reports
@@ -31,12 +31,12 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
     `caution` is how many standard errors the learning records are believed less.
     """
     _check_tree(model)
-    design, target = model.asked()
+    design, target = model.design_and_target()
     if not hasattr(model, "reports_"):
         raise DataError(
             "a saved model does not hold the reports it was learnt from; learn it again"
         )
-    doubt = from_zero("caution", caution)
+    doubt = non_negative("caution", caution)
     reports = Reports.of(reported_patterns(reported, None, design, target), design, target)
     return model.cut(prune.reduced_error(model.tree_, model.reports_, reports, doubt))
 
@@ -44,7 +44,7 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
 def cost_complexity(model: DecisionTree, alpha: float) -> DecisionTree:
     """The tree without subtrees that save less than `alpha` of the records a leaf."""
     _check_tree(model)
-    return model.cut(prune.prices(model.tree_) <= from_zero("alpha", alpha))
+    return model.cut(prune.prices(model.tree_) <= non_negative("alpha", alpha))
 
 
 def cost_complexity_path(model: DecisionTree) -> tuple[Array, Index]:
@@ -66,7 +66,7 @@ def _check_tree(model: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Depths:
+class DepthScores:
     """Accuracy of trees of each depth, from 0 on, cross-validated on disguised records.
 
     `best` has the largest estimate; `chosen` is the smallest depth within a standard error of it.
@@ -103,7 +103,7 @@ def choose_depth(
     folds: int = 5,
     deepest: int = 12,
     rng: np.random.Generator | None = None,
-) -> Depths:
+) -> DepthScores:
     """Accuracy of the model at each depth, each record tested by a tree it did not help to grow.
 
     Records are parted into `folds` at random; None always parts them the same way.
@@ -125,7 +125,7 @@ def choose_depth(
         total, squares = total + right @ tested.counts, squares + right**2 @ tested.counts
     n = patterns.n_records
     variance = np.maximum(squares / n - (total / n) ** 2, 0) / n
-    return Depths(total / n, np.sqrt(variance), n)
+    return DepthScores(total / n, np.sqrt(variance), n)
 
 
 def _folds(

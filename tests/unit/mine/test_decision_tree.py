@@ -88,13 +88,13 @@ def test_few_and_many_records_are_predicted_alike(model: DecisionTree) -> None:
 @CRITERIA
 def test_any_attribute_can_be_the_target(target: str, criterion: str) -> None:
     model = DecisionTree(DESIGN, target, criterion).fit(REPORTED)
-    assert model.place_ == SCHEMA.index(target)
+    assert model.target_index_ == SCHEMA.index(target)
     assert model.features_ is not None
     assert model.features_.names == tuple(name for name in SCHEMA.names if name != target)
     assert list(model.classes_) == list(SCHEMA[target].categories)
-    others = np.delete(true_records(), model.place_, axis=1)
-    right = np.mean(model.predict(others) == model.classes_[true_records()[:, model.place_]])
-    commonest = np.bincount(true_records()[:, model.place_]).max() / len(others)
+    others = np.delete(true_records(), model.target_index_, axis=1)
+    right = np.mean(model.predict(others) == model.classes_[true_records()[:, model.target_index_]])
+    commonest = np.bincount(true_records()[:, model.target_index_]).max() / len(others)
     assert right > commonest
 
 
@@ -139,11 +139,11 @@ def test_sizes_of_the_tree(model: DecisionTree) -> None:
 
 def test_known_takes_other_reports(model: DecisionTree) -> None:
     other = disguise(true_records(), DESIGN, np.random.default_rng(77))
-    known = model.known(other)
+    known = model.estimated_tree(other)
     expected = reconstruct(other, DESIGN).table(["ill"])
     np.testing.assert_allclose(known.value[0], expected.value, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(known.attribute, model.tree_.attribute)
-    assert model.known() is model.tree_
+    assert model.estimated_tree() is model.tree_
 
 
 def test_notes_are_few_when_all_is_well_known(model: DecisionTree) -> None:
@@ -166,7 +166,7 @@ def test_leaves_within_noise_are_counted_in_the_notes() -> None:
         rng = np.random.default_rng(seed)
         few = true_records(300)
         fitted = DecisionTree(DESIGN, "ill", caution=0.3).fit(disguise(few, DESIGN, rng))
-        voices = fitted.tree_.voice[fitted.tree_.leaves]
+        voices = fitted.tree_.label_source[fitted.tree_.leaves]
         within = int((voices != fitted.tree_.leaves).sum())
         said = [note for note in fitted.notes() if "take their parent's class" in note]
         assert len(said) == (within > 0)
@@ -329,7 +329,7 @@ def test_a_model_that_was_not_fitted_says_so() -> None:
 def test_without_a_design_other_reports_cannot_be_read() -> None:
     fitted = DecisionTree().fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
     with pytest.raises(DataError, match="reported records"):
-        fitted.known(REPORTED)
+        fitted.estimated_tree(REPORTED)
 
 
 def test_without_design_y_is_needed() -> None:

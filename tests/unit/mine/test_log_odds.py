@@ -7,7 +7,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, truthful
 from tacit.mine import NaiveBayes
-from tacit.mine.learned_model import Learnt
+from tacit.mine.learned_model import BayesParameters
 from tacit.mine.log_odds import log_odds_estimate
 from tests.support.families import attributes_of
 
@@ -62,7 +62,7 @@ def test_standard_errors_follow_from_the_slopes_of_the_log_odds() -> None:
     weights = np.exp(logits[:3])
     table = np.exp(logits[3:]).reshape(3, 4)
     shares = table / table.sum(axis=1, keepdims=True)
-    learnt = Learnt(weights / weights.sum(), [shares], 1000, "likelihood")
+    learnt = BayesParameters(weights / weights.sum(), [shares], 1000, "likelihood")
     found = log_odds_estimate(target, attribute, learnt, shares, spread)
     np.testing.assert_allclose(found.value.ravel(), log_odds(logits), rtol=1e-12)
     np.testing.assert_allclose(found.covariance, slopes @ spread @ slopes.T, rtol=1e-9, atol=1e-13)

@@ -43,7 +43,7 @@ def test_a_model_comes_back_and_predicts_the_same(model: NaiveBayes) -> None:
     np.testing.assert_array_equal(again.classes_, model.classes_)
     assert again.classes_.dtype == model.classes_.dtype
     assert again.fingerprint_ == DESIGN.fingerprint
-    assert again.learnt_.n_records == 3000
+    assert again.parameters_.n_records == 3000
 
 
 def test_a_model_is_the_same_after_a_second_round(model: NaiveBayes) -> None:

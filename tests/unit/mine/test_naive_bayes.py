@@ -330,13 +330,15 @@ def test_a_class_nobody_reports_is_noted_and_nothing_is_divided_by_zero(method: 
 
 def test_y_may_be_codes_beside_codes_and_labels_beside_a_frame() -> None:
     frame = decode(REPORTED, SCHEMA, "pandas")
-    expected = NaiveBayes(DESIGN, "ill").fit(REPORTED).learnt_.prior
+    expected = NaiveBayes(DESIGN, "ill").fit(REPORTED).parameters_.prior
     for X, y in (
         (REPORTED[:, 1:], REPORTED[:, 0]),
         (frame.drop(columns="ill"), frame["ill"]),
         (frame, frame["ill"].to_numpy()),
     ):
-        np.testing.assert_array_equal(NaiveBayes(DESIGN, "ill").fit(X, y).learnt_.prior, expected)
+        np.testing.assert_array_equal(
+            NaiveBayes(DESIGN, "ill").fit(X, y).parameters_.prior, expected
+        )
     for wrong in ("no", [None] * len(frame), frame[["ill"]], [{}] * len(frame)):
         with pytest.raises(TacitError, match=r"y must|missing cells|type"):
             NaiveBayes(DESIGN, "ill").fit(frame, wrong)

@@ -27,7 +27,7 @@ DESIGN = Design(
 ANSWERS = np.array(
     [[a, b, c] for a in range(2) for b in range(3) for c in range(4)], dtype=np.uint8
 )
-ARRAYS = ("attribute", "parent", "child", "value", "covariance", "voice")
+ARRAYS = ("attribute", "parent", "child", "value", "covariance", "label_source")
 
 
 def reports() -> Any:
@@ -88,7 +88,7 @@ def test_a_tree_grown_without_caution_is_saved_with_what_the_reports_tell(criter
     model = fitted(criterion, 0)
     again = tree_from(model_to_json(model))
     np.testing.assert_array_equal(again.tree_.value, model.tree_.value)
-    np.testing.assert_array_equal(again.tree_.covariance, model.known().covariance)
+    np.testing.assert_array_equal(again.tree_.covariance, model.estimated_tree().covariance)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])

@@ -23,7 +23,7 @@ from tacit.mine.tree.tree import NONE
 
 
 @dataclass(eq=False)
-class Chosen:
+class BestSplits:
     """The best split of each node so far, all attributes padded to the most categories.
 
     `own` and `cross` are its moments (see `Moments`), `whole` those of the node itself; None where
@@ -43,7 +43,7 @@ class Chosen:
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class Criterion(ABC):
+class SplitCriterion(ABC):
     """One way of splitting; an option is what the split can be made by."""
 
     name: str
@@ -65,11 +65,11 @@ class Criterion(ABC):
         """The branch of each category, nodes x `most` categories; NONE beyond a node's size."""
 
     @abstractmethod
-    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
         """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
 
 
-class Entropy(Criterion):
+class EntropyCriterion(SplitCriterion):
     """ID3."""
 
     name = "entropy"
@@ -92,11 +92,11 @@ class Entropy(Criterion):
         categories = np.arange(most)
         return np.where(categories < sizes[:, None], categories, NONE)
 
-    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
         return split.value, None if split.own is None else split.own
 
 
-class Gini(Criterion):
+class GiniCriterion(SplitCriterion):
     """CART with one category against the others, as on one-hot data."""
 
     name = "gini"
@@ -119,7 +119,7 @@ class Gini(Criterion):
         categories = np.arange(most)
         return np.where(categories < sizes[:, None], categories != option[:, None], NONE)
 
-    def children(self, split: Chosen) -> tuple[Array, Array | None]:
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
         each = np.arange(len(split.option)), split.option
         value = split.value[each]
         both = np.stack([value, split.value.sum(axis=1) - value], axis=1)
@@ -130,7 +130,9 @@ class Gini(Criterion):
         return both, np.stack([own, others], axis=1)
 
 
-CRITERIA: dict[str, Criterion] = {each.name: each for each in (Entropy(), Gini())}
+CRITERIA: dict[str, SplitCriterion] = {
+    each.name: each for each in (EntropyCriterion(), GiniCriterion())
+}
 
 
 def summed(table: Array, axis: int) -> Array:

@@ -29,9 +29,9 @@ from threadpoolctl import ThreadpoolController
 
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import Split
-from tacit.mine.tree.criteria import Chosen, Criterion
+from tacit.mine.tree.criteria import BestSplits, SplitCriterion
 from tacit.mine.tree.node_tables import Tables
-from tacit.mine.tree.nodes import Nodes
+from tacit.mine.tree.nodes import GrowingTree
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
 
@@ -41,10 +41,10 @@ _TIE = 1e-12
 
 
 @dataclass(frozen=True)
-class Rule:
+class GrowthSettings:
     """How to grow: what a split is worth, how far it must stand out, and how deep to go."""
 
-    criterion: Criterion
+    criterion: SplitCriterion
     caution: float
     max_depth: int | None = None
 
@@ -77,14 +77,14 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def grow(reports: Reports, rule: Rule) -> Tree:
+def grow(reports: Reports, rule: GrowthSettings) -> Tree:
     """The tree that a rule grows from reports."""
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
         return _grown(reports, rule)
 
 
-def _grown(reports: Reports, rule: Rule) -> Tree:
-    found = Nodes(reports, rule.caution, rule.lead(len(reports.features)))
+def _grown(reports: Reports, rule: GrowthSettings) -> Tree:
+    found = GrowingTree(reports, rule.caution, rule.lead(len(reports.features)))
     root = Tables.root(reports)
     nodes = found.add(np.array([NONE]), *root.by_class())
     waiting: list[Callable[[], Frontier]] = []
@@ -96,7 +96,9 @@ def _grown(reports: Reports, rule: Rule) -> Tree:
     return found.tree()
 
 
-def _split(found: Nodes, rule: Rule, frontier: Frontier) -> Iterator[Callable[[], Frontier]]:
+def _split(
+    found: GrowingTree, rule: GrowthSettings, frontier: Frontier
+) -> Iterator[Callable[[], Frontier]]:
     """Split the nodes that are worth it; gives what must be looked at next."""
     chosen, criterion = best_splits(rule, frontier), rule.criterion
     attribute = chosen.attribute
@@ -129,7 +131,7 @@ def _taken(children: Index, parts: Index) -> Index:
     return np.asarray(np.take_along_axis(padded, parts, axis=1))
 
 
-def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
+def best_splits(rule: GrowthSettings, frontier: Frontier) -> BestSplits:
     """The split of the largest gain at each node, among those that stand out from noise."""
     tables, reports = frontier.tables, frontier.tables.reports
     with_noise = rule.caution > 0 and not all(reading.exact for reading in reports.readings)
@@ -154,17 +156,17 @@ def best_splits(rule: Rule, frontier: Frontier) -> Chosen:
     return best
 
 
-def _none_chosen(tables: Tables, with_noise: bool) -> Chosen:
+def _none_chosen(tables: Tables, with_noise: bool) -> BestSplits:
     n, c = tables.n, tables.reports.sizes[tables.reports.target]
     value = np.zeros((n, max(tables.reports.sizes), c))
-    chosen = Chosen(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
+    chosen = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
     if with_noise:
         chosen.own, chosen.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
         chosen.whole = tables.by_class()[1]
     return chosen
 
 
-def _keep(best: Chosen, nodes: Index, a: int, gain: Array, option: Index, split: Split) -> None:
+def _keep(best: BestSplits, nodes: Index, a: int, gain: Array, option: Index, split: Split) -> None:
     """Take over the split by an attribute at the nodes where it is better."""
     k = split.value.shape[1]
     best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain, a, option

@@ -1,4 +1,4 @@
-"""Nodes: a tree while it grows, one entry a node in the order they are found."""
+"""GrowingTree: a tree while it grows, one entry a node in the order they are found."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree, first_largest
 
 #: What is known of each node.
-_COLUMNS = ["parent", "depth", "voice", "label", "value", "moment", "unseen", "attribute", "child"]
+_COLUMNS = [
+    "parent",
+    "depth",
+    "label_source",
+    "label",
+    "value",
+    "moment",
+    "unseen",
+    "attribute",
+    "child",
+]
 #: Shares below this, and variances below this share of the second moment, are rounding.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
 
 
-class Nodes:
+class GrowingTree:
     """What is known of the nodes so far.
 
     caution: how many standard errors a node's share must be above none for it to be split.
@@ -28,7 +38,7 @@ class Nodes:
         k, c = max(reports.sizes), reports.sizes[reports.target]
         self.n = 0
         self.parent = np.zeros(0, np.intp)
-        self.voice, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
+        self.label_source, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
         self.unseen, self.depth = np.zeros(0), np.zeros(0, np.intp)
         self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
@@ -55,7 +65,7 @@ class Nodes:
         above = np.where(parent == NONE, own, self.label[parent])
         sure = (parent == NONE) | self._leads(new, own, above)
         self.label[new] = np.where(sure, own, above)
-        self.voice[new] = np.where(sure, new, self.voice[parent])
+        self.label_source[new] = np.where(sure, new, self.label_source[parent])
         return new
 
     def split(self, nodes: Index, attribute: Index, child: Index) -> None:
@@ -83,7 +93,7 @@ class Nodes:
             self.child[:n],
             value,
             covariance,
-            self.voice[:n],
+            self.label_source[:n],
             self.reports.n_records,
         )
         return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))

@@ -30,7 +30,7 @@ class Tree:
     """Splits, and what is known at every node.
 
     attribute: which attribute splits the node. child: the node that each of its categories leads
-    to, nodes x categories. value: P(node, class), with its covariance. voice: the node whose
+    to, nodes x categories. value: P(node, class), with its covariance. label_source: the node whose
     shares decide the class here, the node itself or, where its own are within noise, one above.
     """
 
@@ -39,7 +39,7 @@ class Tree:
     child: Index
     value: Array
     covariance: Array
-    voice: Index
+    label_source: Index
     n_records: int
 
     def __len__(self) -> int:
@@ -60,8 +60,8 @@ class Tree:
 
     @cached_property
     def chances(self) -> Array:
-        """P(class | node) as it is predicted: the shares of the voice, none negative."""
-        shares = np.maximum(self.value[self.voice], 0)
+        """P(class | node) as it is predicted: the shares of the label_source, none negative."""
+        shares = np.maximum(self.value[self.label_source], 0)
         total = shares.sum(axis=1, keepdims=True)
         even = np.full(shares.shape, 1 / shares.shape[1])
         return np.asarray(np.divide(shares, total, out=even, where=total > 0))
@@ -112,6 +112,6 @@ class Tree:
             number[self.child[nodes]],
             self.value[nodes],
             self.covariance[nodes],
-            number[self.voice[nodes]],
+            number[self.label_source[nodes]],
             self.n_records,
         )

@@ -33,7 +33,7 @@ def nodes_of(tree: Tree, schema: Schema, target: str) -> Iterator[dict[str, Any]
         plain = {
             "node": node,
             "class": classes[tree.label[node]],
-            "takes_parents_class": bool(tree.voice[node] != node),
+            "takes_parents_class": bool(tree.label_source[node] != node),
         }
         if tree.attribute[node] != NONE:
             attribute = schema.attributes[tree.attribute[node]]
@@ -70,10 +70,10 @@ def tree_of(nodes: object, schema: Schema, target: str, n_records: int) -> Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class _Node:
+class _ParsedNode:
     attribute: int
     child: Index
-    follows: bool
+    takes_parents_class: bool
     shares: Array
     covariance: Array
 
@@ -82,7 +82,7 @@ class _Node:
         return [int(node) for node in np.unique(self.child)]
 
 
-def _node(plain: object, number: int, n: int, target: Attribute, schema: Schema) -> _Node:
+def _node(plain: object, number: int, n: int, target: Attribute, schema: Schema) -> _ParsedNode:
     c = target.size
     try:
         fields = _fields(plain, _ALWAYS, _SPLIT)
@@ -94,7 +94,7 @@ def _node(plain: object, number: int, n: int, target: Attribute, schema: Schema)
                 f"takes_parents_class must be true or false, at node 0 false, got {follows!r}"
             )
         attribute, child = _split(fields, schema, target.name, range(number + 1, n))
-        return _Node(
+        return _ParsedNode(
             attribute,
             child,
             follows,
@@ -143,7 +143,7 @@ def _child(branches: object, attribute: Attribute, below: range) -> Index:
     return child
 
 
-def _check_order(nodes: list[_Node]) -> None:
+def _check_order(nodes: list[_ParsedNode]) -> None:
     """A walk from the root, depth-first, meets the nodes in their order, each of them once."""
     waiting, expected = [0], 0
     while waiting:
@@ -159,21 +159,21 @@ def _check_order(nodes: list[_Node]) -> None:
         raise FileError(f"no branch leads to node {expected}")
 
 
-def _joined(nodes: list[_Node], width: int, n_records: int) -> Tree:
+def _joined(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
     child = np.full((len(nodes), width), NONE)
-    parent, voice = np.full(len(nodes), NONE), np.arange(len(nodes))
+    parent, label_source = np.full(len(nodes), NONE), np.arange(len(nodes))
     for number, node in enumerate(nodes):
         child[number, : len(node.child)] = node.child
         parent[node.children] = number
-        if node.follows:
-            voice[number] = voice[parent[number]]
+        if node.takes_parents_class:
+            label_source[number] = label_source[parent[number]]
     return Tree(
         np.array([node.attribute for node in nodes]),
         parent,
         child,
         np.stack([node.shares for node in nodes]),
         np.stack([node.covariance for node in nodes]),
-        voice,
+        label_source,
         n_records,
     )
 

@@ -21,7 +21,7 @@ from matplotlib.textpath import text_to_path
 from tacit.arrays import Array, Index
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_rules import joined, percent
-from tacit.mine.tree.tree_text import View
+from tacit.mine.tree.tree_text import TreeView
 from tacit.number_text import number_of
 from tacit.privacy.privacy_plots import GREY, INK
 from tacit.schema import Schema
@@ -37,7 +37,7 @@ _LONGEST = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TreeLayout:
     """Where nodes stand: the left edge and the width of their boxes, and the middle of each line.
 
     `shown` are the nodes in depth-first order; entries of others are NaN.
@@ -67,7 +67,7 @@ def figure(
     is the class of each node, where another tree than this one decides it (see `rules`).
     """
     depth = _deepest(tree) if max_depth is None else max_depth
-    view = View.of(tree, schema, target, label, depth)
+    view = TreeView.of(tree, schema, target, label, depth)
     layout = laid_out(view)
     title, remarks = _title(view), _remarks(view, layout)
     written = max(width_of(title, _SIZE + 3), *map(width_of, remarks))
@@ -89,7 +89,7 @@ def figure(
     return drawn
 
 
-def laid_out(view: View) -> Layout:
+def laid_out(view: TreeView) -> TreeLayout:
     """Where everything stands; a column a depth, as wide as what is written in it."""
     n = len(view.tree)
     left, width, middle = (np.full(n, np.nan) for _ in range(3))
@@ -113,10 +113,10 @@ def laid_out(view: View) -> Layout:
         ends = [node for node in column if view.ends(node)]
         width[ends] = max(width[ends], default=0.0)
         start += max((width[node] for node in column if not view.ends(node)), default=0.0)
-    return Layout(shown, left, width, middle)
+    return TreeLayout(shown, left, width, middle)
 
 
-def box_text(view: View, node: int) -> str:
+def box_text(view: TreeView, node: int) -> str:
     """What stands in a box: the attribute of a split, the class of an end and its figures."""
     if not view.ends(node):
         return short(view.attribute(node))
@@ -130,7 +130,7 @@ def box_text(view: View, node: int) -> str:
     return "   ".join(told) + (f"   … {number_of(below, 'leaf', 'leaves')}" if below else "")
 
 
-def branch_text(view: View, node: int) -> str:
+def branch_text(view: TreeView, node: int) -> str:
     """What stands on the branch to a node: its categories."""
     has, labels = view.branch(node)
     return short(("" if has else "not ") + joined(labels))
@@ -158,7 +158,7 @@ def _deepest(tree: Tree) -> int:
     return 1
 
 
-def _shown(view: View) -> list[int]:
+def _shown(view: TreeView) -> list[int]:
     """The nodes that are drawn, depth first."""
     shown, waiting = [], [0]
     while waiting:
@@ -168,11 +168,11 @@ def _shown(view: View) -> list[int]:
     return shown
 
 
-def _ends(view: View, layout: Layout) -> list[int]:
+def _ends(view: TreeView, layout: TreeLayout) -> list[int]:
     return [node for node in layout.shown if view.ends(node)]
 
 
-def _draw_branch(axes: Axes, view: View, layout: Layout, node: int) -> None:
+def _draw_branch(axes: Axes, view: TreeView, layout: TreeLayout, node: int) -> None:
     """The line from the parent, thicker where more records go, and its categories."""
     if node == 0:
         return
@@ -192,14 +192,14 @@ def _draw_branch(axes: Axes, view: View, layout: Layout, node: int) -> None:
     axes.text(*place, branch_text(view, node), size=_SMALL, color=INK, va="bottom", zorder=3)
 
 
-def _turn(view: View, layout: Layout, parent: int) -> float:
+def _turn(view: TreeView, layout: TreeLayout, parent: int) -> float:
     """Where the branches of a split part: the same place for all splits of a depth."""
     same = [n for n in layout.shown if view.tree.depth[n] == view.tree.depth[parent]]
     splits = [n for n in same if not view.ends(n)]
     return float(max(layout.left[n] + layout.width[n] for n in splits)) + _TURN
 
 
-def _draw_box(axes: Axes, view: View, layout: Layout, node: int) -> None:
+def _draw_box(axes: Axes, view: TreeView, layout: TreeLayout, node: int) -> None:
     """A split in grey; an end in the colour of its class, stronger with more confidence."""
     end, x, y, width = view.ends(node), layout.left[node], layout.middle[node], layout.width[node]
     box = FancyBboxPatch(
@@ -210,14 +210,14 @@ def _draw_box(axes: Axes, view: View, layout: Layout, node: int) -> None:
         facecolor=_fill(view, node) if end else "#f0f0f0",
         edgecolor=GREY,
         linewidth=0.8,
-        linestyle="--" if end and view.follows(node) else "-",
+        linestyle="--" if end and view.takes_parents_class(node) else "-",
         zorder=2,
     )
     axes.add_patch(box)
     axes.text(x + _PAD, y, box_text(view, node), size=_SIZE, color=INK, va="center")
 
 
-def _fill(view: View, node: int) -> tuple[float, float, float]:
+def _fill(view: TreeView, node: int) -> tuple[float, float, float]:
     """The colour of a class, lighter where it is less sure; white where that is not known."""
     confidence = view.figures(node)[2]
     strength = 0.0 if np.isnan(confidence) else 0.1 + 0.4 * confidence**2
@@ -226,11 +226,11 @@ def _fill(view: View, node: int) -> tuple[float, float, float]:
     return float(red), float(green), float(blue)
 
 
-def _title(view: View) -> str:
+def _title(view: TreeView) -> str:
     return f"{short(view.target)}: a tree of {number_of(len(view.tree.leaves), 'leaf', 'leaves')}"
 
 
-def _remarks(view: View, layout: Layout) -> list[str]:
+def _remarks(view: TreeView, layout: TreeLayout) -> list[str]:
     """How to read what is drawn."""
     ends = _ends(view, layout)
     known = not np.isnan(view.tree.covariance).any()
@@ -239,7 +239,7 @@ def _remarks(view: View, layout: Layout) -> list[str]:
         "In a leaf: class, confidence, and share of "
         f"{number_of(view.tree.n_records, 'record')} in all{errors}."
     ]
-    if any(view.follows(node) for node in ends):
+    if any(view.takes_parents_class(node) for node in ends):
         remarks.append("Dashed: its own class is within noise, that of its parent is taken.")
     if any(view.leaves_below[node] for node in ends):
         remarks.append("…: leaves that are not drawn.")

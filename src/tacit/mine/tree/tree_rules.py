@@ -46,7 +46,7 @@ TELLS_NOTHING = 1 / math.sqrt(12)
 
 
 @dataclass(frozen=True)
-class Rule:
+class TreeRule:
     """If all conditions hold, `attribute` is `category`; see the module for the figures.
 
     `conditions` gives each attribute the categories that are allowed. `n_records` is the number of
@@ -108,15 +108,15 @@ class Rule:
         return f"if {premise} then {conclusion}" if premise else f"always {conclusion}"
 
 
-class Rules(tuple[Rule, ...]):
+class TreeRules(tuple[TreeRule, ...]):
     """The rules of a tree, in the order of its leaves; prints as a table."""
 
     __slots__ = ()
 
     @property
-    def told(self) -> Rules:
+    def told(self) -> TreeRules:
         """Those whose confidence is known: without leaves where no records were found."""
-        return Rules(rule for rule in self if not math.isnan(rule.confidence))
+        return TreeRules(rule for rule in self if not math.isnan(rule.confidence))
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; conditions in words."""
@@ -177,7 +177,7 @@ class Rules(tuple[Rule, ...]):
     __repr__ = __str__
 
 
-def rules(tree: Tree, schema: Schema, target: str, label: Index | None = None) -> Rules:
+def rules(tree: Tree, schema: Schema, target: str, label: Index | None = None) -> TreeRules:
     """The rules of a tree, from the shares and covariance that it holds.
 
     `label` is the class of each node, where another tree than this one decides it: that which was
@@ -185,16 +185,16 @@ def rules(tree: Tree, schema: Schema, target: str, label: Index | None = None) -
     """
     classes = tree.label if label is None else label
     found = (_rule(tree, schema, target, int(leaf), int(classes[leaf])) for leaf in tree.leaves)
-    return Rules(rule for rule in found if all(rule.conditions.values()))
+    return TreeRules(rule for rule in found if all(rule.conditions.values()))
 
 
-def _rule(tree: Tree, schema: Schema, target: str, leaf: int, code: int) -> Rule:
+def _rule(tree: Tree, schema: Schema, target: str, leaf: int, code: int) -> TreeRule:
     conditions = {}
     for place, codes in allowed(tree, schema, leaf).items():
         attribute = schema.attributes[place]
         conditions[attribute.name] = tuple(attribute.categories[code] for code in codes)
     support, support_stderr, confidence, confidence_stderr = figures(tree, leaf, code)
-    return Rule(
+    return TreeRule(
         conditions,
         target,
         schema[target].categories[code],
@@ -271,7 +271,7 @@ def joined(labels: Iterable[object]) -> str:
     return " or ".join(map(str, labels))
 
 
-def _percent_of(rule: Rule, name: str) -> str:
+def _percent_of(rule: TreeRule, name: str) -> str:
     return percent(getattr(rule, name), getattr(rule, f"{name}_stderr"))
 
 

@@ -29,7 +29,7 @@ _STEP = "    "
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TreeView:
     """A tree with the names of what is in it, for every way to show it.
 
     label: the class of each node, where another tree than this one decides it (see `rules`).
@@ -50,7 +50,7 @@ class View:
         target: str,
         label: Index | None = None,
         max_depth: int | None = None,
-    ) -> View:
+    ) -> TreeView:
         """The view, its depth checked."""
         whole = isinstance(max_depth, numbers.Integral) and not isinstance(max_depth, bool)
         if max_depth is not None and (not whole or max_depth < 0):
@@ -96,9 +96,9 @@ class View:
         """The class of a node."""
         return self.schema[self.target].categories[int(self.label[node])]
 
-    def follows(self, node: int) -> bool:
+    def takes_parents_class(self, node: int) -> bool:
         """Whether a node takes the class of one above, its own shares being within noise."""
-        return bool(self.tree.voice[node] != node)
+        return bool(self.tree.label_source[node] != node)
 
     def figures(self, node: int) -> tuple[float, float, float, float]:
         """Share and confidence of a node, each followed by its standard error."""
@@ -116,13 +116,13 @@ def text(
 
     `label` is the class of each node, where another tree than this one decides it (see `rules`).
     """
-    view = View.of(tree, schema, target, label, max_depth)
+    view = TreeView.of(tree, schema, target, label, max_depth)
     if view.ends(0):
         return f"every record: {_told(view, 0)}"
     return "\n".join(_lines(view))
 
 
-def _lines(view: View) -> Iterator[str]:
+def _lines(view: TreeView) -> Iterator[str]:
     """One line a node but the root, in depth-first order."""
     waiting = view.children(0)[::-1]
     while waiting:
@@ -135,7 +135,7 @@ def _lines(view: View) -> Iterator[str]:
         waiting += view.children(node)[::-1]
 
 
-def _told(view: View, node: int) -> str:
+def _told(view: TreeView, node: int) -> str:
     """What is known at an end: class, confidence, share, and what is not shown."""
     support, support_stderr, confidence, confidence_stderr = view.figures(node)
     told = [
@@ -143,7 +143,7 @@ def _told(view: View, node: int) -> str:
         f"confidence {percent(confidence, confidence_stderr)}",
         f"share {percent(support, support_stderr)}",
     ]
-    if view.follows(node):
+    if view.takes_parents_class(node):
         told.append("class of its parent, its own within noise")
     if view.leaves_below[node]:
         told.append(f"... {number_of(int(view.leaves_below[node]), 'leaf', 'leaves')} below")

@@ -15,7 +15,7 @@ from tacit.mine import DecisionTree
 from tacit.mine.tree import node_tables
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import branches_of, follow
-from tacit.mine.tree.growth import Rule, grow
+from tacit.mine.tree.growth import GrowthSettings, grow
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
 
@@ -65,7 +65,7 @@ def reports_of(name: str, seed: int = 3) -> Reports:
 
 
 def same(one: Tree, other: Tree) -> None:
-    for field in ("attribute", "parent", "child", "voice"):
+    for field in ("attribute", "parent", "child", "label_source"):
         np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
     np.testing.assert_allclose(one.value, other.value, **ROUNDING)
     np.testing.assert_allclose(one.covariance, other.covariance, **ROUNDING)
@@ -79,7 +79,7 @@ def same(one: Tree, other: Tree) -> None:
 def test_what_is_looked_at_together_changes_nothing(
     name: str, criterion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule = Rule(CRITERIA[criterion], 0.5)
+    rule = GrowthSettings(CRITERIA[criterion], 0.5)
     whole = grow(reports_of(name), rule)
     assert whole.depth.max() > 1
     monkeypatch.setattr(node_tables, "ROWS", 8)
@@ -90,13 +90,13 @@ def test_what_is_looked_at_together_changes_nothing(
 
 @every_design
 def test_the_first_question_is_one_that_tells_the_class(name: str) -> None:
-    tree = grow(reports_of(name), Rule(CRITERIA["entropy"], 2.0))
+    tree = grow(reports_of(name), GrowthSettings(CRITERIA["entropy"], 2.0))
     assert SCHEMA.names[tree.attribute[0]] in ("smokes", "region")
 
 
 @every_design
 def test_shares_of_children_add_up_to_those_of_their_parent(name: str) -> None:
-    tree = grow(reports_of(name), Rule(CRITERIA["gini"], 0.5))
+    tree = grow(reports_of(name), GrowthSettings(CRITERIA["gini"], 0.5))
     for node in np.flatnonzero(tree.attribute != NONE):
         below = np.unique(tree.child[node][tree.child[node] != NONE])
         np.testing.assert_allclose(tree.value[below].sum(axis=0), tree.value[node], **ROUNDING)
@@ -104,7 +104,7 @@ def test_shares_of_children_add_up_to_those_of_their_parent(name: str) -> None:
 
 @every_design
 def test_nodes_stand_in_depth_first_order(name: str) -> None:
-    tree = grow(reports_of(name), Rule(CRITERIA["entropy"], 0.5))
+    tree = grow(reports_of(name), GrowthSettings(CRITERIA["entropy"], 0.5))
     assert (tree.parent[1:] < np.arange(1, len(tree))).all()
     for node in range(len(tree)):
         below = [n for n in range(len(tree)) if node in _path(tree, n)]
@@ -120,7 +120,7 @@ def _path(tree: Tree, node: int) -> list[int]:
 
 def test_more_caution_never_makes_a_larger_tree() -> None:
     sizes = [
-        len(grow(reports_of("one related group"), Rule(CRITERIA["gini"], caution)))
+        len(grow(reports_of("one related group"), GrowthSettings(CRITERIA["gini"], caution)))
         for caution in (0.0, 0.5, 2.0, 4.0, 30.0)
     ]
     assert sizes == sorted(sizes, reverse=True)
@@ -130,13 +130,15 @@ def test_more_caution_never_makes_a_larger_tree() -> None:
 @every_criterion
 def test_no_split_is_made_beyond_the_depth_allowed(criterion: str) -> None:
     for depth in range(4):
-        tree = grow(reports_of("one related group"), Rule(CRITERIA[criterion], 0.0, depth))
+        tree = grow(
+            reports_of("one related group"), GrowthSettings(CRITERIA[criterion], 0.0, depth)
+        )
         assert tree.depth.max() == (depth if criterion == "gini" else min(depth, 3))
 
 
 @every_criterion
 def test_undisguised_leaves_are_pure_or_hold_records_that_answer_alike(criterion: str) -> None:
-    tree = grow(reports_of("undisguised"), Rule(CRITERIA[criterion], 2.0))
+    tree = grow(reports_of("undisguised"), GrowthSettings(CRITERIA[criterion], 2.0))
     records = true_records()
     leaves = tree.find(records[:, 1:], 0)
     for leaf in np.unique(leaves):
@@ -147,22 +149,22 @@ def test_undisguised_leaves_are_pure_or_hold_records_that_answer_alike(criterion
 
 def test_records_that_are_all_of_one_class_are_not_split() -> None:
     reports = Reports.true(np.array([[0, 0], [0, 1]]), np.array([0.4, 0.6]), (2, 2), 0, 10)
-    tree = grow(reports, Rule(CRITERIA["entropy"], 2.0))
+    tree = grow(reports, GrowthSettings(CRITERIA["entropy"], 2.0))
     assert len(tree) == 1
     np.testing.assert_array_equal(tree.chances, [[1, 0]])
 
 
 def test_a_class_must_lead_by_more_where_more_attributes_were_tried() -> None:
-    rule = Rule(CRITERIA["entropy"], 2.0)
+    rule = GrowthSettings(CRITERIA["entropy"], 2.0)
     leads = [rule.lead(n) for n in (1, 2, 5, 14, 100)]
     assert leads[0] == pytest.approx(2.0)
     assert leads == sorted(set(leads))
-    assert Rule(CRITERIA["entropy"], 0.0).lead(14) == 0.0
+    assert GrowthSettings(CRITERIA["entropy"], 0.0).lead(14) == 0.0
 
 
 def test_a_cell_must_stand_out_by_more_in_a_larger_table() -> None:
     """As rare as `caution` standard errors, divided by the cells that are free to differ."""
-    rule = Rule(CRITERIA["entropy"], 2.0)
+    rule = GrowthSettings(CRITERIA["entropy"], 2.0)
     assert rule.beyond(2, 2) == pytest.approx(2.0)
     for k, c in ((3, 2), (4, 3), (42, 2)):
         assert norm.sf(rule.beyond(k, c)) == pytest.approx(norm.sf(2.0) / ((k - 1) * (c - 1)))
@@ -174,16 +176,16 @@ def test_a_cell_must_stand_out_by_more_in_a_larger_table() -> None:
 @every_design
 @every_criterion
 def test_a_tree_read_from_its_own_reports_is_as_it_was(name: str, criterion: str) -> None:
-    tree = grow(reports_of(name), Rule(CRITERIA[criterion], 0.5))
+    tree = grow(reports_of(name), GrowthSettings(CRITERIA[criterion], 0.5))
     same(follow(tree, reports_of(name)), tree)
 
 
 @every_design
 def test_a_tree_read_from_other_reports_has_their_shares(name: str) -> None:
-    tree = grow(reports_of(name), Rule(CRITERIA["gini"], 0.5))
+    tree = grow(reports_of(name), GrowthSettings(CRITERIA["gini"], 0.5))
     other = follow(tree, reports_of(name, seed=99))
     np.testing.assert_array_equal(other.attribute, tree.attribute)
-    np.testing.assert_array_equal(other.voice, tree.voice)
+    np.testing.assert_array_equal(other.label_source, tree.label_source)
     true = true_shares(tree)
     error = np.sqrt(np.diagonal(other.covariance, axis1=1, axis2=2)) + 1e-9
     assert (np.abs(other.value - true) < 6 * error).all()
@@ -213,8 +215,8 @@ def test_the_papers_procedure_has_its_errors_read_from_the_reports() -> None:
     design = design_of("three families")
     reported = disguise(true_records(), design, np.random.default_rng(3))
     literal = DecisionTree(design, "ill", caution=0).fit(reported)
-    known = literal.known()
+    known = literal.estimated_tree()
     same(known, follow(literal.tree_, reports_of("three families")))
-    assert known is literal.known()
+    assert known is literal.estimated_tree()
     careful = DecisionTree(design, "ill").fit(reported)
     np.testing.assert_allclose(literal.prior().stderr, careful.prior().stderr, **ROUNDING)

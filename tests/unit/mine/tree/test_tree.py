@@ -1,11 +1,11 @@
-"""Tree and Nodes: a small tree by hand, looked at from all sides."""
+"""Tree and GrowingTree: a small tree by hand, looked at from all sides."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tacit.mine.tree.nodes import Nodes
+from tacit.mine.tree.nodes import GrowingTree
 from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
 
@@ -24,7 +24,7 @@ def small() -> Tree:
         ),
         value=VALUE,
         covariance=np.zeros((5, 2, 2)),
-        voice=np.array([0, 1, 2, 3, 2]),
+        label_source=np.array([0, 1, 2, 3, 2]),
         n_records=100,
     )
 
@@ -71,7 +71,7 @@ def test_a_cut_keeps_the_nodes_above_and_numbers_them_anew() -> None:
     np.testing.assert_array_equal(cut.attribute, [2, NONE, NONE])
     np.testing.assert_array_equal(cut.child, [[1, 2, 1], [NONE] * 3, [NONE] * 3])
     np.testing.assert_array_equal(cut.parent, [NONE, 0, 0])
-    np.testing.assert_array_equal(cut.voice, [0, 1, 2])
+    np.testing.assert_array_equal(cut.label_source, [0, 1, 2])
     np.testing.assert_array_equal(cut.value, VALUE[:3])
     assert cut.n_records == 100
     np.testing.assert_array_equal(cut.find(np.array([[0, 1], [1, 1]]), 1), [2, 2])
@@ -84,15 +84,15 @@ def test_a_cut_leaves_the_tree_it_was_made_from_as_it_is() -> None:
     np.testing.assert_array_equal(tree.child, small().child)
 
 
-# Nodes, while the tree grows -------------------------------------------------------------------
+# GrowingTree ----------------------------------------------------------------------------------
 
 SIZES = (2, 2, 3)
 
 
-def nodes(caution: float = 2.0, lead: float = 2.0) -> Nodes:
+def nodes(caution: float = 2.0, lead: float = 2.0) -> GrowingTree:
     """No nodes yet, of a survey of 100 records."""
     records = np.zeros((1, 3), np.uint8)
-    return Nodes(Reports.true(records, np.ones(1), SIZES, 1, 100), caution, lead)
+    return GrowingTree(Reports.true(records, np.ones(1), SIZES, 1, 100), caution, lead)
 
 
 def moments(value: list[float], noise: float) -> np.ndarray:
@@ -100,7 +100,7 @@ def moments(value: list[float], noise: float) -> np.ndarray:
     return np.diag(value) + np.eye(len(value)) * noise**2 * 100
 
 
-def grown(value: list[float], noise: float, lead: float = 2.0) -> Nodes:
+def grown(value: list[float], noise: float, lead: float = 2.0) -> GrowingTree:
     """A root with classes .7 and .3, and one child."""
     found = nodes(lead=lead)
     found.add(np.array([NONE]), np.array([[0.7, 0.3]]), moments([0.7, 0.3], 0.01)[None])
@@ -108,16 +108,16 @@ def grown(value: list[float], noise: float, lead: float = 2.0) -> Nodes:
     return found
 
 
-@pytest.mark.parametrize(("noise", "voice"), [(0.01, 1), (0.06, 1), (0.08, 0), (0.5, 0)])
-def test_a_node_within_noise_takes_the_class_of_its_parent(noise: float, voice: int) -> None:
+@pytest.mark.parametrize(("noise", "label_source"), [(0.01, 1), (0.06, 1), (0.08, 0), (0.5, 0)])
+def test_a_node_within_noise_takes_the_class_of_its_parent(noise: float, label_source: int) -> None:
     """It leads by .2, with a standard error of sqrt(2) noise."""
     found = grown([0.1, 0.3], noise)
-    assert found.voice[1] == voice
-    assert found.label[1] == voice
+    assert found.label_source[1] == label_source
+    assert found.label[1] == label_source
 
 
 def test_a_node_of_the_same_class_speaks_for_itself() -> None:
-    assert grown([0.3, 0.1], 0.5).voice[1] == 1
+    assert grown([0.3, 0.1], 0.5).label_source[1] == 1
 
 
 @pytest.mark.parametrize("wrong", [-1e-17, 0.0, 1e-17])
@@ -128,15 +128,15 @@ def test_of_equal_classes_the_first_is_taken_whatever_rounding_did(wrong: float)
 
 
 def test_an_empty_node_takes_the_class_of_its_parent() -> None:
-    assert grown([0.0, 0.0], 0.0).voice[1] == 0
-    assert grown([-0.1, 0.05], 0.0).voice[1] == 0
-    assert grown([-0.1, -0.05], 0.0, lead=0.0).voice[1] == 0
+    assert grown([0.0, 0.0], 0.0).label_source[1] == 0
+    assert grown([-0.1, 0.05], 0.0).label_source[1] == 0
+    assert grown([-0.1, -0.05], 0.0, lead=0.0).label_source[1] == 0
 
 
 def test_with_negative_shares_cut_at_zero_a_node_with_one_class_left_is_pure() -> None:
     """The papers' procedure: P(node) is negative here, but a class is left."""
     found = grown([-0.1, 0.05], 0.0, lead=0.0)
-    assert (found.voice[1], found.label[1]) == (1, 1)
+    assert (found.label_source[1], found.label[1]) == (1, 1)
 
 
 @pytest.mark.parametrize(

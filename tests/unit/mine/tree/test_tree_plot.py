@@ -15,7 +15,7 @@ from tacit import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_plot import MOST_ENDS, figure, laid_out, short
-from tacit.mine.tree.tree_text import View
+from tacit.mine.tree.tree_text import TreeView
 from tacit.privacy.privacy_plots import svg
 
 LABELS = ("<=50K", ">50K", "not said")
@@ -44,8 +44,10 @@ def tree_of(k: int, n_attributes: int, n_splits: int, seed: int = 0) -> Tree:
     n = len(attribute)
     value = rng.gamma(1.0, size=(n, 3)) / n
     spread = np.array([np.diag(v) - np.outer(v, v) for v in value]) / 1000
-    voice = np.where(rng.random(n) < 0.2, np.maximum(parent, 0), np.arange(n))
-    found = Tree(np.array(attribute), np.array(parent), np.array(child), value, spread, voice, 1000)
+    label_source = np.where(rng.random(n) < 0.2, np.maximum(parent, 0), np.arange(n))
+    found = Tree(
+        np.array(attribute), np.array(parent), np.array(child), value, spread, label_source, 1000
+    )
     return found.take(np.array(_walk(found)))
 
 
@@ -107,7 +109,7 @@ def test_a_box_holds_its_text(shape: str) -> None:
 
 def test_a_split_stands_at_the_middle_of_its_branches() -> None:
     tree = tree_of(2, 12, 59)
-    view = View.of(tree, schema_of(2, 12), "income")
+    view = TreeView.of(tree, schema_of(2, 12), "income")
     layout = laid_out(view)
     for node in np.flatnonzero(tree.attribute != NONE):
         children = layout.middle[view.children(int(node))]
@@ -142,7 +144,7 @@ def test_leaves_within_noise_are_dashed() -> None:
     tree = tree_of(2, 4, 4)
     (axes,) = figure(tree, schema_of(2, 4), "income").axes
     dashed = sum(patch.get_linestyle() in ("--", "dashed") for patch in axes.patches)
-    assert dashed == int((tree.voice[tree.leaves] != tree.leaves).sum())
+    assert dashed == int((tree.label_source[tree.leaves] != tree.leaves).sum())
     assert dashed > 0
 
 
@@ -180,7 +182,7 @@ def test_a_tree_that_knows_no_errors_is_drawn_without() -> None:
         tree.child,
         tree.value,
         np.full_like(tree.covariance, np.nan),
-        tree.voice,
+        tree.label_source,
         tree.n_records,
     )
     assert "±" not in "".join(texts_of(figure(plain, schema_of(2, 4), "income")))

@@ -1,4 +1,4 @@
-"""Rules: what they say, what they know of themselves, and how often they are right about it.
+"""TreeRules: what they say, what they know of themselves, and how often they are right about it.
 
 Coverage is counted over surveys: the number of intervals of nominal 95 % that hold the truth must
 look like draws of a binomial distribution, with the false-alarm rate of `tests.support.chance`.
@@ -20,7 +20,7 @@ from tacit.counting import PatternTable
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_rules import Rule, Rules, rules
+from tacit.mine.tree.tree_rules import TreeRule, TreeRules, rules
 from tacit.privacy import report
 from tests.support.chance import looks_like
 from tests.support.tables import cells_of, reported_table
@@ -66,7 +66,7 @@ TWO_GROUPS = Crowd(
 ONE_GROUP = Crowd(Design(SCHEMA, [Group(SCHEMA.names, uniform_perturbation("3/5"))]))
 
 
-def true_figures(rule: Rule) -> tuple[float, float]:
+def true_figures(rule: TreeRule) -> tuple[float, float]:
     """Support and confidence of a rule in the crowd."""
     table = TRUE
     for axis, attribute in enumerate(SCHEMA):
@@ -87,7 +87,7 @@ def shares(value: list[list[float]], covariance: list[Array] | None = None) -> T
         child=np.array([[2, 2, 1], [NONE] * 3, [4, 3, 4], [NONE] * 3, [NONE] * 3]),
         value=own,
         covariance=np.array(spread) / 100 if covariance is None else np.array(covariance),
-        voice=np.array([0, 1, 2, 3, 4]),
+        label_source=np.array([0, 1, 2, 3, 4]),
         n_records=100,
     )
 
@@ -142,7 +142,13 @@ def test_a_leaf_whose_conditions_are_at_odds_gives_no_rule() -> None:
     child = CART.child.copy()
     child[2] = [3, 3, 4]
     odd = Tree(
-        CART.attribute, CART.parent, child, CART.value, CART.covariance, CART.voice, CART.n_records
+        CART.attribute,
+        CART.parent,
+        child,
+        CART.value,
+        CART.covariance,
+        CART.label_source,
+        CART.n_records,
     )
     found = [rule.conditions["size"] for rule in rules(odd, SCHEMA, "ill")]
     assert found == [("tall",), ("small", "mid")]
@@ -156,7 +162,7 @@ def test_a_tree_without_splits_is_one_rule_without_conditions() -> None:
 
 def test_a_rule_reads_as_a_sentence_with_its_errors() -> None:
     conditions = {"marital": ("married",), "education": ("Bachelors", "Masters")}
-    rule = Rule(conditions, "income", ">50K", 0.1234, 0.0049, 0.7123, 0.031, 1000)
+    rule = TreeRule(conditions, "income", ">50K", 0.1234, 0.0049, 0.7123, 0.031, 1000)
     assert str(rule) == (
         "if marital = married and education = Bachelors or Masters then income = >50K "
         "(support 12.3 % +- 0.5, confidence 71 % +- 3)"
@@ -179,10 +185,10 @@ def test_rules_print_as_a_table_and_in_notebooks() -> None:
     head, *body = str(found).splitlines()
     assert head.split()[:3] == ["if", "then", "support"]
     assert [line.split("  ")[0] for line in body] == ["size = tall", "size = mid", "size = small"]
-    evil = Rule({"a": ("<b>",)}, "ill", "no", 0.5, 0.1, 0.5, 0.1, 10)
-    assert "<td>a = &lt;b&gt;</td>" in Rules([evil])._repr_html_()
-    assert "... 5 more rules" in str(Rules([evil] * 45))
-    assert "... 5 more rules" in Rules([evil] * 45)._repr_html_()
+    evil = TreeRule({"a": ("<b>",)}, "ill", "no", 0.5, 0.1, 0.5, 0.1, 10)
+    assert "<td>a = &lt;b&gt;</td>" in TreeRules([evil])._repr_html_()
+    assert "... 5 more rules" in str(TreeRules([evil] * 45))
+    assert "... 5 more rules" in TreeRules([evil] * 45)._repr_html_()
 
 
 @pytest.mark.parametrize("level", [0, 1, "high"])
@@ -215,7 +221,7 @@ def test_the_class_of_a_rule_is_the_model_s_whatever_other_records_say() -> None
     (few,) = Crowd(TWO_GROUPS.design, 30).surveys(1)
     kept = [rule.category for rule in model.rules()]
     assert [rule.category for rule in model.rules(few)] == kept
-    assert [int(k) for k in model.known(few).label] != [int(k) for k in model.tree_.label]
+    assert [int(k) for k in model.estimated_tree(few).label] != [int(k) for k in model.tree_.label]
 
 
 @pytest.mark.parametrize("crowd", [TWO_GROUPS, ONE_GROUP], ids=["two groups", "one group"])
@@ -233,11 +239,11 @@ def test_intervals_from_other_records_cover_the_truth_of_the_crowd(
     assert not looks_like(control, SURVEYS, np.full(truth.shape, LEVEL)), control / SURVEYS
 
 
-def _covers(found: Rules, truth: Array, part: float) -> Array:
+def _covers(found: TreeRules, truth: Array, part: float) -> Array:
     """Whether each interval holds the truth, with this part of each standard error."""
     limits = []
     for rule in found:
-        shorter = Rule(
+        shorter = TreeRule(
             rule.conditions,
             rule.attribute,
             rule.category,

@@ -12,7 +12,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_text import View, plain_schema, text, whole_schema
+from tacit.mine.tree.tree_text import TreeView, plain_schema, text, whole_schema
 
 SCHEMA = Schema(
     [
@@ -41,7 +41,7 @@ TREE = Tree(
     ),
     value=VALUE,
     covariance=np.array([np.diag(v) - np.outer(v, v) for v in VALUE]) / 1000,
-    voice=np.array([0, 1, 2, 3, 4, 2, 6]),
+    label_source=np.array([0, 1, 2, 3, 4, 2, 6]),
     n_records=1000,
 )
 
@@ -81,7 +81,7 @@ def test_a_tree_that_knows_no_errors_is_shown_without() -> None:
         TREE.child,
         TREE.value,
         np.full((7, 2, 2), np.nan),
-        TREE.voice,
+        TREE.label_source,
         TREE.n_records,
     )
     first, *rest = text(plain, SCHEMA, "ill").splitlines()
@@ -90,7 +90,7 @@ def test_a_tree_that_knows_no_errors_is_shown_without() -> None:
 
 
 def test_leaves_are_counted_below_every_node() -> None:
-    view = View.of(TREE, SCHEMA, "ill")
+    view = TreeView.of(TREE, SCHEMA, "ill")
     assert view.leaves_below.tolist() == [4, 0, 3, 2, 0, 0, 0]
 
 
@@ -130,7 +130,9 @@ def test_every_leaf_of_a_model_has_a_line(model: DecisionTree) -> None:
 
 def test_a_restored_model_is_read_like_the_one_it_was(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(model.features_, model.classes_, model.tree_, model.place_, model.fingerprint_)
+    again.restore(
+        model.features_, model.classes_, model.tree_, model.target_index_, model.fingerprint_
+    )
     assert again.text() == model.text()
     assert again.rules() == model.rules()
     assert again.summary().splitlines()[:3] == model.summary().splitlines()[:3]
@@ -148,7 +150,9 @@ def test_figures_are_read_from_other_reports_and_classes_from_the_model(
 
 def test_a_saved_model_does_not_take_other_reports(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(model.features_, model.classes_, model.tree_, model.place_, model.fingerprint_)
+    again.restore(
+        model.features_, model.classes_, model.tree_, model.target_index_, model.fingerprint_
+    )
     with pytest.raises(DataError, match="a saved model"):
         again.text(reported=np.zeros((5, 3), np.uint8))
 
