@@ -91,8 +91,11 @@ def test_fewer_reports_may_be_had_for_a_little_error(
 ) -> None:
     Path("eight.json").write_text("[0.01, 0.06, 0.16, 0.27, 0.27, 0.16, 0.06, 0.01]")
     found = []
-    for spare in ("0", "0.01"):
-        assert run(["optimize", "eight.json", "--privacy", "0.5", "--spare", spare, "--json"]) == 0
+    for tolerance in ("0", "0.01"):
+        assert (
+            run(["optimize", "eight.json", "--privacy", "0.5", "--tolerance", tolerance, "--json"])
+            == 0
+        )
         found.append(json.loads(capsys.readouterr().out))
     many, few = found
     assert len(few["reports"]) < len(many["reports"])
@@ -149,7 +152,7 @@ def test_a_pilot_is_a_prior_with_doubts(
         (["prior.json", "--out", "groups.yaml"], "pick it by --privacy or --error"),
         (["prior.json", "--resume", "search.json"], "only spea2 can be continued"),
         (["prior.json", "--method", "spea2", "--resume", "text.json"], "not a search file"),
-        (["prior.json", "--spare", "2"], "spare must lie between 0"),
+        (["prior.json", "--tolerance", "2"], "tolerance must lie between 0"),
         (["list.json", "--attributes", "smokes"], "names no categories"),
         (["one.json"], "needs 2 or more categories"),
         (["zero.json"], "prior[1] is 0: a category that nobody has"),

@@ -14,7 +14,7 @@ from scipy.optimize import LinearConstraint, minimize
 from tacit.arrays import Array
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
 from tacit.optimize.front_problem import problem_of
-from tacit.optimize.search_method import Method
+from tacit.optimize.search_method import SearchMethod
 from tests.support.priors import decaying, normal
 
 RECORDS = 10_000
@@ -25,7 +25,7 @@ SMALLEST = {0.6: (0.4, 0.599), 0.7: (0.3, 0.510), 0.8: (0.22, 0.385), 0.9: (0.17
 
 
 @cache
-def _front(method: Method, delta: float) -> Front:
+def _front(method: SearchMethod, delta: float) -> Front:
     """The front of the normal prior, searched once: several tests look at the same one."""
     return front(normal(), RECORDS, delta=delta, method=method)
 
@@ -66,7 +66,7 @@ def test_exact_reaches_the_conic_optima_with_a_small_gap() -> None:
     assert (made.mse / made.lower_bound - 1).max() < 1e-3
 
 
-def _least(method: Method, delta: float) -> float:
+def _least(method: SearchMethod, delta: float) -> float:
     """The smallest privacy of the front."""
     problem = problem_of(normal(), RECORDS, delta)
     found = np.array(
@@ -101,7 +101,9 @@ def test_smallest_privacy(delta: float) -> None:
     [Exact(6), Square(6, starts=0), Spea2(generations=3000)],
     ids=["exact", "square", "spea2"],
 )
-def test_every_point_is_better_than_warner_at_its_privacy(method: Method, delta: float) -> None:
+def test_every_point_is_better_than_warner_at_its_privacy(
+    method: SearchMethod, delta: float
+) -> None:
     """Largest ratios with fine grids of 50, 60 and 20,000 generations: 0.28 to 0.81 for Exact, 0.35
     to 0.92 for Square, 0.41 to 0.94 for Spea2.
     """

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from tacit import Design
 from tacit.counting import PatternTable
-from tacit.privacy.disclosure.latent_classes import Evidence, Fitting, LatentClasses
-from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import agreement
 from tacit.privacy.disclosure.moment_bound import moments
 from tacit.privacy.disclosure.sampled_classes import Sample
@@ -28,10 +28,10 @@ def reports_from(design: Design, seed: int, n: int = 500) -> CodedReports:
     patterns = PatternTable(
         design.reported, codes.astype(np.uint8), counts.ravel()[cells].astype(np.int64)
     )
-    return CodedReports.of(Layout(design), patterns)
+    return CodedReports.of(UnitLayout(design), patterns)
 
 
-def some_classes(layout: Layout, seed: int, classes: int = 3) -> LatentClasses:
+def some_classes(layout: UnitLayout, seed: int, classes: int = 3) -> LatentClasses:
     rng = np.random.default_rng(seed)
     answers = tuple(rng.dirichlet(np.ones(k), classes) for k in layout.sizes)
     return LatentClasses(layout, rng.dirichlet(np.ones(classes)), answers)
@@ -39,7 +39,7 @@ def some_classes(layout: Layout, seed: int, classes: int = 3) -> LatentClasses:
 
 @given(designs(), seeds())
 def test_the_channel_of_some_units_is_the_one_of_the_design(design: Design, seed: int) -> None:
-    layout = Layout(design)
+    layout = UnitLayout(design)
     units = np.flatnonzero(np.random.default_rng(seed).random(len(layout.units)) < 0.6)
     chosen = [int(u) for u in units] or [0]
     names = [name for u in chosen for name in layout.units[u].names]
@@ -62,7 +62,7 @@ def test_the_likelihood_of_a_report_under_classes_is_that_of_their_joint_table(
 
 @given(designs(), seeds())
 def test_sampled_posteriors_are_those_of_the_joint_table(design: Design, seed: int) -> None:
-    layout = Layout(design)
+    layout = UnitLayout(design)
     model = some_classes(layout, seed)
     sample = Sample(model, np.random.default_rng(seed), draws=40)
     part = layout.part(model.table()[..., None])
@@ -78,7 +78,7 @@ def test_sampled_posteriors_are_those_of_the_joint_table(design: Design, seed: i
     assert found.best >= 0.9 * peaks.mean()
 
 
-def _peaks(design: Design, layout: Layout, model: LatentClasses, sample: Sample) -> np.ndarray:
+def _peaks(design: Design, layout: UnitLayout, model: LatentClasses, sample: Sample) -> np.ndarray:
     """The largest posterior of a whole record, for each drawn report."""
     matrix = kron_all([group.factor.channel.matrix for group in layout.groups])
     joint = np.maximum(matrix, 0) * model.table().ravel()
@@ -91,7 +91,7 @@ def _peaks(design: Design, layout: Layout, model: LatentClasses, sample: Sample)
 @given(designs(), seeds())
 def test_no_step_of_the_fit_of_classes_lowers_the_likelihood(design: Design, seed: int) -> None:
     reports = reports_from(design, seed)
-    fitting = Fitting(reports, [np.full(k, 1 / k) for k in reports.layout.sizes])
+    fitting = ClassFit(reports, [np.full(k, 1 / k) for k in reports.layout.sizes])
     place = fitting._start(2, np.random.default_rng(seed))
     before = fitting._step(place)
     after = fitting._step(before.after)

@@ -1,5 +1,5 @@
 """Upper bounds on what reports disclose that need the design alone: no data, no dependence."""
 
-from tacit.bounds.any_dependence import Bound, Reports, bound_of, is_undisguised
+from tacit.bounds.any_dependence import Bound, DesignReports, bound_of, is_undisguised
 
-__all__ = ["Bound", "Reports", "bound_of", "is_undisguised"]
+__all__ = ["Bound", "DesignReports", "bound_of", "is_undisguised"]

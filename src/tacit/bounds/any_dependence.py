@@ -49,7 +49,7 @@ _SAME = 1e-14
 #: More than all roundings together.
 _SLACK = 4e-12
 
-Choice = tuple[tuple[Experiment, int], ...]
+ChosenExperiments = tuple[tuple[Experiment, int], ...]
 #: Kinds of groups: their best experiments, and how many groups there are of the kind.
 Others = tuple[tuple[tuple[Experiment, ...], int], ...]
 
@@ -76,11 +76,11 @@ def bound_of(
     prior: Sequence[float] | None = None,
     seen: Sequence[Group] | None = None,
 ) -> Bound:
-    """The bound on one attribute; for several attributes of a design take `Reports` once."""
-    return Reports(design, seen).bound(name, prior)
+    """The bound on one attribute; for several attributes of a design take `DesignReports` once."""
+    return DesignReports(design, seen).bound(name, prior)
 
 
-class Reports:
+class DesignReports:
     """All reports that an adversary sees: those of the groups `seen`, of all groups if None."""
 
     def __init__(self, design: Design, seen: Sequence[Group] | None = None) -> None:
@@ -162,7 +162,7 @@ def _two(
     return accuracy, drawn
 
 
-def _choices(own: tuple[Experiment, ...], others: Others) -> Iterator[Choice]:
+def _choices(own: tuple[Experiment, ...], others: Others) -> Iterator[ChosenExperiments]:
     """Every choice of one experiment per group; groups of one kind are interchangeable."""
     number = math.prod(
         (math.comb(len(found) + count - 1, count) for found, count in others), start=len(own)
@@ -176,7 +176,7 @@ def _choices(own: tuple[Experiment, ...], others: Others) -> Iterator[Choice]:
             yield ((mine, 1), *Counter(one for chosen in rest for one in chosen).items())
 
 
-def _outcomes(choice: Choice, one: float, two: float) -> tuple[Array, Array]:
+def _outcomes(choice: ChosenExperiments, one: float, two: float) -> tuple[Array, Array]:
     """P(outcome and first answer), P(outcome and second answer) of all experiments together."""
     first, second = np.array([one]), np.array([two])
     for experiment, count in choice:

@@ -24,8 +24,8 @@ from tacit.number_text import broken_json
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
 
 if TYPE_CHECKING:
-    from tacit.optimize import Choice, Front
-    from tacit.optimize.search_method import Method as SearchMethod
+    from tacit.optimize import ChosenChannel, Front
+    from tacit.optimize.search_method import SearchMethod
 
 FIGURES = (".svg", ".png", ".pdf")
 SURVEYS = (".yaml", ".yml")
@@ -34,7 +34,7 @@ SHOWN = 12
 DRAWS = 200
 
 
-class Method(enum.StrEnum):
+class MethodName(enum.StrEnum):
     """The methods by name."""
 
     EXACT = "exact"
@@ -44,18 +44,18 @@ class Method(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
+class SearchSettings:
     """A method by name, with the parameters that some of them take."""
 
-    method: Method
+    method: MethodName
     points: int
     generations: int
     seed: int
-    spare: float
+    tolerance: float
     resume: Path | None
 
     def __post_init__(self) -> None:
-        if self.resume is not None and self.method is not Method.SPEA2:
+        if self.resume is not None and self.method is not MethodName.SPEA2:
             raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
 
     def method_at(self, privacy: float | None) -> SearchMethod:
@@ -64,11 +64,11 @@ class Settings:
 
         wanted = None if privacy is None else [privacy]
         match self.method:
-            case Method.EXACT:
-                return Exact(self.points, wanted, spare=self.spare)
-            case Method.SQUARE:
+            case MethodName.EXACT:
+                return Exact(self.points, wanted, tolerance=self.tolerance)
+            case MethodName.SQUARE:
                 return Square(self.points, wanted, seed=self.seed)
-            case Method.SPEA2:
+            case MethodName.SPEA2:
                 return self._spea2()
             case _:
                 return Warner()
@@ -76,14 +76,14 @@ class Settings:
     def _spea2(self) -> SearchMethod:
         """The search, continued from its file and kept there, if there is to be one."""
         from tacit.optimize import Spea2
-        from tacit.optimize.search_state import State
+        from tacit.optimize.search_state import SearchState
 
         path = self.resume
         if path is None:
             return Spea2(generations=self.generations, seed=self.seed)
-        state = read_described(path, State.from_json, "search") if path.exists() else None
+        state = read_described(path, SearchState.from_json, "search") if path.exists() else None
 
-        def keep(state: State) -> None:
+        def keep(state: SearchState) -> None:
             write_text(path, state.to_json())
 
         return Spea2(generations=self.generations, seed=self.seed, resume=state, keep=keep)
@@ -126,7 +126,7 @@ Epsilon = Annotated[
     str | None, typer.Option("--epsilon", help="Bound on local differential privacy.")
 ]
 ByMethod = Annotated[
-    Method,
+    MethodName,
     typer.Option(
         "--method",
         help="exact: no channel is better; square: reports the true categories; spea2: the "
@@ -142,10 +142,11 @@ Resume = Annotated[
         help="Where spea2 keeps its search (JSON): it goes on from there if the file exists.",
     ),
 ]
-Spare = Annotated[
+Tolerance = Annotated[
     float,
     typer.Option(
-        "--spare", help="Share of the error that exact may give away for fewer reported categories."
+        "--tolerance",
+        help="Share of the error that exact may give away for fewer reported categories.",
     ),
 ]
 Privacy = Annotated[
@@ -167,11 +168,11 @@ def optimize(
     attributes: Attributes = None,
     delta: Delta = None,
     epsilon: Epsilon = None,
-    method: ByMethod = Method.EXACT,
+    method: ByMethod = MethodName.EXACT,
     points: Points = 30,
     generations: Generations = 20_000,
     resume: Resume = None,
-    spare: Spare = 0.0005,
+    tolerance: Tolerance = 0.0005,
     privacy: Privacy = None,
     error: Error = None,
     seed: Seed = 0,
@@ -194,7 +195,7 @@ def optimize(
 
     _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
-    settings = Settings(method, points, generations, seed, spare, resume)
+    settings = SearchSettings(method, points, generations, seed, tolerance, resume)
     with show.progress("searching") as tell:
         found = drawn = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
         if figure is not None and len(found) == 1 < points:
@@ -213,7 +214,7 @@ def optimize(
 
 
 def _write(
-    found: Front, picked: Choice | None, out: Path | None, figure: tuple[Front, Path | None]
+    found: Front, picked: ChosenChannel | None, out: Path | None, figure: tuple[Front, Path | None]
 ) -> Iterator[Path]:
     """Write what was asked for."""
     if out is not None:
@@ -227,7 +228,7 @@ def _write(
         yield path
 
 
-def _used(picked: Choice, out: Path) -> str:
+def _used(picked: ChosenChannel, out: Path) -> str:
     """A picked channel as a design, or as the groups of a survey file."""
     if out.suffix.lower() not in SURVEYS:
         return picked.design().to_json()
@@ -314,7 +315,7 @@ def _parsed(text: str) -> Any:
     return content
 
 
-def _content(picked: Choice) -> dict[str, Any]:
+def _content(picked: ChosenChannel) -> dict[str, Any]:
     """A picked channel as plain values."""
     return {
         "tacit": "choice",
@@ -329,7 +330,7 @@ def _content(picked: Choice) -> dict[str, Any]:
     }
 
 
-def _render(found: Front, picked: Choice | None) -> None:
+def _render(found: Front, picked: ChosenChannel | None) -> None:
     console = show.console()
     console.print(found.caption(), soft_wrap=True)
     if picked is None:

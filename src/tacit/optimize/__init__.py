@@ -7,7 +7,7 @@ categories are reported, by gradient), `Spea2` (the search of Huang & Du), `Warn
 `robustness` shows what a front is worth when its prior is wrong.
 """
 
-from tacit.optimize.choice import Choice, Report
+from tacit.optimize.choice import ChosenChannel, ReportedCategory
 from tacit.optimize.exact import Exact
 from tacit.optimize.fronts import Front
 from tacit.optimize.robustness import Robustness, robustness
@@ -17,10 +17,10 @@ from tacit.optimize.square import Square
 from tacit.optimize.warner import Warner
 
 __all__ = [
-    "Choice",
+    "ChosenChannel",
     "Exact",
     "Front",
-    "Report",
+    "ReportedCategory",
     "Robustness",
     "Spea2",
     "Square",

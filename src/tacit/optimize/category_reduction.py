@@ -15,18 +15,20 @@ import numpy as np
 from scipy.linalg import null_space
 
 from tacit.arrays import Array
-from tacit.optimize.front_problem import Problem
-from tacit.optimize.weight_solver import Weighing, weigh
+from tacit.optimize.front_problem import FrontProblem
+from tacit.optimize.weight_solver import WeightSolution, solve_weights
 
 _LEAST = 1e-6
 #: A direction that moves a weight by less does not move it.
 _PIVOT = 1e-6
 
 
-def reduced(found: Weighing, problem: Problem, accuracy: float, spare: float) -> Weighing:
-    """The same channel on few reported categories, at most `spare` worse."""
+def reduced(
+    found: WeightSolution, problem: FrontProblem, accuracy: float, tolerance: float
+) -> WeightSolution:
+    """The same channel on few reported categories, at most `tolerance` worse."""
     accuracy = problem.room(accuracy)
-    limit = problem.trace_of(problem.mse_of(found.value) * (1 + spare))
+    limit = problem.trace_of(problem.mse_of(found.value) * (1 + tolerance))
     posteriors, weights = _without_loss(found.posteriors, found.weights)
     few = replace(found, posteriors=posteriors, weights=weights)
     few = weighed(posteriors, weights, problem, accuracy) or few
@@ -38,7 +40,7 @@ def reduced(found: Weighing, problem: Problem, accuracy: float, spare: float) ->
     return _ordered(_balanced(few, problem))
 
 
-def _balanced(found: Weighing, problem: Problem) -> Weighing:
+def _balanced(found: WeightSolution, problem: FrontProblem) -> WeightSolution:
     """The same weights, changed as little as it takes to make up the prior to the last digit."""
     off = problem.p - found.weights @ found.posteriors
     change = np.linalg.lstsq(found.posteriors.T * found.weights, off, rcond=1e-13)[0]
@@ -101,7 +103,9 @@ def _emptied(weights: Array, free: Array) -> tuple[Array, Array]:
     return weights, others
 
 
-def _fewest(few: Weighing, problem: Problem, accuracy: float, limit: float) -> Weighing:
+def _fewest(
+    few: WeightSolution, problem: FrontProblem, accuracy: float, limit: float
+) -> WeightSolution:
     """The smallest weights left out, as many as the limit allows, by bisection."""
     order = np.argsort(-few.weights)
     best, low, high = few, problem.n - 1, len(order)
@@ -117,14 +121,16 @@ def _fewest(few: Weighing, problem: Problem, accuracy: float, limit: float) -> W
     return best
 
 
-def weighed(posteriors: Array, near: Array, problem: Problem, accuracy: float) -> Weighing | None:
+def weighed(
+    posteriors: Array, near: Array, problem: FrontProblem, accuracy: float
+) -> WeightSolution | None:
     """The best weights, or None where these posteriors cannot make up the prior.
 
     Tiny weights are left out and the others weighed anew, so that none is missing in the sum.
     """
     while True:
         try:
-            found = weigh(posteriors, problem.p, accuracy, near)
+            found = solve_weights(posteriors, problem.p, accuracy, near)
         except (np.linalg.LinAlgError, ValueError):
             return None
         off = np.abs(found.weights @ posteriors - problem.p).max()
@@ -136,7 +142,7 @@ def weighed(posteriors: Array, near: Array, problem: Problem, accuracy: float) -
         posteriors, near = posteriors[keep], found.weights[keep]
 
 
-def _ordered(found: Weighing) -> Weighing:
+def _ordered(found: WeightSolution) -> WeightSolution:
     """Reports in the order of what they point to: likeliest category first, surest first."""
     tops = found.posteriors.argmax(axis=1)
     keys = np.column_stack([-found.posteriors.max(axis=1).round(6), -found.weights])

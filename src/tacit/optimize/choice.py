@@ -1,4 +1,4 @@
-"""Choice: one channel of a front, in words a respondent understands, and on its way to a design."""
+"""ChosenChannel: one channel of a front, described for respondents and ready for a design."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.channel import Coin, matrix
 from tacit.design import Design, Group
 from tacit.errors import DesignError
 from tacit.optimize.decimal_matrices import Rows, rational
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 from tacit.schema import Attribute, Schema
 
 #: Letters of a label; a survey file's names have at most 100, and a number may follow.
@@ -23,7 +23,7 @@ _LONGEST = 90
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportedCategory:
     """One reported category: its label, how often it comes, and from which true answers.
 
     chances: the probability that someone with each true answer reports it.
@@ -37,10 +37,10 @@ class Report:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenChannel:
     """A channel with its privacy, its error and the least error that any channel could have."""
 
-    problem: Problem
+    problem: FrontProblem
     matrix: Array
     privacy: float
     mse: float
@@ -64,14 +64,14 @@ class Choice:
         return [" & ".join(map(str, cell)) for cell in labels]
 
     @cached_property
-    def reports(self) -> tuple[Report, ...]:
+    def reports(self) -> tuple[ReportedCategory, ...]:
         """Every reported category, with labels for people."""
         joint = self.matrix * self.problem.p
         shares = joint.sum(axis=1)
         posteriors = joint / shares[:, None]
         labels = self.categories if self.square else _labels(self.matrix, posteriors, self)
         return tuple(
-            Report(label, float(share), tuple(row.tolist()), tuple(posterior.tolist()))
+            ReportedCategory(label, float(share), tuple(row.tolist()), tuple(posterior.tolist()))
             for label, share, row, posterior in zip(
                 labels, shares, self.matrix, posteriors, strict=True
             )
@@ -140,7 +140,7 @@ def _times(sizes: tuple[int, ...]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _labels(matrix: Array, posteriors: Array, choice: Choice) -> list[str]:
+def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str]:
     """A label for each report: the answers it points to, those it points to less in brackets.
 
     A report points to the answers that can lead to it; under an epsilon bound, where all can, to

@@ -15,14 +15,14 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 
 Rows = tuple[tuple[Fraction, ...], ...]
 _DIGITS = (12, 15)
 _SHARES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
-def rational(matrix: Array, problem: Problem) -> Rows:
+def rational(matrix: Array, problem: FrontProblem) -> Rows:
     """The matrix as exact rows, nearly the same, within the bounds for certain."""
     used = np.asarray(matrix, dtype=np.float64)
     used = used[(used @ problem.p) > 0]

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
 from tacit.arrays import Array
-from tacit.optimize.front_problem import GUARD, Problem
+from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.objectives import privacy, worst_posterior
 from tacit.optimize.weight_solver import factored, longest
 
@@ -32,7 +32,7 @@ _NEARLY_ZERO = 1e-7
 class Polytope:
     """The constraints as C x + d >= 0, x = (J, t, m), on the directions Z that keep the sums."""
 
-    problem: Problem
+    problem: FrontProblem
 
     @cached_property
     def edges(self) -> tuple[Array, Array]:

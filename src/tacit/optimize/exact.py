@@ -23,11 +23,11 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.errors import DesignError
 from tacit.optimize.category_reduction import reduced, weighed
-from tacit.optimize.front_problem import Problem
-from tacit.optimize.posteriors import Capped, Found, Prices
-from tacit.optimize.ratios import Ratios
-from tacit.optimize.search_method import Searched, Tell, check_size, grid, targets
-from tacit.optimize.weight_solver import Certificate, Weighing, weigh
+from tacit.optimize.front_problem import FrontProblem
+from tacit.optimize.posteriors import CappedPosteriors, PricedPosteriors, Prices
+from tacit.optimize.ratios import BoundedRatios
+from tacit.optimize.search_method import SearchResult, Tell, check_size, grid, targets
+from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
 
 _MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7
@@ -43,36 +43,36 @@ class Exact:
     """points: how many, evenly spaced in privacy; or `privacy`: the ones wanted.
 
     gap: how far, relatively, an error may be above its lower bound before the search ends.
-    spare: the share of error that may be given away for fewer reported categories; there are
+    tolerance: the share of error that may be given away for fewer reported categories; there are
     at most n(n+1)/2 + 1 in any case.
     """
 
     points: int = 50
     privacy: tuple[float, ...] | None = None
     gap: float = 1e-4
-    spare: float = 5e-4
+    tolerance: float = 5e-4
 
     def __init__(
         self,
         points: int = 50,
         privacy: Sequence[float] | None = None,
         gap: float = 1e-4,
-        spare: float = 5e-4,
+        tolerance: float = 5e-4,
     ) -> None:
         object.__setattr__(self, "points", check_size(points, "points", 1))
         object.__setattr__(self, "privacy", targets(privacy))
-        for name, value in (("gap", gap), ("spare", spare)):
+        for name, value in (("gap", gap), ("tolerance", tolerance)):
             if not 0 <= value < 1 or (name == "gap" and value < 1e-9):
                 raise DesignError(f"{name} must lie between 0 (gap: 1e-9) and 1, got {value!r}")
             object.__setattr__(self, name, float(value))
 
-    def search(self, problem: Problem, tell: Tell) -> Searched:
+    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """The channels of the front, most private first."""
         optimum = solve(problem, 1.0, self.gap, None)
         least = 1 - optimum.weighing.accuracy
         wanted = grid(problem, least, self.points, self.privacy)
         matrices, proofs = [], [optimum.certificate]
-        last: Solved | None = None
+        last: ExactSolution | None = None
         for done, privacy in enumerate(sorted(wanted, reverse=True)):
             tell(done / len(wanted))
             if privacy <= least + _SAME:
@@ -81,19 +81,21 @@ class Exact:
                 limit = (1 - privacy) * (1 - _GUARD)
                 last = solve(problem, limit, self.gap, last)
             proofs.append(last.certificate)
-            matrices.append(channel_of(reduced(last.weighing, problem, limit, self.spare)))
-        return Searched(tuple(matrices), tuple(proofs))
+            matrices.append(channel_of(reduced(last.weighing, problem, limit, self.tolerance)))
+        return SearchResult(tuple(matrices), tuple(proofs))
 
 
 @dataclass(frozen=True)
-class Solved:
+class ExactSolution:
     """The best weights at one accuracy, and what proves them."""
 
-    weighing: Weighing
+    weighing: WeightSolution
     certificate: Certificate
 
 
-def solve(problem: Problem, accuracy: float, gap: float, near: Solved | None) -> Solved:
+def solve(
+    problem: FrontProblem, accuracy: float, gap: float, near: ExactSolution | None
+) -> ExactSolution:
     """The best channel among those whose adversary is right at most so often.
 
     `near`: the solution at a smaller accuracy, to start from.
@@ -102,7 +104,7 @@ def solve(problem: Problem, accuracy: float, gap: float, near: Solved | None) ->
     accuracy = problem.room(accuracy)
     columns, weights = _start(problem, family, near, accuracy)
     for _ in range(_MOST_ROUNDS):
-        found = weigh(columns, problem.p, accuracy, weights)
+        found = solve_weights(columns, problem.p, accuracy, weights)
         prices = Prices(found.gram, found.linear, found.multiplier)
         offered = family.price(prices, 3 * problem.n)
         proof = found.certificate(problem.p, accuracy, offered.largest)
@@ -115,24 +117,27 @@ def solve(problem: Problem, accuracy: float, gap: float, near: Solved | None) ->
         columns, weights = _joined(found, fresh)
     if near is None:
         found = _without_scaffold(problem, found, offered, accuracy)
-    return Solved(_kept(found), proof)
+    return ExactSolution(_kept(found), proof)
 
 
-def family_of(problem: Problem) -> Capped | Ratios:
+def family_of(problem: FrontProblem) -> CappedPosteriors | BoundedRatios:
     """All posteriors that the bounds allow."""
     if problem.epsilon is None:
-        return Capped(problem.n, problem.cap)
-    return Ratios(tuple(problem.p.tolist()), problem.cap, problem.ratio)
+        return CappedPosteriors(problem.n, problem.cap)
+    return BoundedRatios(tuple(problem.p.tolist()), problem.cap, problem.ratio)
 
 
-def channel_of(found: Weighing) -> Array:
+def channel_of(found: WeightSolution) -> Array:
     """M[y, x] = q_y r_y(x) / p(x), columns summing to 1."""
     joint = found.weights[:, None] * found.posteriors
     return np.asarray(joint / joint.sum(axis=0))
 
 
 def _start(
-    problem: Problem, family: Capped | Ratios, near: Solved | None, accuracy: float
+    problem: FrontProblem,
+    family: CappedPosteriors | BoundedRatios,
+    near: ExactSolution | None,
+    accuracy: float,
 ) -> tuple[Array, Array | None]:
     """Posteriors sure of each category, each with one on the other side of the prior: so some
     weights of them keep any accuracy above that of a channel that tells nothing.
@@ -151,8 +156,8 @@ def _start(
 
 
 def _without_scaffold(
-    problem: Problem, found: Weighing, offered: Found, accuracy: float
-) -> Weighing:
+    problem: FrontProblem, found: WeightSolution, offered: PricedPosteriors, accuracy: float
+) -> WeightSolution:
     """The same on posteriors that were priced, without those that only made a start possible."""
     scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
     stays = np.array([row.tobytes() not in scaffold for row in found.posteriors])
@@ -164,30 +169,30 @@ def _without_scaffold(
     return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
 
 
-def _worthwhile(prices: Prices, offered: Found, value: float) -> Array:
+def _worthwhile(prices: Prices, offered: PricedPosteriors, value: float) -> Array:
     """The offered posteriors that would lower the error."""
     return np.asarray(offered.posteriors[prices.of(offered.posteriors) > 1e-9 * value])
 
 
-def _gap(problem: Problem, value: float, proof: Certificate, accuracy: float) -> float:
+def _gap(problem: FrontProblem, value: float, proof: Certificate, accuracy: float) -> float:
     """The relative gap of the mean squared error."""
     low = float(proof.bound(np.array(accuracy)))
     return (value - low) / (value - float(problem.p @ problem.p))
 
 
-def _kept(found: Weighing) -> Weighing:
+def _kept(found: WeightSolution) -> WeightSolution:
     keep = found.weights > _NEGLIGIBLE
     return replace(found, posteriors=found.posteriors[keep], weights=found.weights[keep])
 
 
-def _joined(found: Weighing, fresh: Array) -> tuple[Array, Array]:
+def _joined(found: WeightSolution, fresh: Array) -> tuple[Array, Array]:
     """The posteriors in use and the new ones, with a little weight to start from."""
     used = _kept(found)
     columns = np.concatenate([used.posteriors, fresh])
     return columns, np.append(used.weights, np.full(len(fresh), 1e-4))
 
 
-def prove(problem: Problem, points: int = 16) -> tuple[Certificate, ...]:
+def prove(problem: FrontProblem, points: int = 16) -> tuple[Certificate, ...]:
     """Lower bounds for the fronts of other methods, proved at a few privacies."""
     optimum = solve(problem, 1.0, _ROUGH, None)
     proofs, last = [optimum.certificate], None

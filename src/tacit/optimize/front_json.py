@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.errors import FileError, TacitError, unknown
-from tacit.optimize.front_problem import Problem, problem_of
+from tacit.optimize.front_problem import FrontProblem, problem_of
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PROBLEM = ("prior", "shape", "attributes", "n_records", "delta", "epsilon")
 _KEYS = ("tacit", "version", "method", *_PROBLEM, "points")
 
 
-def problem_to_dict(problem: Problem) -> dict[str, Any]:
+def problem_to_dict(problem: FrontProblem) -> dict[str, Any]:
     """JSON-ready content with exact fractions."""
     return {
         "prior": [str(value) for value in problem.prior],
@@ -93,7 +93,7 @@ def content_of(text: str, kind: str, newest: int, keys: tuple[str, ...]) -> dict
     return content
 
 
-def problem_from_dict(content: dict[str, Any]) -> Problem:
+def problem_from_dict(content: dict[str, Any]) -> FrontProblem:
     """The problem that `problem_to_dict` described."""
     attributes = Schema.from_dict({"attributes": content["attributes"]}).attributes if (
         content["attributes"]

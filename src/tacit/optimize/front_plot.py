@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BLUE, _GREY, _RED = "#1f5fa8", "#6b6b6b", "#b3442c"
 
 
-def picture(front: Front) -> Figure:
+def plot_front(front: Front) -> Figure:
     """The figure; its axes are `figure.axes[0]`."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()
@@ -55,7 +55,7 @@ def _draw_warner(front: Front, axes: Axes) -> None:
         axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")
 
 
-def picture_of_robustness(found: Robustness, level: float) -> Figure:
+def plot_robustness(found: Robustness, level: float) -> Figure:
     """The front as promised, with the range of what its channels really are."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Problem: what a front is sought for. The prior, the number of records and the bounds.
+"""FrontProblem: what a front is sought for. The prior, the number of records and the bounds.
 
 Everything that can be wrong with them is said here, once. The prior is kept as exact fractions,
 so that a channel made of fractions can be held against the bounds without rounding.
@@ -28,7 +28,7 @@ _ROOM = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True)
-class Problem:
+class FrontProblem:
     """A prior over n categories (or the joint categories of a group), records and bounds.
 
     delta bounds the worst posterior (Huang & Du 2008, eq. 9), epsilon the log of the largest
@@ -112,7 +112,7 @@ class Problem:
         return min(row) > 0 and log_up(max(row) / min(row)) <= self.epsilon
 
 
-def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = None) -> Problem:
+def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = None) -> FrontProblem:
     """The problem, checked.
 
     `prior`: numbers that sum to 1, one a category; a mapping from category to number; a table
@@ -125,7 +125,7 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
         raise DesignError(f"n_records must be a positive whole number, got {n_records!r}")
     bound = Fraction(1) if delta is None else probability(delta, "delta")
     _check_delta(bound, exact)
-    return Problem(exact, int(n_records), bound, _epsilon(epsilon), shape, attributes)
+    return FrontProblem(exact, int(n_records), bound, _epsilon(epsilon), shape, attributes)
 
 
 def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...]]:

@@ -1,7 +1,7 @@
 """Front: channels of which none is better in both privacy and error, with a lower bound.
 
 A frozen value: numbers as arrays, a table, a figure, exact JSON. Picking one of its channels by
-the privacy or the error wanted gives a `Choice`, which goes into a design.
+the privacy or the error wanted gives a `ChosenChannel`, which goes into a design.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tacit.arrays import Array
 from tacit.errors import DesignError
 from tacit.label_codes import frame_of
 from tacit.number_text import number_of
-from tacit.optimize.choice import Choice
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.choice import ChosenChannel
+from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.weight_solver import Certificate
 
@@ -40,7 +40,7 @@ class Front:
     for methods that can go on.
     """
 
-    problem: Problem
+    problem: FrontProblem
     method: str
     privacy: Array
     mse: Array
@@ -55,11 +55,11 @@ class Front:
     def __len__(self) -> int:
         return len(self.channels)
 
-    def __getitem__(self, place: int) -> Choice:
+    def __getitem__(self, place: int) -> ChosenChannel:
         """The channel at a place, counted from the least private."""
         at = range(len(self))[place]
         numbers = (float(values[at]) for values in (self.privacy, self.mse, self.lower_bound))
-        return Choice(self.problem, self.channels[at], *numbers)
+        return ChosenChannel(self.problem, self.channels[at], *numbers)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Front) and self.to_dict() == other.to_dict()
@@ -67,7 +67,7 @@ class Front:
     def __hash__(self) -> int:
         return hash((self.problem, self.method, self.privacy.tobytes(), self.mse.tobytes()))
 
-    def pick(self, privacy: float | None = None, mse: float | None = None) -> Choice:
+    def pick(self, privacy: float | None = None, mse: float | None = None) -> ChosenChannel:
         """The channel of least error with at least this privacy, or of most privacy with at most
         this error; exactly one of them is wanted.
         """
@@ -152,9 +152,9 @@ class Front:
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""
-        from tacit.optimize.front_plot import picture  # matplotlib is slow to start
+        from tacit.optimize.front_plot import plot_front  # matplotlib is slow to start
 
-        return picture(self)
+        return plot_front(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content with exact numbers."""
@@ -177,7 +177,7 @@ class Front:
 
 
 def front_of(
-    problem: Problem,
+    problem: FrontProblem,
     method: str,
     matrices: Sequence[Array],
     proofs: Sequence[Certificate],
@@ -200,7 +200,7 @@ def front_of(
     )
 
 
-def lower_bounds(problem: Problem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
+def lower_bounds(problem: FrontProblem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
     """The best bound that the proofs give at each privacy.
 
     Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 
 #: Columns that are levelled, one after the other, before a channel is mixed instead.
 STEPS = 10
@@ -56,7 +56,7 @@ def _moved(values: Array, entries: Array, parts: Array, grow: Array) -> Array:
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
-def repair(matrices: Array, problem: Problem, steps: int = STEPS) -> Array:
+def repair(matrices: Array, problem: FrontProblem, steps: int = STEPS) -> Array:
     """The same channels within the bounds.
 
     In the column of the worst posterior, entries above the bound go down to it and the others go
@@ -87,7 +87,7 @@ def repair(matrices: Array, problem: Problem, steps: int = STEPS) -> Array:
     return result
 
 
-def outside(matrices: Array, problem: Problem) -> Array:
+def outside(matrices: Array, problem: FrontProblem) -> Array:
     """Which channels break a bound."""
     joint = matrices * problem.p
     bad = (joint.max(axis=2) > problem.cap * joint.sum(axis=2)).any(axis=1)
@@ -108,7 +108,7 @@ def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Arra
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
-def _mixed(matrices: Array, problem: Problem) -> Array:
+def _mixed(matrices: Array, problem: FrontProblem) -> Array:
     """The least share of a channel that tells nothing, which has the same reports, added."""
     joint = matrices * problem.p
     reports = joint.sum(axis=2)

@@ -47,7 +47,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Found:
+class PricedPosteriors:
     """Posteriors worth adding, and a value that no posterior exceeds."""
 
     posteriors: Array
@@ -59,7 +59,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Capped:
+class CappedPosteriors:
     """All posteriors with no entry above `cap`."""
 
     n: int
@@ -95,7 +95,7 @@ class Capped:
         rows = (1 - np.eye(self.n)) / max(self.n - 1, 1)
         return rows if self.n - 1 >= self.smallest else rows[:0]
 
-    def price(self, prices: Prices, count: int) -> Found:
+    def price(self, prices: Prices, count: int) -> PricedPosteriors:
         """The `count` posteriors of largest worth of each kind, and the largest worth of all."""
         enumerated = self.n <= MOST_ENUMERATED
         rows = [self._best_subsets(prices, count) if enumerated else self._searched(prices, count)]
@@ -104,8 +104,8 @@ class Capped:
         posteriors = np.concatenate(rows)
         known = float(prices.of(posteriors).max())
         if enumerated and self._all_splits:
-            return Found(posteriors, known)
-        return Found(posteriors, max(known, self._bound(prices)))
+            return PricedPosteriors(posteriors, known)
+        return PricedPosteriors(posteriors, max(known, self._bound(prices)))
 
     @property
     def _all_splits(self) -> bool:

@@ -24,9 +24,9 @@ import numpy as np
 from tacit.arrays import Array, Mask
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
-    Capped,
-    Found,
+    CappedPosteriors,
     Index,
+    PricedPosteriors,
     Prices,
     largest_of,
     subset_forms,
@@ -38,7 +38,7 @@ _PATIENT = 11
 
 
 @dataclass(frozen=True)
-class Ratios:
+class BoundedRatios:
     """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`."""
 
     prior: tuple[float, ...]
@@ -70,19 +70,19 @@ class Ratios:
         over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
         return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
 
-    def price(self, prices: Prices, count: int) -> Found:
+    def price(self, prices: Prices, count: int) -> PricedPosteriors:
         """Posteriors of large worth, and a value that none exceeds (infinite: not known yet)."""
         if self.n > MOST_ENUMERATED:
-            bound = Capped(self.n, self.cap).price(prices, 1).largest
-            return Found(self._searched(prices, count), bound)
+            bound = CappedPosteriors(self.n, self.cap).price(prices, 1).largest
+            return PricedPosteriors(self._searched(prices, count), bound)
         each = max(2, count // (len(self._ties) + 1))
         rows = np.concatenate([*self._at_ties(prices, each), *self._at_cap(prices, each)])
         best = float(prices.of(rows).max())
         scale = abs(float(prices.linear @ self.p)) + prices.multiplier * self.cap
         if self.n >= _PATIENT and best > 1e-5 * scale:
-            return Found(rows, np.inf)
+            return PricedPosteriors(rows, np.inf)
         rows = np.concatenate([rows, *self._at_both(prices, each)])
-        return Found(rows, float(prices.of(rows).max()))
+        return PricedPosteriors(rows, float(prices.of(rows).max()))
 
     @property
     def _ties(self) -> list[float]:

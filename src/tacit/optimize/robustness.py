@@ -115,9 +115,9 @@ class Robustness:
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""
-        from tacit.optimize.front_plot import picture_of_robustness
+        from tacit.optimize.front_plot import plot_robustness
 
-        return picture_of_robustness(self, level)
+        return plot_robustness(self, level)
 
 
 def robustness(

@@ -12,7 +12,7 @@ from tacit.arrays import Array
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.front_problem import problem_of
 from tacit.optimize.fronts import Front, front_of
-from tacit.optimize.search_method import Method, Tell
+from tacit.optimize.search_method import SearchMethod, Tell
 
 
 def front(
@@ -20,7 +20,7 @@ def front(
     n_records: int,
     delta: Any = None,
     epsilon: Any = None,
-    method: Method | None = None,
+    method: SearchMethod | None = None,
     progress: Tell | None = None,
 ) -> Front:
     """Channels of which none is better in both privacy and error.

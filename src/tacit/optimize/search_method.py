@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.weight_solver import Certificate
 
 #: Told how much of the work is done, from 0 to 1.
@@ -23,7 +23,7 @@ _EDGE = 1e-5
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """Channels as a method found them, in any order, and what it can prove."""
 
     matrices: tuple[Array, ...]
@@ -31,16 +31,16 @@ class Searched:
     state: Any = None
 
 
-class Method(Protocol):
+class SearchMethod(Protocol):
     """A way to find the channels of a front."""
 
-    def search(self, problem: Problem, tell: Tell) -> Searched:
+    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """Channels that trade privacy for error as well as the method can."""
         ...
 
 
 def grid(
-    problem: Problem, least: float, points: int, wanted: tuple[float, ...] | None
+    problem: FrontProblem, least: float, points: int, wanted: tuple[float, ...] | None
 ) -> list[float]:
     """The privacies to solve for: those wanted, or evenly spaced from the least that pays."""
     most = problem.most_private

@@ -14,36 +14,36 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.errors import FileError
 from tacit.optimize.front_json import content_of, problem_from_dict, problem_to_dict
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 
 #: Version of the search file that this code writes.
 VERSION = 1
-_HERDS = ("population", "archive", "omega")
-_KEYS = ("tacit", "version", "problem", "generation", "stale", "rng", *_HERDS)
+_POPULATIONS = ("population", "archive", "omega")
+_KEYS = ("tacit", "version", "problem", "generation", "stale", "rng", *_POPULATIONS)
 
 
 @dataclass(frozen=True)
-class Herd:
+class Population:
     """Channels with their privacy and error; an empty place is all zeros, its error infinite."""
 
     matrices: Array
     privacy: Array
     error: Array
 
-    def __add__(self, other: Herd) -> Herd:
-        return Herd(
+    def __add__(self, other: Population) -> Population:
+        return Population(
             np.concatenate([self.matrices, other.matrices]),
             np.concatenate([self.privacy, other.privacy]),
             np.concatenate([self.error, other.error]),
         )
 
-    def copy(self) -> Herd:
+    def copy(self) -> Population:
         """The same channels in arrays of their own."""
-        return Herd(self.matrices.copy(), self.privacy.copy(), self.error.copy())
+        return Population(self.matrices.copy(), self.privacy.copy(), self.error.copy())
 
-    def take(self, places: Any) -> Herd:
+    def take(self, places: Any) -> Population:
         """Those at these places."""
-        return Herd(self.matrices[places], self.privacy[places], self.error[places])
+        return Population(self.matrices[places], self.privacy[places], self.error[places])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content: the places that are filled, and what is there."""
@@ -58,8 +58,8 @@ class Herd:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], n: int) -> Herd:
-        """The herd of n x n channels that `to_dict` described."""
+    def from_dict(cls, data: dict[str, Any], n: int) -> Population:
+        """The population of n x n channels that `to_dict` described."""
         size, places = int(data["size"]), np.array(data["places"], dtype=np.intp)
         made = cls(np.zeros((size, n, n)), np.zeros(size), np.full(size, np.inf))
         made.matrices[places] = np.array(data["matrices"]).reshape(-1, n, n)
@@ -69,15 +69,15 @@ class Herd:
 
 
 @dataclass(frozen=True)
-class State:
+class SearchState:
     """A search of `Spea2` after some generations; `stale` of them have not changed Omega."""
 
-    problem: Problem
+    problem: FrontProblem
     generation: int
     stale: int
-    population: Herd
-    archive: Herd
-    omega: Herd
+    population: Population
+    archive: Population
+    omega: Population
     rng: dict[str, Any]
 
     def to_json(self) -> str:
@@ -89,18 +89,20 @@ class State:
             "generation": self.generation,
             "stale": self.stale,
             "rng": self.rng,
-            **{name: getattr(self, name).to_dict() for name in _HERDS},
+            **{name: getattr(self, name).to_dict() for name in _POPULATIONS},
         }
         return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> State:
+    def from_json(cls, text: str) -> SearchState:
         """The state that a search file describes."""
         content = content_of(text, "search", VERSION, _KEYS)
         try:
             problem = problem_from_dict(content["problem"])
             generation, stale = int(content["generation"]), int(content["stale"])
-            first, second, third = (Herd.from_dict(content[name], problem.n) for name in _HERDS)
+            first, second, third = (
+                Population.from_dict(content[name], problem.n) for name in _POPULATIONS
+            )
             np.random.default_rng().bit_generator.state = content["rng"]
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise FileError(f"not a search file: {type(error).__name__}: {error}") from None

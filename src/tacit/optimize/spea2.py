@@ -18,11 +18,11 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.genetic_operators import crossover, mutate, repair
 from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
-from tacit.optimize.search_method import COVERED, Searched, Tell, check_size
-from tacit.optimize.search_state import Herd, State
+from tacit.optimize.search_method import COVERED, SearchResult, Tell, check_size
+from tacit.optimize.search_state import Population, SearchState
 from tacit.optimize.selection import fitness, select, tournament
 from tacit.optimize.warner import Warner
 
@@ -39,7 +39,7 @@ class Spea2:
     rate: how often a child is mutated. neighbour: k of the density. patience: generations
     without a change of Omega after which it ends (None: never). seed: of all randomness.
     resume: the state of an earlier search of the same problem (`Front.state`, or a search file by
-    `State.from_json`), to go on from: `generations` counts all, those before too.
+    `SearchState.from_json`), to go on from: `generations` counts all, those before too.
     keep: called with the state every thousand generations and at the end, to save it.
     """
 
@@ -51,8 +51,8 @@ class Spea2:
     neighbour: int = 1
     patience: int | None = None
     seed: int = 0
-    resume: State | None = None
-    keep: Callable[[State], None] | None = None
+    resume: SearchState | None = None
+    keep: Callable[[SearchState], None] | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("population", 2), ("archive", 2), ("generations", 0), ("omega", 2)):
@@ -64,7 +64,7 @@ class Spea2:
         if not 0 <= self.rate <= 1:
             raise DesignError(f"rate must lie between 0 and 1, got {self.rate!r}")
 
-    def search(self, problem: Problem, tell: Tell) -> Searched:
+    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """The channels of Omega when the search ends."""
         rng = np.random.default_rng(self.seed)
         state = self._first(problem, rng) if self.resume is None else self.resume
@@ -84,19 +84,21 @@ class Spea2:
         if self.keep is not None:
             self.keep(state)
         found = np.isfinite(state.omega.error)
-        return Searched(tuple(state.omega.matrices[found]), state=state)
+        return SearchResult(tuple(state.omega.matrices[found]), state=state)
 
-    def _first(self, problem: Problem, rng: np.random.Generator) -> State:
+    def _first(self, problem: FrontProblem, rng: np.random.Generator) -> SearchState:
         """Random channels and some of Warner's, an empty archive and an empty Omega."""
         n = problem.n
         known = _classic(problem, self.population // 2)
         drawn = random_matrices(self.population - len(known), problem.p, rng)
-        first = _herd(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
+        first = _evaluated(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
-        omega = Herd(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
-        return _with_rng(State(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
+        omega = Population(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
+        return _with_rng(SearchState(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
 
-    def generation(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
+    def generation(
+        self, problem: FrontProblem, state: SearchState, rng: np.random.Generator
+    ) -> SearchState:
         """One generation, steps 1 to 6 of the paper's algorithm; changes Omega in place."""
         union = state.population + state.archive
         fit = fitness(union.privacy, union.error, self.neighbour)
@@ -105,7 +107,7 @@ class Spea2:
         half = -(-self.population // 2)
         parents = archive.matrices[tournament(fit[chosen], 2 * half, rng)]
         children = crossover(parents[:half], parents[half:], rng)[: self.population]
-        population = _herd(repair(mutate(children, self.rate, rng), problem), problem)
+        population = _evaluated(repair(mutate(children, self.rate, rng), problem), problem)
         omega = state.omega
         changed = _store(omega, population + archive)
         return replace(
@@ -117,15 +119,15 @@ class Spea2:
         )
 
 
-def _with_rng(state: State, rng: np.random.Generator) -> State:
+def _with_rng(state: SearchState, rng: np.random.Generator) -> SearchState:
     """The state with that of its randomness, which moves on by itself."""
     return replace(state, rng=dict(rng.bit_generator.state))
 
 
-def _classic(problem: Problem, count: int) -> Array:
+def _classic(problem: FrontProblem, count: int) -> Array:
     """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
     kept = Warner(400).search(problem, lambda _: None).matrices
-    found = _herd(np.array(kept).reshape(-1, problem.n, problem.n), problem)
+    found = _evaluated(np.array(kept).reshape(-1, problem.n, problem.n), problem)
     free = unbeaten(found.privacy, found.error)
     if not len(free):
         return found.matrices[:0]
@@ -135,8 +137,8 @@ def _classic(problem: Problem, count: int) -> Array:
     return np.asarray(found.matrices[free[np.unique(places)]])
 
 
-def _herd(matrices: Array, problem: Problem) -> Herd:
-    return Herd(
+def _evaluated(matrices: Array, problem: FrontProblem) -> Population:
+    return Population(
         matrices, privacies(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
     )
 
@@ -146,28 +148,28 @@ def _cells(privacy: Array, size: int) -> Array:
     return np.asarray(np.minimum((privacy * size).astype(np.intp), size - 1))
 
 
-def _store(omega: Herd, herd: Herd) -> bool:
+def _store(omega: Population, population: Population) -> bool:
     """Put every channel that is better than the one in its cell into Omega; whether any was."""
-    cells = _cells(herd.privacy, len(omega.error))
-    better = np.flatnonzero(herd.error < omega.error[cells])
+    cells = _cells(population.privacy, len(omega.error))
+    better = np.flatnonzero(population.error < omega.error[cells])
     if not len(better):
         return False
-    worst_first = better[np.argsort(-herd.error[better])]  # the last one written stays
+    worst_first = better[np.argsort(-population.error[better])]  # the last one written stays
     target = cells[worst_first]
-    omega.matrices[target] = herd.matrices[worst_first]
-    omega.privacy[target] = herd.privacy[worst_first]
-    omega.error[target] = herd.error[worst_first]
+    omega.matrices[target] = population.matrices[worst_first]
+    omega.privacy[target] = population.privacy[worst_first]
+    omega.error[target] = population.error[worst_first]
     return True
 
 
-def _updated(herd: Herd, omega: Herd) -> Herd:
-    """The herd with better channels of Omega in place of its own."""
-    cells = _cells(herd.privacy, len(omega.error))
-    worse = omega.error[cells] < herd.error
+def _updated(population: Population, omega: Population) -> Population:
+    """The population with better channels of Omega in place of its own."""
+    cells = _cells(population.privacy, len(omega.error))
+    worse = omega.error[cells] < population.error
     if not worse.any():
-        return herd
+        return population
     source = cells[worse]
-    updated = herd.copy()
+    updated = population.copy()
     updated.matrices[worse] = omega.matrices[source]
     updated.privacy[worse] = omega.privacy[source]
     updated.error[worse] = omega.error[source]

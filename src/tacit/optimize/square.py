@@ -19,11 +19,11 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.errors import DesignError
 from tacit.optimize.descent import Polytope, descend
-from tacit.optimize.exact import Solved, channel_of, solve
-from tacit.optimize.front_problem import GUARD, Problem
+from tacit.optimize.exact import ExactSolution, channel_of, solve
+from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import privacy, random_matrices, trace, warner
-from tacit.optimize.search_method import Searched, Tell, check_size, grid, targets
+from tacit.optimize.search_method import SearchResult, Tell, check_size, grid, targets
 
 _GAP = 1e-3
 _SAME = 1e-6
@@ -61,7 +61,7 @@ class Square:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def search(self, problem: Problem, tell: Tell) -> Searched:
+    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """Square channels, most private first, with the bounds of the exact ones."""
         _check_begin(self.begin, problem)
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
@@ -82,7 +82,7 @@ class Square:
             last = self._best(polytope, limit, self._starts(problem, exact, last, rng))
             matrices.append(last)
         self._carry_back(polytope, matrices, tell)
-        return Searched(tuple(matrices), tuple(proofs))
+        return SearchResult(tuple(matrices), tuple(proofs))
 
     def _best(self, polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
         """The best that the descents from these starts lead to."""
@@ -90,7 +90,11 @@ class Square:
         return min(found, key=lambda matrix: trace(matrix, polytope.problem.p))
 
     def _starts(
-        self, problem: Problem, exact: Solved, last: Array | None, rng: np.random.Generator
+        self,
+        problem: FrontProblem,
+        exact: ExactSolution,
+        last: Array | None,
+        rng: np.random.Generator,
     ) -> Iterator[Array]:
         yield merged(channel_of(exact.weighing), problem.p)
         yield warner(problem.p, 0.9)
@@ -113,7 +117,7 @@ class Square:
                 matrices[place] = min(tried, matrices[place], key=lambda m: trace(m, p))
 
 
-def _check_begin(begin: Front | None, problem: Problem) -> None:
+def _check_begin(begin: Front | None, problem: FrontProblem) -> None:
     if begin is not None and any(m.shape != (problem.n, problem.n) for m in begin.channels):
         raise DesignError(
             f"begin must be a front of {problem.n} x {problem.n} matrices, such as one of Spea2"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.optimize.front_problem import Problem
+from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, warner, worst_posterior
-from tacit.optimize.search_method import Searched, Tell, check_size
+from tacit.optimize.search_method import SearchResult, Tell, check_size
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Warner:
 
     steps: int = 1000
 
-    def search(self, problem: Problem, tell: Tell) -> Searched:
+    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """Those matrices of the grid that keep the bounds."""
         steps = check_size(self.steps, "steps", 1)
         every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
-        return Searched(tuple(matrix for matrix in every if keeps(problem, matrix)))
+        return SearchResult(tuple(matrix for matrix in every if keeps(problem, matrix)))
 
 
-def keeps(problem: Problem, matrix: Array) -> bool:
+def keeps(problem: FrontProblem, matrix: Array) -> bool:
     """Whether a matrix keeps the bounds as optimisers see them."""
     if worst_posterior(matrix, problem.p) > problem.cap * (1 + 1e-12):
         return False

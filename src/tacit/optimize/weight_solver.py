@@ -1,4 +1,4 @@
-"""weigh: the best weights of given posteriors, a convex problem, by an interior-point method.
+"""solve_weights: the best weights of given posteriors by an interior-point method.
 
 A reported category y is its weight q_y and its posterior r_y. With S = sum q_y r_y r_y^T and
 D = diag(p) the problem is
@@ -51,7 +51,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Weighing:
+class WeightSolution:
     """Weights of the posteriors with their multipliers."""
 
     posteriors: Array
@@ -73,7 +73,7 @@ class Weighing:
 
 
 @dataclass
-class _State:
+class _Iterate:
     """Where the method stands."""
 
     q: Array
@@ -83,7 +83,9 @@ class _State:
     multiplier: float
 
 
-def weigh(posteriors: Array, prior: Array, accuracy: float, start: Array | None = None) -> Weighing:
+def solve_weights(
+    posteriors: Array, prior: Array, accuracy: float, start: Array | None = None
+) -> WeightSolution:
     """The best weights; `start` are weights to begin near."""
     largest = posteriors.max(axis=1)
     state = _start(posteriors, prior, accuracy, start)
@@ -96,17 +98,17 @@ def weigh(posteriors: Array, prior: Array, accuracy: float, start: Array | None 
         if gap < PRECISION * value and off < 1e-11 and np.abs(ease).max() < 1e-6 * value:
             break
         _step(state, posteriors, largest, prior, accuracy, (gains, gram, inverse))
-    return Weighing(posteriors, state.q, value, gram, state.u, state.multiplier)
+    return WeightSolution(posteriors, state.q, value, gram, state.u, state.multiplier)
 
 
-def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None) -> _State:
+def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None) -> _Iterate:
     count, n = posteriors.shape
     even = np.full(count, 1 / count)
     q = even if start is None else np.maximum(start, 0.02 / count)
     value, _, _ = _evaluate(posteriors, q, prior)
     share = value / count
     slack = max(accuracy - float(q @ posteriors.max(axis=1)), 0.05 * accuracy)
-    return _State(q, np.maximum(share / q, 1e-3 * value), np.zeros(n), slack, share / slack)
+    return _Iterate(q, np.maximum(share / q, 1e-3 * value), np.zeros(n), slack, share / slack)
 
 
 def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, Array]:
@@ -118,7 +120,7 @@ def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, 
 
 
 def _step(
-    state: _State,
+    state: _Iterate,
     posteriors: Array,
     largest: Array,
     prior: Array,

@@ -36,7 +36,7 @@ def _peak(kernel: Kernel, table: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Part:
+class JointGroups:
     """Groups that the prior ties together, with its tables: one axis a group, then the priors."""
 
     factors: tuple[Factor, ...]
@@ -51,26 +51,26 @@ class Part:
         return slack_of(length + 2 * self.prior.size.bit_length())
 
 
-def part_of(factors: Sequence[Factor], prior: Prior) -> Part:
+def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
     """The groups of one part with the joint table of their attributes."""
     names = [name for factor in factors for name in factor.names]
     sizes = [math.prod(factor.channel.true_shape) for factor in factors]
     table = prior.table(names).reshape(*sizes, -1)
     kernels = tuple(kernel_of(factor.channel) for factor in factors)
-    return Part(tuple(factors), kernels, prior.schema, table)
+    return JointGroups(tuple(factors), kernels, prior.schema, table)
 
 
-def reports_of(part: Part) -> Array:
+def reports_of(part: JointGroups) -> Array:
     """The probability of every report: one axis a group, then the priors."""
     return _pass(part, part.prior, _total, range(len(part.factors)))
 
 
-def risk_of_all(part: Part) -> Risk:
+def risk_of_all(part: JointGroups) -> Risk:
     """The risk of the whole part, to someone who sees all its reports."""
     return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
 
 
-def risk_of_group(part: Part, place: int, passed: Array | None = None) -> Risk:
+def risk_of_group(part: JointGroups, place: int, passed: Array | None = None) -> Risk:
     """The risk of the joint answer of one group, to someone who sees all reports of the part.
 
     `passed` is the table in which all other groups are reports, if it is known already.
@@ -80,7 +80,7 @@ def risk_of_group(part: Part, place: int, passed: Array | None = None) -> Risk:
     return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
-def risk_of_attribute(part: Part, name: str, passed: Array | None = None) -> Risk:
+def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Risk:
     """The risk of one attribute, to someone who sees all reports of the part."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
     if part.factors[place].names == (name,):
@@ -91,7 +91,7 @@ def risk_of_attribute(part: Part, name: str, passed: Array | None = None) -> Ris
     return _from_joint(joint.reshape(len(masks), -1, joint.shape[-1]), prior, part.slack)
 
 
-def joint_of_attribute(part: Part, name: str, passed: Array | None = None) -> Array:
+def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
     """P(category of an attribute, report): an axis for its categories, then those of reports."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
     others = _pass(part, part.prior, _total, _others(part, place)) if passed is None else passed
@@ -99,7 +99,7 @@ def joint_of_attribute(part: Part, name: str, passed: Array | None = None) -> Ar
     return np.stack([_pass(part, others * mask, _total, [place]) for mask in masks])
 
 
-def passed_by_group(part: Part) -> Iterator[tuple[int, Array]]:
+def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
     """For each group, the table in which all others are reports; halves share their passes."""
     waiting = [(list(range(len(part.factors))), part.prior)]
     while waiting:
@@ -112,7 +112,7 @@ def passed_by_group(part: Part) -> Iterator[tuple[int, Array]]:
             waiting.append((own, _pass(part, table, _total, others)))
 
 
-def _masks(part: Part, place: int, name: str) -> list[Mask]:
+def _masks(part: JointGroups, place: int, name: str) -> list[Mask]:
     """For each category of an attribute, the cells of its group that have it."""
     own = part.factors[place].names
     codes = np.indices([part.schema[n].size for n in own])[own.index(name)].ravel()
@@ -120,7 +120,7 @@ def _masks(part: Part, place: int, name: str) -> list[Mask]:
     return [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
 
 
-def _others(part: Part, place: int) -> list[int]:
+def _others(part: JointGroups, place: int) -> list[int]:
     return [i for i in range(len(part.factors)) if i != place]
 
 
@@ -129,7 +129,7 @@ def _flat(table: Array) -> Array:
     return table.reshape(-1, table.shape[-1])
 
 
-def _pass(part: Part, table: Array, step: Step, places: Sequence[int]) -> Array:
+def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) -> Array:
     """One step for each of these groups, along its own axis."""
     for place in places:
         ahead = np.moveaxis(table, place, 0)
@@ -138,7 +138,7 @@ def _pass(part: Part, table: Array, step: Step, places: Sequence[int]) -> Array:
     return table
 
 
-def _risk(part: Part, table: Array, places: list[int], prior: Array) -> Risk:
+def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> Risk:
     """The risk of the true answers of the groups at `places`; the others are reports already."""
     total = _flat(_pass(part, table, _total, places))
     squares = _flat(_pass(part, table**2, _squares, places))

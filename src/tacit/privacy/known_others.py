@@ -34,7 +34,7 @@ from tacit.design import Design
 from tacit.errors import DataError
 from tacit.privacy.kernels import entries, uncertainty
 from tacit.privacy.mixtures import draw_true
-from tacit.privacy.prior import Block, Prior
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
 from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
 from tacit.privacy.scopes import Limits
@@ -94,12 +94,12 @@ class _Draws:
         return [self._drawn(i, seed) for i in range(min(self.prior.stacked, PRIORS))]
 
     def _drawn(self, i: int, seed: int) -> dict[str, Index]:
-        blocks = [Block(b.names, _first(b, i)) for b in self.prior.blocks]
+        blocks = [PriorTable(b.names, _first(b, i)) for b in self.prior.blocks]
         drawn = draw_true(blocks, self.limits.drawn, np.random.default_rng(seed))
         return {name: codes.astype(np.intp) for name, codes in drawn.items()}
 
 
-def _first(block: Block, i: int) -> Array:
+def _first(block: PriorTable, i: int) -> Array:
     """One table of a block's stack."""
     return block.tables[..., min(i, block.tables.shape[-1] - 1)]
 
@@ -192,7 +192,7 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     return Risk(drawn, best, worst, told, own.max(axis=0), slack)
 
 
-def _sample(target: _Target, tied: Block, i: int, true: dict[str, Index]) -> Risk:
+def _sample(target: _Target, tied: PriorTable, i: int, true: dict[str, Index]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
     table = np.moveaxis(_first(tied, i), tied.names.index(target.name), 0)
     own = table.reshape(table.shape[0], -1).sum(axis=1)

@@ -20,7 +20,7 @@ from tacit.channel.product import Factor
 from tacit.channel.related import AgreementChannel
 from tacit.errors import DataError
 from tacit.privacy.kernels import entries
-from tacit.privacy.prior import Block
+from tacit.privacy.prior import PriorTable
 
 Codes = npt.NDArray[np.int32]
 
@@ -55,7 +55,9 @@ def mixture_of(factor: Factor) -> Mixture:
     )
 
 
-def draw_true(blocks: Sequence[Block], draws: int, rng: np.random.Generator) -> dict[str, Codes]:
+def draw_true(
+    blocks: Sequence[PriorTable], draws: int, rng: np.random.Generator
+) -> dict[str, Codes]:
     """True records of a prior whose tables are not stacked."""
     true: dict[str, Codes] = {}
     for block in blocks:

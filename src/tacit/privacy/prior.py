@@ -33,17 +33,17 @@ MAX_JOINT = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PriorTable:
     """A table over some attributes, independent of all others; priors along the last axis."""
 
     names: tuple[str, ...]
     tables: Array
 
-    def marginal(self, names: Sequence[str]) -> Block | None:
+    def marginal(self, names: Sequence[str]) -> PriorTable | None:
         """The block of those of its attributes that are wanted, in its own order."""
         kept = tuple(name for name in self.names if name in names)
         dropped = tuple(i for i, name in enumerate(self.names) if name not in kept)
-        return Block(kept, self.tables.sum(axis=dropped)) if kept else None
+        return PriorTable(kept, self.tables.sum(axis=dropped)) if kept else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Prior:
     """
 
     schema: Schema
-    blocks: tuple[Block, ...]
+    blocks: tuple[PriorTable, ...]
     source: str
     uniform: bool = False
 
@@ -107,7 +107,7 @@ def prior_of(
             raise DataError("the prior was made for another schema than the design's")
         return prior
     if prior is None:
-        blocks = [Block((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
+        blocks = [PriorTable((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
         source = "every category taken as equally likely" + _independence(blocks, schema)
         return Prior(schema, tuple(blocks), source, uniform=True)
     if isinstance(prior, Reconstruction):
@@ -141,25 +141,27 @@ def _estimable(design: Design, names: Sequence[str]) -> bool:
     return small and design.channel(names).reconstructable
 
 
-def _source(n_records: int, blocks: list[Block], schema: Schema) -> str:
+def _source(n_records: int, blocks: list[PriorTable], schema: Schema) -> str:
     text = f"estimated from {number_of(n_records, 'reported record')}"
     return text + _independence(blocks, schema)
 
 
-def _known(blocks: list[Block], schema: Schema) -> str:
+def _known(blocks: list[PriorTable], schema: Schema) -> str:
     if any(block.tables.shape[-1] > 1 for block in blocks):
         return "estimated" + _independence(blocks, schema)
     return "known" + _independence(blocks, schema)
 
 
-def _independence(blocks: list[Block], schema: Schema) -> str:
+def _independence(blocks: list[PriorTable], schema: Schema) -> str:
     """Says so where dependence is not known, because it helps an adversary."""
     if len(blocks) == 1 or len(schema) == 1:
         return ""
     return "; how answers in different tables go together is not known"
 
 
-def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Generator) -> Block:
+def _estimated(
+    estimate: Estimate, schema: Schema, draws: int, rng: np.random.Generator
+) -> PriorTable:
     names = tuple(a.name for a in estimate.attributes)
     if not names:
         raise DataError(f"{estimate.name} is one number; a prior needs .table([...])")
@@ -177,10 +179,12 @@ def _estimated(estimate: Estimate, schema: Schema, draws: int, rng: np.random.Ge
         [np.zeros_like(normal[:, :1]), spread @ normal]
     )
     tables = np.stack([project(column) for column in stack.T], axis=-1)
-    return Block(names, tables.reshape(*estimate.value.shape, draws + 1))
+    return PriorTable(names, tables.reshape(*estimate.value.shape, draws + 1))
 
 
-def _given(key: object, value: Any, schema: Schema, draws: int, rng: np.random.Generator) -> Block:
+def _given(
+    key: object, value: Any, schema: Schema, draws: int, rng: np.random.Generator
+) -> PriorTable:
     names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, tuple) else None
     if not names or not all(isinstance(name, str) for name in names):
         raise DataError(f"the prior's keys must be attributes or tuples of them, got {key!r}")
@@ -205,7 +209,7 @@ def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list
     return [found[code] for code in range(attribute.size)]
 
 
-def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> Block:
+def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> PriorTable:
     sizes = tuple(schema[name].size for name in names)
     try:
         table = np.asarray(value, dtype=np.float64)
@@ -217,10 +221,10 @@ def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> Block
             + " x ".join(f"{n!r} ({k})" for n, k in zip(names, sizes, strict=True))
         )
     check_distribution(table.ravel(), what)
-    return Block(tuple(names), (table / table.sum())[..., None])
+    return PriorTable(tuple(names), (table / table.sum())[..., None])
 
 
-def _covering(blocks: list[Block], schema: Schema, source: str) -> Prior:
+def _covering(blocks: list[PriorTable], schema: Schema, source: str) -> Prior:
     """Every attribute in exactly one block."""
     named = [name for block in blocks for name in block.names]
     for name in schema.names:

@@ -37,7 +37,7 @@ from tacit.attribute import Attribute, Label
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.privacy.exact_risk import part_of, reports_of
-from tacit.privacy.prior import Block, Prior
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import quotient, upper
 from tacit.privacy.scopes import Limits, Scope, parts_of, risk_in_record
 from tacit.privacy.sent_answers import joints_of
@@ -314,7 +314,7 @@ def _with_model(
         return None
     table = prior.table(names).reshape(-1, sizes[-1], prior.marginal(names).stacked)
     told = _told(rules, names[:-1], design)
-    block = Block(tuple(names), _retold(table, told).reshape(*sizes, -1))
+    block = PriorTable(tuple(names), _retold(table, told).reshape(*sizes, -1))
     others = [b for b in prior.blocks if not asked & set(b.names)]
     return Prior(prior.schema, (*others, block), prior.source)
 

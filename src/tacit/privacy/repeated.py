@@ -103,7 +103,9 @@ def repeated(
     known = prior_of(prior, design, limits.rng, limits.priors)
     k = 1 if memoised else reports
     names, whole = design.schema.names, design.channel(design.schema.names)
-    parts = [_Part(factors, known, k, limits) for factors in parts_of(whole.factors, known)]
+    parts = [
+        _RepeatedReports(factors, known, k, limits) for factors in parts_of(whole.factors, known)
+    ]
     by_name = {name: part for part in parts for name in part.names}
     single = {n: design.channel(design.closure([n])) for n in names}
     found = [part.risk(part.names) for part in parts]
@@ -115,7 +117,7 @@ def repeated(
     return Repeated(
         reports,
         memoised,
-        {n: shown(_Part(single[n].factors, known, k, limits).risk((n,))) for n in names},
+        {n: shown(_RepeatedReports(single[n].factors, known, k, limits).risk((n,))) for n in names},
         {n: shown(by_name[n].risk((n,))) for n in names},
         tuple(shown(by_name[g.attributes[0]].risk(g.attributes)) for g in design.groups),
         shown(together(held)) if len(held) == len(found) else None,
@@ -124,7 +126,7 @@ def repeated(
     )
 
 
-class _Part:
+class _RepeatedReports:
     """Groups whose reports are seen together, k times; what is computed once for all targets."""
 
     def __init__(self, factors: Sequence[Factor], prior: Prior, k: int, limits: Limits) -> None:

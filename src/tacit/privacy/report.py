@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit.bounds import Reports, is_undisguised
+from tacit.bounds import DesignReports, is_undisguised
 from tacit.channel.numbers import sum_up
 from tacit.design import Design, check_design
 from tacit.errors import DataError
@@ -39,7 +39,7 @@ from tacit.privacy.report_tables import (
 from tacit.privacy.respondent_wording import Wording
 from tacit.privacy.risk import Figures
 from tacit.privacy.scopes import Limits, Scope, Scopes, measure
-from tacit.privacy.sent_answers import Answer, answers
+from tacit.privacy.sent_answers import SentAnswer, answers
 from tacit.privacy.sentences import sentences
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.reconstruction import Reconstruction
@@ -84,7 +84,7 @@ class Report:
     scopes: Scopes
     disclosure: Disclosure
     knowing_others: dict[str, Figures | None]
-    answers: dict[str, tuple[Answer, ...]]
+    answers: dict[str, tuple[SentAnswer, ...]]
     after_mining: dict[str, AfterMining]
     repeated: Repeated | None
     level: float
@@ -153,7 +153,7 @@ class Report:
             return None
         names = [name for group in seen for name in group.attributes]
         shares = {name: self.prior.table([name])[:, 0].tolist() for name in names}
-        reports = Reports(self.design, seen)
+        reports = DesignReports(self.design, seen)
         return max(reports.bound(name, shares[name]).accuracy for name in names)
 
     @property

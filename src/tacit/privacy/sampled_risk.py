@@ -38,7 +38,7 @@ from tacit.channel.product import Factor
 from tacit.errors import DataError
 from tacit.privacy.kernels import AnyKernel
 from tacit.privacy.mixtures import Codes, Mixture, draw_reported, draw_true, mixture_of
-from tacit.privacy.prior import Block, Prior
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Flags = tuple[bool, ...]
@@ -79,7 +79,8 @@ class Sampled:
             # The same coins for every prior, so that their figures differ by the prior alone.
             chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
             blocks = [
-                Block(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in own.blocks
+                PriorTable(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)])
+                for b in own.blocks
             ]
             self._samples.append(_Sample.drawn(mixtures, blocks, chance, epsilon))
         self._turns = turns(len(self._samples), own.stacked)
@@ -113,7 +114,7 @@ class _Sample:
     """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
 
     mixtures: list[Mixture]
-    blocks: list[Block]
+    blocks: list[PriorTable]
     kept: Mask  # draws x groups
     true: dict[str, Codes]
     reported: dict[str, Codes]
@@ -123,7 +124,7 @@ class _Sample:
     def drawn(
         cls,
         mixtures: list[Mixture],
-        blocks: list[Block],
+        blocks: list[PriorTable],
         chance: tuple[int, np.random.Generator],
         epsilon: float,
     ) -> _Sample:
@@ -281,14 +282,14 @@ class _Sample:
         kept = _logs(mixture.theta * np.logical_and.reduce(same))
         return np.asarray(np.logaddexp(likely, kept))
 
-    def _table(self, block: Block, flags: Flags, step: Step, left: Collection[str]) -> Array:
+    def _table(self, block: PriorTable, flags: Flags, step: Step, left: Collection[str]) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
         return self._moved(
             block.tables, block, flags, step, [n for n in block.names if n not in left]
         )
 
     def _moved(
-        self, table: Array, block: Block, flags: Flags, step: Step, names: Collection[str]
+        self, table: Array, block: PriorTable, flags: Flags, step: Step, names: Collection[str]
     ) -> Array:
         """One step along each of these attributes whose group is outside S."""
         for axis, name in enumerate(block.names):
@@ -298,7 +299,7 @@ class _Sample:
                 table = np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
         return table
 
-    def _at(self, block: Block, rows: Rows, true: Collection[str] = ()) -> tuple[Codes, ...]:
+    def _at(self, block: PriorTable, rows: Rows, true: Collection[str] = ()) -> tuple[Codes, ...]:
         """Where each draw is found in a table: its reports, or its truth for some attributes."""
         return tuple(
             (self.true if name in true else self.reported)[name][rows] for name in block.names

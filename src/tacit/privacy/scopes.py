@@ -20,13 +20,13 @@ from tacit.channel.product import Factor
 from tacit.design import Design, Group
 from tacit.files import Progress
 from tacit.privacy.exact_risk import (
-    Part,
+    JointGroups,
     part_of,
     risk_of_all,
     risk_of_attribute,
     risk_of_group,
 )
-from tacit.privacy.prior import DRAWS, Block, Prior
+from tacit.privacy.prior import DRAWS, Prior, PriorTable
 from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampled_risk import Sampled
 
@@ -204,7 +204,7 @@ class _Risks:
     def _exact(
         cls, names: tuple[str, ...], factors: Sequence[Factor], prior: Prior, cells: int
     ) -> _Risks:
-        def over(find: Callable[[Part], Risk]) -> Risk:
+        def over(find: Callable[[JointGroups], Risk]) -> Risk:
             own = prior.marginal(names)
             return stacked([find(part_of(factors, chunk)) for chunk in _chunks(own, cells)])
 
@@ -226,7 +226,7 @@ def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:
     step = max(1, _AT_ONCE // cells)
     for start in range(0, prior.stacked, step):
         blocks = [
-            Block(
+            PriorTable(
                 b.names, b.tables[..., start : start + step] if b.tables.shape[-1] > 1 else b.tables
             )
             for b in prior.blocks

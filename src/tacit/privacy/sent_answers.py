@@ -25,7 +25,7 @@ from tacit.privacy.risk import quotient, slack_of, upper
 
 
 @dataclass(frozen=True)
-class Answer:
+class SentAnswer:
     """One reported category of an attribute.
 
     `hidden` is the share of those who send it whose true answer is another one, `guess` the
@@ -46,7 +46,7 @@ class Answer:
         return dict(vars(self))
 
 
-def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answer, ...]:
+def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[SentAnswer, ...]:
     """Every category in which an attribute is reported; those that are never sent are left out."""
     attribute = design.schema[name]
     reports, joints = joints_of(design, prior, name)
@@ -59,7 +59,7 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Answ
     shares = [_shares(joint, place) for joint in chain([first], joints)]
     told, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
     return tuple(
-        Answer(
+        SentAnswer(
             name,
             label,
             own,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tacit.privacy import outward
-from tacit.privacy.sent_answers import Answer, of_100, of_100_up
+from tacit.privacy.sent_answers import SentAnswer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _attribute(report: Report, name: str) -> str:
     return report.wording.said(name, f"{'; '.join(parts)}{more} ({assumed}).")
 
 
-def _sent(report: Report, answer: Answer, first: bool) -> str:
+def _sent(report: Report, answer: SentAnswer, first: bool) -> str:
     name = answer.attribute
     sent = report.wording.label(name, answer.reported) if answer.own else str(answer.reported)
     people = f"of 100 {'people ' if first else ''}who send “{sent}”"

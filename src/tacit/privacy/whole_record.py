@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bounds import Bound, Reports
+from tacit.bounds import Bound, DesignReports
 from tacit.design import Design
 from tacit.privacy.disclosure import Assessed, Assessment
 from tacit.privacy.prior import Prior
@@ -91,7 +91,7 @@ def disclosure(
     """
     if assessment is not None:
         return _assessed(assessment, scopes)
-    reports = Reports(design)
+    reports = DesignReports(design)
     found = {
         name: _disclosed(scope, prior.ties_all, _bound(reports, prior, name))
         for name, scope in scopes.attributes.items()
@@ -172,7 +172,7 @@ def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
     )
 
 
-def _bound(reports: Reports, prior: Prior, name: str) -> Bound | None:
+def _bound(reports: DesignReports, prior: Prior, name: str) -> Bound | None:
     """For any dependence, with the attribute's own prior; None if that is only estimated."""
     shares = prior.table([name])
     if shares.shape[1] > 1:

@@ -15,7 +15,7 @@ from tacit.arrays import Array
 from tacit.datasets import load_adult
 from tacit.frames import numbers
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
-from tacit.optimize.search_method import Method
+from tacit.optimize.search_method import SearchMethod
 from tacit.reconstruction.likelihood import maximise
 from tacit.reproduce.study_settings import Plan, Rows, Setting, Tell, setting
 
@@ -117,7 +117,7 @@ def run(one: Setting, tell: Tell) -> Rows:
     return rows + _iterative(one, found) if one["draws"] else rows
 
 
-def _method(name: str, size: int, seed: int) -> Method:
+def _method(name: str, size: int, seed: int) -> SearchMethod:
     match name:
         case "Warner":
             return Warner(size)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit.bounds import Bound, Reports, is_undisguised
+from tacit.bounds import Bound, DesignReports, is_undisguised
 from tacit.design import Design
 
 #: Published figures are rounded up to a multiple of one over this.
@@ -22,7 +22,7 @@ _STEPS = 1000
 def disclosure_bound(design: Design) -> dict[str, Any]:
     """JSON-ready: for each attribute the bounds from all answers and from the disguised ones."""
     disguised = [group for group in design.groups if not is_undisguised(group)]
-    every, hidden = Reports(design), Reports(design, disguised)
+    every, hidden = DesignReports(design), DesignReports(design, disguised)
     found = {
         name: {
             "categories": design.schema[name].size,

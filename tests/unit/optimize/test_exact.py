@@ -12,7 +12,7 @@ from tacit.optimize import Exact, Square, front, objectives
 from tacit.optimize.category_reduction import _without_loss
 from tacit.optimize.exact import family_of, solve
 from tacit.optimize.front_problem import problem_of
-from tacit.optimize.posteriors import Capped, Prices, subset_forms, subset_sums
+from tacit.optimize.posteriors import CappedPosteriors, Prices, subset_forms, subset_sums
 from tacit.optimize.square import merged
 from tests.support.priors import normal
 
@@ -96,7 +96,7 @@ def test_forms_of_all_subsets_are_those_one_by_one() -> None:
 def test_beyond_enumeration_the_bound_is_still_a_bound(cap: float) -> None:
     """The same family priced both ways."""
     rng = np.random.default_rng(9)
-    family = Capped(9, cap)
+    family = CappedPosteriors(9, cap)
     for _ in range(10):
         prices = _random_prices(9, rng)
         exact = family.price(prices, 4).largest
@@ -126,8 +126,8 @@ def test_the_undisguised_answer_is_the_end_of_a_front_without_bounds() -> None:
 
 def test_fewer_reports_cost_what_may_be_spared() -> None:
     few, many = (
-        front(normal(8), 1000, delta=0.8, method=Exact(privacy=[0.5], spare=spare))
-        for spare in (0.01, 0.0)
+        front(normal(8), 1000, delta=0.8, method=Exact(privacy=[0.5], tolerance=tolerance))
+        for tolerance in (0.01, 0.0)
     )
     assert len(few.channels[0]) < len(many.channels[0]) <= 8 * 9 // 2 + 2
     assert 1 < few.mse[0] / many.mse[0] <= 1.01 + 1e-6

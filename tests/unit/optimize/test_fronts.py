@@ -1,4 +1,4 @@
-"""Front and Choice: picked, shown, saved, and put into a design."""
+"""Front and ChosenChannel: picked, shown, saved, and put into a design."""
 
 from __future__ import annotations
 
@@ -220,8 +220,8 @@ def test_square_channels_report_the_true_categories(method: object) -> None:
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(optimize.__all__) == {
-        "Choice", "Exact", "Front", "Report", "Robustness", "Spea2", "Square", "Warner", "front",
-        "robustness",
+        "ChosenChannel", "Exact", "Front", "ReportedCategory", "Robustness", "Spea2", "Square",
+        "Warner", "front", "robustness",
     }  # fmt: skip
     assert [name for name in optimize.__all__ if not getattr(optimize, name).__doc__] == []
 

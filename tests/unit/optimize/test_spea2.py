@@ -13,7 +13,7 @@ from tacit.optimize import Spea2, front
 from tacit.optimize.front_problem import problem_of
 from tacit.optimize.genetic_operators import crossover, mutate, outside, repair
 from tacit.optimize.objectives import random_matrices
-from tacit.optimize.search_state import State
+from tacit.optimize.search_state import SearchState
 from tacit.optimize.selection import fitness, select, spread, tournament
 from tests.support.priors import normal
 
@@ -121,7 +121,7 @@ def test_a_search_continued_is_the_search_done_at_once() -> None:
     problem = problem_of({"a": 0.3, "b": 0.3, "c": 0.2, "d": 0.1, "e": 0.1}, 1000, delta=0.7)
     whole = SMALL.search(problem, lambda _: None).state
     half = replace(SMALL, generations=15).search(problem, lambda _: None).state
-    saved = State.from_json(half.to_json())
+    saved = SearchState.from_json(half.to_json())
     rest = replace(SMALL, resume=saved).search(problem, lambda _: None).state
     assert rest.generation == whole.generation == 30
     assert rest.to_json() == whole.to_json()
@@ -130,7 +130,7 @@ def test_a_search_continued_is_the_search_done_at_once() -> None:
 
 def test_a_state_is_kept_every_thousand_generations() -> None:
     problem = problem_of([0.6, 0.4], 1000, delta=0.7)
-    kept: list[State] = []
+    kept: list[SearchState] = []
     method = Spea2(4, 4, 1500, omega=20, seed=3, keep=kept.append)
     whole = method.search(problem, lambda _: None).state
     assert [state.generation for state in kept] == [0, 1000, 1500]
@@ -152,7 +152,7 @@ def test_a_state_is_kept_every_thousand_generations() -> None:
 def test_a_broken_search_file_is_an_error(change: dict[str, object], said: str) -> None:
     state = SMALL.search(problem_of([0.6, 0.4], 100), lambda _: None).state
     with pytest.raises(FileError, match=said):
-        State.from_json(json.dumps(json.loads(state.to_json()) | change))
+        SearchState.from_json(json.dumps(json.loads(state.to_json()) | change))
 
 
 def test_another_seed_is_another_search() -> None:

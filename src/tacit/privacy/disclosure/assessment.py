@@ -27,12 +27,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.bounds import Bound, Reports
+from tacit.bounds import Bound, DesignReports
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.files import Progress
 from tacit.privacy.disclosure.certificate import certificate
-from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import class_misfit, table_misfit
 from tacit.privacy.disclosure.model_figures import ModelFigures, class_figures, table_figures
 from tacit.privacy.disclosure.model_stack import (
@@ -113,7 +113,7 @@ def assess(
     """Estimate, range and bound for one who holds the whole reported record."""
     if patterns.n_records < MIN_RECORDS:
         return _nothing(design, patterns.n_records)
-    layout = Layout(design)
+    layout = UnitLayout(design)
     reports = CodedReports.of(layout, patterns)
     low, high, middle = _margins(reports)
     bounds = _bounds(reports, low, high)
@@ -128,7 +128,7 @@ def assess(
         found, floors = class_figures(classes, rng, tell), {}
         unexplained = class_misfit(reports, classes.models[MIXTURE], rng)
     tell(1.0)
-    said = Said(bounds, floors, middle, _spreads(layout, low, high), unexplained)
+    said = KnownLimits(bounds, floors, middle, _spreads(layout, low, high), unexplained)
     return _assessed(found, said, reports)
 
 
@@ -169,7 +169,7 @@ def _margins(reports: CodedReports) -> tuple[Margins, Margins, Margins]:
 def _bounds(reports: CodedReports, low: Margins, high: Margins) -> dict[str, Bound]:
     """Of every attribute, and of the record under the empty name."""
     found = {}
-    seen = Reports(reports.layout.design)
+    seen = DesignReports(reports.layout.design)
     for name in reports.layout.design.schema.names:
         free = _free(seen, name, low[name], high[name])
         accuracy = min(free.accuracy, attribute_bound(reports, name))
@@ -181,7 +181,7 @@ def _bounds(reports: CodedReports, low: Margins, high: Margins) -> dict[str, Bou
     return found
 
 
-def _free(seen: Reports, name: str, low: Array, high: Array) -> Bound:
+def _free(seen: DesignReports, name: str, low: Array, high: Array) -> Bound:
     """The bound that needs no data but the marginal, for the worst marginal within its ends."""
     found = [seen.bound(name, _with(low, high, c).tolist()) for c in range(low.size)]
     return Bound(
@@ -191,7 +191,7 @@ def _free(seen: Reports, name: str, low: Array, high: Array) -> Bound:
     )
 
 
-def _spreads(layout: Layout, low: Margins, high: Margins) -> dict[str, float]:
+def _spreads(layout: UnitLayout, low: Margins, high: Margins) -> dict[str, float]:
     """By which share a guess from the own report is right more often at an end of the marginal."""
     found = dict.fromkeys(low, 0.0)
     for unit, described in enumerate(layout.units):
@@ -229,7 +229,7 @@ def _floors(
 
 
 @dataclass(frozen=True)
-class Said:
+class KnownLimits:
     """What is known beside the models' figures."""
 
     bounds: dict[str, Bound]
@@ -244,7 +244,7 @@ class _Scopes:
     """Scopes from the models' figures and what is known beside them."""
 
     found: ModelFigures
-    said: Said
+    said: KnownLimits
     schema: Schema
 
     def of(self, rows: Array, names: tuple[str, ...]) -> Assessed:
@@ -284,7 +284,7 @@ class _Scopes:
         return Bound(accuracy, accuracy, min(bounds[name].worst_posterior for name in names))
 
 
-def _assessed(found: ModelFigures, said: Said, reports: CodedReports) -> Assessment:
+def _assessed(found: ModelFigures, said: KnownLimits, reports: CodedReports) -> Assessment:
     schema = reports.layout.design.schema
     scopes = _Scopes(found, said, schema)
     return Assessment(

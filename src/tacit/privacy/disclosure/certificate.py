@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array, Index
-from tacit.privacy.disclosure.layout import CodedReports, Layout
-from tacit.privacy.exact_risk import Part, joint_of_attribute
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
+from tacit.privacy.exact_risk import JointGroups, joint_of_attribute
 
 
 @dataclass(frozen=True)
-class Certificate:
+class GuesserAccuracy:
     """The mean accuracy of the guessers of both halves, with its standard error."""
 
     accuracy: float
@@ -30,8 +30,8 @@ class Certificate:
 
 
 def certificate(
-    reports: CodedReports, halves: tuple[Array, Array], part: Part, name: str
-) -> Certificate:
+    reports: CodedReports, halves: tuple[Array, Array], part: JointGroups, name: str
+) -> GuesserAccuracy:
     """Of an attribute; the part holds the tables fitted to the first half and to the second.
 
     `halves` are the weights of the patterns in the halves, each judged by the other's guesser.
@@ -45,10 +45,10 @@ def certificate(
         squares += float(weights @ weighed**2)
         people += float(weights.sum())
     mean = total / people
-    return Certificate(mean, math.sqrt(max(squares / people - mean**2, 0.0) / people))
+    return GuesserAccuracy(mean, math.sqrt(max(squares / people - mean**2, 0.0) / people))
 
 
-def _weights(layout: Layout, guesses: Index, name: str) -> Array:
+def _weights(layout: UnitLayout, guesses: Index, name: str) -> Array:
     """W_g^T H over all reports, one axis per group."""
     place = next(i for i, g in enumerate(layout.groups) if name in g.factor.names)
     group = layout.groups[place]

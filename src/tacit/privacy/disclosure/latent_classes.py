@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from tacit.arrays import Array, Index
-from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, Layout
+from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, UnitLayout
 from tacit.squarem import Step, climb
 
 #: Records that the marginals count for in each class.
@@ -33,7 +33,7 @@ _TINY = 1e-300
 class LatentClasses:
     """Shares of the classes, and per unit P(category | class) with a row per class."""
 
-    layout: Layout
+    layout: UnitLayout
     shares: Array
     answers: tuple[Array, ...]
 
@@ -89,7 +89,7 @@ class _Several:
 class Evidence:
     """CodedReports as sparse indicators, so that a step needs no loop over records."""
 
-    def __init__(self, layout: Layout, codes: Index) -> None:
+    def __init__(self, layout: UnitLayout, codes: Index) -> None:
         self.layout, self.codes = layout, codes
         self.alone = [group for group in layout.groups if group.single]
         units = [group.units[0] for group in self.alone]
@@ -134,7 +134,7 @@ def _logs(values: Array) -> Array:
     return np.asarray(np.log(np.maximum(values, _TINY)))
 
 
-class Fitting:
+class ClassFit:
     """Latent classes fitted to the same reports, for any number of classes."""
 
     def __init__(self, reports: CodedReports, margins: list[Array]) -> None:

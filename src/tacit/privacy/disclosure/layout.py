@@ -1,4 +1,4 @@
-"""Layout: the record of a design as units under coins, and reported records as codes of units.
+"""UnitLayout: the record of a design as units under coins, and reported records as codes of units.
 
 A unit is one attribute, or all attributes of a joint matrix. A group of one unit is a matrix. A
 group of several units keeps the truth with probability theta, or else disguises it:
@@ -29,7 +29,7 @@ from tacit.channel.product import Factor, ProductChannel
 from tacit.channel.related import AgreementChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.privacy.exact_risk import Part
+from tacit.privacy.exact_risk import JointGroups
 from tacit.privacy.kernels import Kernel, entries, kernel_of
 
 
@@ -75,7 +75,7 @@ class CoinGroup:
         return np.asarray(self.rest * self.drawn.cells[cells])
 
 
-class Layout:
+class UnitLayout:
     """Units and groups of a design."""
 
     def __init__(self, design: Design) -> None:
@@ -154,11 +154,11 @@ class Layout:
         """The passes of each group."""
         return tuple(kernel_of(group.factor.channel) for group in self.groups)
 
-    def part(self, tables: Array) -> Part:
+    def part(self, tables: Array) -> JointGroups:
         """Joint tables, stacked along the last axis, as what exact figures are computed from."""
         shape = [math.prod(self.sizes[u] for u in group.units) for group in self.groups]
         factors = tuple(group.factor for group in self.groups)
-        return Part(factors, self.kernels, self.design.schema, tables.reshape(*shape, -1))
+        return JointGroups(factors, self.kernels, self.design.schema, tables.reshape(*shape, -1))
 
 
 def _kron(matrices: Sequence[Array]) -> Array:
@@ -190,12 +190,12 @@ def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
 class CodedReports:
     """Distinct reported records as codes of units, and how many people sent each."""
 
-    layout: Layout
+    layout: UnitLayout
     codes: Index
     weights: Array
 
     @classmethod
-    def of(cls, layout: Layout, patterns: PatternTable) -> CodedReports:
+    def of(cls, layout: UnitLayout, patterns: PatternTable) -> CodedReports:
         """The codes of counted patterns."""
         codes = unit_codes(layout, patterns.patterns)
         return cls(layout, codes, patterns.counts.astype(np.float64))
@@ -232,7 +232,7 @@ class CodedReports:
         return tuple(found)
 
 
-def unit_codes(layout: Layout, reported: npt.NDArray[np.integer[Any]]) -> Index:
+def unit_codes(layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]) -> Index:
     """Reported records, a column per attribute of `design.reported`, as codes of units."""
     schema = layout.design.reported
     places = [schema.index(name) for name in layout.channel.reported.names]

@@ -13,10 +13,10 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.files import Progress
 from tacit.privacy.disclosure.model_stack import MIXTURE, NETWORK, ClassStack, TableStack
-from tacit.privacy.disclosure.sampled_classes import Sample, Seen
+from tacit.privacy.disclosure.sampled_classes import GuessRates, Sample
 from tacit.privacy.exact_risk import passed_by_group, risk_of_all, risk_of_attribute, risk_of_group
 from tacit.privacy.known_others import risks_knowing
-from tacit.privacy.prior import Block, Prior
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk
 from tacit.privacy.scopes import Limits
 
@@ -72,7 +72,7 @@ def _knowing_others(stack: TableStack) -> dict[str, Array]:
     design = stack.layout.design
     names = tuple(name for unit in stack.layout.units for name in unit.names)
     tables = stack.tables.reshape(*(design.schema[name].size for name in names), -1)
-    prior = Prior(design.schema, (Block(names, tables),), "estimated")
+    prior = Prior(design.schema, (PriorTable(names, tables),), "estimated")
     return {name: _rows(risk) for name, risk in risks_knowing(design, prior, Limits()).items()}
 
 
@@ -84,9 +84,9 @@ def class_figures(stack: ClassStack, rng: np.random.Generator, tell: Progress) -
     """Sampled figures."""
     layout = stack.layout
     names = layout.design.schema.names
-    attributes: dict[str, list[Seen]] = {name: [] for name in names}
-    groups: dict[tuple[str, ...], list[Seen]] = {g.factor.names: [] for g in layout.groups}
-    record: list[Seen] = []
+    attributes: dict[str, list[GuessRates]] = {name: [] for name in names}
+    groups: dict[tuple[str, ...], list[GuessRates]] = {g.factor.names: [] for g in layout.groups}
+    record: list[GuessRates] = []
     for done, model in enumerate(stack.models):
         sample = Sample(model, rng)
         for name in names:
@@ -108,5 +108,5 @@ def class_figures(stack: ClassStack, rng: np.random.Generator, tell: Progress) -
     )
 
 
-def _columns(seen: list[Seen]) -> Array:
+def _columns(seen: list[GuessRates]) -> Array:
     return np.array([[s.drawn, s.best, s.worst, s.information] for s in seen]).T

@@ -18,8 +18,8 @@ from tacit.arrays import Array
 from tacit.files import Progress
 from tacit.privacy.disclosure.chow_liu import chow_liu
 from tacit.privacy.disclosure.group_tables import full_table, group_tables
-from tacit.privacy.disclosure.latent_classes import Evidence, Fitting, LatentClasses, mixed
-from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses, mixed
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.parent_network import parent_network
 from tacit.privacy.disclosure.small_tables import SmallTable, Units, small_tables
 from tacit.privacy.exact_risk import reports_of
@@ -41,7 +41,7 @@ Halves = tuple[Array, Array]
 class TableStack:
     """Joint tables along the last axis: the mixture, its halves, and every candidate."""
 
-    layout: Layout
+    layout: UnitLayout
     tables: Array
     weights: Array
 
@@ -50,7 +50,7 @@ class TableStack:
 class ClassStack:
     """The same as latent classes, where a joint table would be too large."""
 
-    layout: Layout
+    layout: UnitLayout
     models: list[LatentClasses]
     weights: Array
 
@@ -131,7 +131,7 @@ def _fitted_classes(
     reports: CodedReports, small: dict[Units, SmallTable], rng: np.random.Generator
 ) -> list[LatentClasses]:
     margins = [small[u,].table for u in range(len(reports.layout.units))]
-    fitting = Fitting(reports, margins)
+    fitting = ClassFit(reports, margins)
     return [fitting.fit(classes, rng) for classes in CLASSES]
 
 

@@ -40,7 +40,7 @@ _TRIED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class PairMoments:
     """Upper ends of E[q_v^2], and both ends of E[q_v]."""
 
     second: Array
@@ -129,7 +129,7 @@ def _others(reports: CodedReports, groups: Sequence[CoinGroup]) -> tuple[Index, 
     return reports.codes[:, units], [reports.layout.reports[u] for u in units]
 
 
-def moments(own: Index, weights: Array, z: tuple[Index, list[int]], inverse: Array) -> Moments:
+def moments(own: Index, weights: Array, z: tuple[Index, list[int]], inverse: Array) -> PairMoments:
     """Moments of q from pairs of people with equal z; `inverse` is W[true, reported]."""
     place = _ranks(*z)
     people = np.bincount(place, weights)
@@ -152,7 +152,7 @@ def moments(own: Index, weights: Array, z: tuple[Index, list[int]], inverse: Arr
         error = math.sqrt(max(squares.sum() / n - first**2, 0.0) / n)
         low.append(first - QUANTILE * error)
         high.append(first + QUANTILE * error)
-    return Moments(np.array(second), np.clip(low, 0, 1), np.clip(high, 0, 1))
+    return PairMoments(np.array(second), np.clip(low, 0, 1), np.clip(high, 0, 1))
 
 
 def _ranks(codes: Index, sizes: list[int]) -> Index:
@@ -165,7 +165,7 @@ def _ranks(codes: Index, sizes: list[int]) -> Index:
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
-def _largest(known: Moments, own: tuple[Array | None, Index, float]) -> float:
+def _largest(known: PairMoments, own: tuple[Array | None, Index, float]) -> float:
     """The largest mean of F(q) over distributions of q with these moments."""
     matrix, targets, theta = own
     cells = known.second.size

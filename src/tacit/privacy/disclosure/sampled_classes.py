@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
-from tacit.privacy.disclosure.layout import CoinGroup, Layout, unit_codes
+from tacit.privacy.disclosure.layout import CoinGroup, UnitLayout, unit_codes
 from tacit.record_disguise import disguise
 
 #: CodedReports drawn for each model.
@@ -27,7 +27,7 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Seen:
+class GuessRates:
     """How often guesses are right, the largest posterior that was drawn, and information."""
 
     drawn: float
@@ -48,7 +48,7 @@ class Sample:
         self.joint: Array = np.exp(logs - self.peak[:, None])
         self.chance: Array = self.joint.sum(axis=1)
 
-    def attribute(self, name: str) -> Seen:
+    def attribute(self, name: str) -> GuessRates:
         """Of one attribute."""
         unit = self.layout.unit_of(name)
         cells = self._posterior(unit)
@@ -59,7 +59,7 @@ class Sample:
         ratio = np.maximum(shares, _TINY) / np.maximum(prior, _TINY)
         bits = (shares * np.log2(ratio)).sum(axis=1)
         best = shares.max(axis=1)
-        return Seen(
+        return GuessRates(
             float((shares**2).sum(axis=1).mean()), float(best.mean()), float(best.max()),
             max(0.0, float(bits.mean())),
         )  # fmt: skip
@@ -101,7 +101,7 @@ class Sample:
         ]
         return np.asarray(group.rest * np.prod(told, axis=0))
 
-    def units(self, units: Sequence[int]) -> Seen:
+    def units(self, units: Sequence[int]) -> GuessRates:
         """Of several units at once: whole groups."""
         groups = [group for group in self.layout.groups if group.units[0] in units]
         guess = self._guess(groups)
@@ -109,7 +109,7 @@ class Sample:
         truth = self._value(groups, self.true) / self.chance
         prior = self._prior(groups, self.true)
         bits = np.log2(np.maximum(truth, _TINY) / np.maximum(prior, _TINY))
-        return Seen(
+        return GuessRates(
             float(truth.mean()), float(best.mean()), float(best.max()), max(0.0, float(bits.mean()))
         )
 
@@ -199,7 +199,7 @@ def _likely(group: CoinGroup, codes: Index, true: Index) -> Array:
     return np.asarray(other + group.theta * same)
 
 
-def _disguised(layout: Layout, true: Index, rng: np.random.Generator) -> Index:
+def _disguised(layout: UnitLayout, true: Index, rng: np.random.Generator) -> Index:
     """CodedReports of true units, drawn as the design says."""
     schema = layout.design.schema
     columns: dict[str, Index] = {}

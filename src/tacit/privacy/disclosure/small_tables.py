@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.privacy.disclosure.layout import CodedReports, Layout
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 
 Units = tuple[int, ...]
 
@@ -54,7 +54,7 @@ def small_tables(reports: CodedReports, families: Iterable[Units]) -> dict[Units
     return found
 
 
-def _shape(layout: Layout, units: Units) -> tuple[int, int]:
+def _shape(layout: UnitLayout, units: Units) -> tuple[int, int]:
     return math.prod(layout.reports[u] for u in units), math.prod(layout.sizes[u] for u in units)
 
 
