@@ -23,27 +23,27 @@ _KEYS = ("tacit", "version", "problem", "generation", "stale", "rng", *_POPULATI
 
 
 @dataclass(frozen=True)
-class Population:
+class ChannelPopulation:
     """Channels with their privacy and error; an empty place is all zeros, its error infinite."""
 
     matrices: Array
     privacy: Array
     error: Array
 
-    def __add__(self, other: Population) -> Population:
-        return Population(
+    def __add__(self, other: ChannelPopulation) -> ChannelPopulation:
+        return ChannelPopulation(
             np.concatenate([self.matrices, other.matrices]),
             np.concatenate([self.privacy, other.privacy]),
             np.concatenate([self.error, other.error]),
         )
 
-    def copy(self) -> Population:
+    def copy(self) -> ChannelPopulation:
         """The same channels in arrays of their own."""
-        return Population(self.matrices.copy(), self.privacy.copy(), self.error.copy())
+        return ChannelPopulation(self.matrices.copy(), self.privacy.copy(), self.error.copy())
 
-    def take(self, places: Any) -> Population:
+    def take(self, places: Any) -> ChannelPopulation:
         """Those at these places."""
-        return Population(self.matrices[places], self.privacy[places], self.error[places])
+        return ChannelPopulation(self.matrices[places], self.privacy[places], self.error[places])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content: the places that are filled, and what is there."""
@@ -58,7 +58,7 @@ class Population:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], n: int) -> Population:
+    def from_dict(cls, data: dict[str, Any], n: int) -> ChannelPopulation:
         """The population of n x n channels that `to_dict` described."""
         size, places = int(data["size"]), np.array(data["places"], dtype=np.intp)
         made = cls(np.zeros((size, n, n)), np.zeros(size), np.full(size, np.inf))
@@ -75,9 +75,9 @@ class SearchState:
     problem: FrontProblem
     generation: int
     stale: int
-    population: Population
-    archive: Population
-    omega: Population
+    population: ChannelPopulation
+    archive: ChannelPopulation
+    omega: ChannelPopulation
     rng: dict[str, Any]
 
     def to_json(self) -> str:
@@ -101,7 +101,7 @@ class SearchState:
             problem = problem_from_dict(content["problem"])
             generation, stale = int(content["generation"]), int(content["stale"])
             first, second, third = (
-                Population.from_dict(content[name], problem.n) for name in _POPULATIONS
+                ChannelPopulation.from_dict(content[name], problem.n) for name in _POPULATIONS
             )
             np.random.default_rng().bit_generator.state = content["rng"]
         except (KeyError, TypeError, ValueError, IndexError) as error:

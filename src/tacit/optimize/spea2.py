@@ -1,6 +1,6 @@
 """Spea2: the search of Huang & Du, SPEA2 on square channels with a large optimal set.
 
-Population Q, archive V and the optimal set Omega, whose cells are indexed by privacy. Each
+ChannelPopulation Q, archive V and the optimal set Omega, whose cells are indexed by privacy. Each
 generation: fitness of Q and V; the next archive by environmental selection; parents by
 tournament; crossover, mutation, repair; then Q and V exchange with Omega, cell by cell, the
 better one in both. It ends after `generations`, or when Omega has not changed for `patience`.
@@ -22,7 +22,7 @@ from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.genetic_operators import crossover, mutate, repair
 from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
 from tacit.optimize.search_method import COVERED, SearchResult, Tell, check_size
-from tacit.optimize.search_state import Population, SearchState
+from tacit.optimize.search_state import ChannelPopulation, SearchState
 from tacit.optimize.selection import fitness, select, tournament
 from tacit.optimize.warner import Warner
 
@@ -93,7 +93,7 @@ class Spea2:
         drawn = random_matrices(self.population - len(known), problem.p, rng)
         first = _evaluated(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
-        omega = Population(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
+        omega = ChannelPopulation(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
         return _with_rng(SearchState(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
 
     def generation(
@@ -137,8 +137,8 @@ def _classic(problem: FrontProblem, count: int) -> Array:
     return np.asarray(found.matrices[free[np.unique(places)]])
 
 
-def _evaluated(matrices: Array, problem: FrontProblem) -> Population:
-    return Population(
+def _evaluated(matrices: Array, problem: FrontProblem) -> ChannelPopulation:
+    return ChannelPopulation(
         matrices, privacies(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
     )
 
@@ -148,7 +148,7 @@ def _cells(privacy: Array, size: int) -> Array:
     return np.asarray(np.minimum((privacy * size).astype(np.intp), size - 1))
 
 
-def _store(omega: Population, population: Population) -> bool:
+def _store(omega: ChannelPopulation, population: ChannelPopulation) -> bool:
     """Put every channel that is better than the one in its cell into Omega; whether any was."""
     cells = _cells(population.privacy, len(omega.error))
     better = np.flatnonzero(population.error < omega.error[cells])
@@ -162,7 +162,7 @@ def _store(omega: Population, population: Population) -> bool:
     return True
 
 
-def _updated(population: Population, omega: Population) -> Population:
+def _updated(population: ChannelPopulation, omega: ChannelPopulation) -> ChannelPopulation:
     """The population with better channels of Omega in place of its own."""
     cells = _cells(population.privacy, len(omega.error))
     worse = omega.error[cells] < population.error
