@@ -16,11 +16,10 @@ from typing import Any
 from tacit.channel import Coin, coin_from_dict
 from tacit.channel.product import Factor, ProductChannel
 from tacit.errors import DesignError, FileError, SchemaError, unknown
-from tacit.number_text import broken_json
+from tacit.json_documents import DocumentFormat, check_document, parse_json
 from tacit.schema import Attribute, Schema
 
-#: Version of the design file that this code writes; it reads this one and older ones.
-VERSION = 1
+FORMAT = DocumentFormat("design", "design file", (("attributes", "groups"),))
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,7 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready description with exact numbers."""
         return {
-            "tacit": "design",
-            "version": VERSION,
+            **FORMAT.header,
             **self.schema.to_dict(),
             "groups": [
                 {"attributes": list(group.attributes), "coin": group.coin.to_dict()}
@@ -156,14 +154,7 @@ class Design:
     @classmethod
     def from_json(cls, text: str) -> Design:
         """The design that a design file describes, or that a published survey holds."""
-        if not isinstance(text, str):
-            raise FileError(f"a design file must be text, got {type(text).__name__}")
-        try:
-            data = json.loads(text, object_pairs_hook=_object)
-        except json.JSONDecodeError as error:
-            raise FileError(f"not a design file: {broken_json(error)}") from None
-        except RecursionError:
-            raise FileError("not a design file: it is nested too deeply") from None
+        data = parse_json(text, FORMAT.name)
         if isinstance(data, dict) and data.get("tacit") == "published-survey":
             return _published(cls.from_dict(data.get("design")), data.get("fingerprint"))
         return cls.from_dict(data)
@@ -171,9 +162,9 @@ class Design:
     @classmethod
     def from_dict(cls, data: Any) -> Design:
         """The design that the content of a design file describes."""
-        _check_header(data)
-        schema = Schema.from_dict({"attributes": data.get("attributes")})
-        groups = data.get("groups")
+        content = check_document(data, FORMAT)
+        schema = Schema.from_dict({"attributes": content["attributes"]})
+        groups = content["groups"]
         if not isinstance(groups, list):
             raise DesignError(f"groups must be a list, got {groups!r}")
         return cls(
@@ -201,15 +192,6 @@ def check_design(design: object) -> None:
     """Raise DesignError if something else was given for a design."""
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {type(design).__name__}")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; a published design must not say a thing twice."""
-    keys = [key for key, _ in pairs]
-    twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
-    if twice is not None:
-        raise FileError(f"not a design file: the key {twice!r} comes twice in one object")
-    return dict(pairs)
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -264,24 +246,6 @@ def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:
             f"attribute {left[0]!r} is in no group; put it in one, with truthful() if it needs "
             "no disguise"
         )
-
-
-def _check_header(data: Any) -> None:
-    """A design file says so and is not newer than this code."""
-    if not isinstance(data, Mapping) or data.get("tacit") != "design":
-        raise FileError('not a design file: it must be a JSON object with "tacit": "design"')
-    version = data.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise FileError(f"the design file's version must be a positive integer, got {version!r}")
-    if version > VERSION:
-        raise FileError(
-            f"the design file has version {version}, this tacit reads up to {VERSION}; "
-            "upgrade tacit"
-        )
-    for key in data:
-        known = ("tacit", "version", "attributes", "groups")
-        if key not in known:
-            raise FileError(unknown("key", key, known, " in the design file"))
 
 
 def _group_from_dict(data: Any, where: str) -> Group:

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 UNKNOWN = "unknown"
-
-
-def broken_json(error: json.JSONDecodeError) -> str:
-    """Where a file stops being JSON, and why.
-
-    >>> try: _ = json.loads("{")
-    ... except json.JSONDecodeError as error: broken_json(error)
-    'not JSON in line 1 (expecting property name enclosed in double quotes)'
-    """
-    return f"not JSON in line {error.lineno} ({error.msg[:1].lower()}{error.msg[1:]})"
 
 
 def number_of(n: int, noun: str, plural: str | None = None) -> str:

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from tacit.attribute import Attribute, Label, Rule, in_order
-from tacit.errors import SchemaError, unknown
+from tacit.errors import FileError, SchemaError, unknown
+from tacit.json_documents import parse_json
 
 __all__ = ["Attribute", "Label", "Rule", "Schema"]
 
@@ -88,10 +89,9 @@ class Schema:
     def from_json(cls, source: str) -> Schema:
         """The schema that to_json wrote."""
         try:
-            plain = json.loads(source)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise SchemaError(f"a schema must be JSON text: {error}") from None
-        return cls.from_dict(plain)
+            return cls.from_dict(parse_json(source, "schema"))
+        except FileError as error:
+            raise SchemaError(str(error)) from None
 
     @classmethod
     def infer(

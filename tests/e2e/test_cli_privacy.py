@@ -189,7 +189,7 @@ def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> Non
             "[0] must be an object",
         ),
         (["--prior", "bad.json"], '[{"attributes": 3, "table": 1}]', "must be a list of names"),
-        (["--prior", "bad.json"], '{"smokes": [1, 0], "smokes": [0, 1]}', "'smokes' comes twice"),
+        (["--prior", "bad.json"], '{"smokes": [1, 0], "smokes": [0, 1]}', "'smokes' appears twice"),
         (["--prior", "bad.json"], '{"smokes": [0.5, 0.5]}', "says nothing of attribute 'income'"),
         (["--prior", "bad.json"], '{"smokes": [0.5, 0.6]}', "must sum to 1, but sums to 1.1"),
         (["--prior", "none.json"], "", "none.json: no such file"),

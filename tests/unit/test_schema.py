@@ -149,11 +149,11 @@ def test_a_malformed_schema_is_an_error_that_names_the_place(plain: object, mess
 
 def test_text_that_is_not_json_is_an_error() -> None:
     for source in ('{"attributes": [', None, "[" * 100_000):
-        with pytest.raises(SchemaError, match="must be JSON text"):
+        with pytest.raises(SchemaError, match="not a schema"):
             Schema.from_json(source)  # type: ignore[arg-type]
 
 
 def test_a_number_that_json_does_not_have_is_an_error() -> None:
     source = '{"attributes": [{"name": "a", "categories": ["x", NaN]}]}'
-    with pytest.raises(SchemaError, match=r"attributes\[0\].*finite float"):
+    with pytest.raises(SchemaError, match="NaN is not a JSON number"):
         Schema.from_json(source)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, read_described, write_bytes, write_text
-from tacit.number_text import broken_json
+from tacit.json_documents import parse_json
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
 
 if TYPE_CHECKING:
@@ -304,10 +303,7 @@ def _estimated(found: Reconstruction, names: list[str]) -> tuple[Estimate, Estim
 
 def _parsed(text: str) -> Any:
     """A design, or the numbers of a prior."""
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileError(f"not a prior file: {broken_json(error)}") from None
+    content = parse_json(text, "prior file")
     if isinstance(content, dict) and "tacit" in content:
         return Design.from_json(text)
     if not isinstance(content, dict | list):

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tacit.errors import DataError, FileError
 from tacit.files.paths import PARQUET, kind_of, reading
+from tacit.json_documents import DocumentFormat, read_document
 
-VERSION = 1
+FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),), ("title",))
 SUFFIX = ".origin.json"
 #: The key of the note in Parquet's metadata.
 KEY = b"tacit"
@@ -35,7 +36,7 @@ class Origin:
 
     def to_json(self) -> str:
         """The note."""
-        content = {"tacit": "origin", "version": VERSION, "design": self.design}
+        content = FORMAT.header | {"design": self.design}
         if self.title is not None:
             content["title"] = self.title
         return json.dumps(content, ensure_ascii=False) + "\n"
@@ -43,17 +44,10 @@ class Origin:
     @classmethod
     def from_json(cls, text: str) -> Origin:
         """The origin that a note tells."""
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
-        if not isinstance(content, dict) or content.get("tacit") != "origin":
-            raise FileError("is not a note on the origin of records; delete it or write it again")
-        version, design, title = (content.get(key) for key in ("version", "design", "title"))
-        if type(version) is not int or version > VERSION:
-            raise FileError(f"has version {version}, this tacit reads up to {VERSION}")
+        content = read_document(text, FORMAT)
+        design, title = content["design"], content.get("title")
         if not isinstance(design, str) or not isinstance(title, str | None):
-            raise FileError("names no design; delete it or write it again")
+            raise FileError(f"not a {FORMAT.name}: the design and the title must be text")
         return cls(design, title)
 
 
@@ -108,4 +102,4 @@ def _parsed(path: Path, text: str) -> Origin:
     try:
         return Origin.from_json(text)
     except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{path}: {error}; delete it or write it again") from None

@@ -7,29 +7,29 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import FileError, TacitError, unknown
+from tacit.json_documents import DocumentFormat, read_document
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.learned_model import BayesParameters
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.tree_json import nodes_of, tree_of
-from tacit.number_text import broken_json
 from tacit.schema import Attribute, Schema
 
-#: Version of the model file that this code writes; it reads this one and older ones.
-VERSION = 1
-_COMMON = ("tacit", "version", "design", "target", "attributes", "n_records")
-_KEYS = {
-    "naive-bayes": (*_COMMON, "prior", "tables"),
-    "decision-tree": (*_COMMON, "criterion", "caution", "max_depth", "nodes"),
-}
+_COMMON = ("design", "target", "attributes", "n_records")
+_NAIVE_BAYES = DocumentFormat("naive-bayes", "model file", ((*_COMMON, "prior", "tables"),))
+_DECISION_TREE = DocumentFormat(
+    "decision-tree",
+    "model file",
+    ((*_COMMON, "criterion", "caution", "max_depth", "nodes"),),
+)
 
 
 def model_to_json(model: Miner) -> str:
@@ -43,9 +43,9 @@ def model_to_json(model: Miner) -> str:
     ):
         raise FileError("only a model fitted to reported records, with its design, can be saved")
     if isinstance(model, DecisionTree):
-        return _lines(_header("decision-tree", design, model.target, model.tree_.n_records), model)
+        return _lines(_header(_DECISION_TREE, design, model.target, model.tree_.n_records), model)
     content = {
-        **_header("naive-bayes", design, model.target, model.parameters_.n_records),
+        **_header(_NAIVE_BAYES, design, model.target, model.parameters_.n_records),
         "prior": model.parameters_.prior.tolist(),
         "tables": [np.exp(table).tolist() for table in model.feature_log_prob_],
     }
@@ -54,13 +54,7 @@ def model_to_json(model: Miner) -> str:
 
 def model_from_json(text: str) -> NaiveBayes | DecisionTree:
     """The model that `model_to_json` wrote; it predicts, and knows its design's fingerprint."""
-    try:
-        content = json.loads(text, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        raise FileError(f"not a model file: {broken_json(error)}") from None
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FileError(f"not a model file: {error}") from None
-    _check_header(content)
+    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE)
     try:
         return _BUILT[content["tacit"]](content)
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -68,10 +62,9 @@ def model_from_json(text: str) -> NaiveBayes | DecisionTree:
         raise FileError(f"not a model file: {kind}{error}") from None
 
 
-def _header(kind: str, design: Design, target: str, n_records: int) -> dict[str, Any]:
+def _header(model: DocumentFormat, design: Design, target: str, n_records: int) -> dict[str, Any]:
     return {
-        "tacit": kind,
-        "version": VERSION,
+        **model.header,
         "design": design.fingerprint,
         "target": target,
         **design.schema.to_dict(),
@@ -97,30 +90,6 @@ def _lines(header: dict[str, Any], model: DecisionTree) -> str:
 
 def _dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _check_header(content: Any) -> None:
-    kind = content.get("tacit") if isinstance(content, dict) else None
-    if not isinstance(kind, str) or kind not in _KEYS:
-        kinds = " or ".join(f'"{kind}"' for kind in _KEYS)
-        raise FileError(f'not a model file: it must be a JSON object with "tacit": {kinds}')
-    version = content.get("version")
-    if type(version) is not int or version < 1:
-        raise FileError(f"the model file's version must be a positive integer, got {version!r}")
-    if version > VERSION:
-        raise FileError(
-            f"the model file has version {version}, this tacit reads up to {VERSION}; upgrade tacit"
-        )
-    for key in content:
-        if key not in _KEYS[kind]:
-            raise FileError(unknown("key", key, _KEYS[kind], " in the model file"))
-    for key in _KEYS[kind]:
-        if key not in content:
-            raise FileError(f"not a model file: the key {key!r} is missing")
 
 
 def _asked(content: dict[str, Any]) -> tuple[Schema, Attribute, Schema]:

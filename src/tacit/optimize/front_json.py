@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.errors import FileError, TacitError, unknown
+from tacit.errors import FileError, TacitError
+from tacit.json_documents import DocumentFormat, read_document
 from tacit.optimize.front_problem import FrontProblem, problem_of
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
     from tacit.optimize.fronts import Front
 
-#: Version of the front file that this code writes; it reads this one and older ones.
-VERSION = 1
 _PROBLEM = ("prior", "shape", "attributes", "n_records", "delta", "epsilon")
-_KEYS = ("tacit", "version", "method", *_PROBLEM, "points")
+FORMAT = DocumentFormat("front", "front file", (("method", *_PROBLEM, "points"),))
 
 
 def problem_to_dict(problem: FrontProblem) -> dict[str, Any]:
@@ -37,8 +36,7 @@ def problem_to_dict(problem: FrontProblem) -> dict[str, Any]:
 def front_to_dict(front: Front) -> dict[str, Any]:
     """JSON-ready content: the problem with exact fractions, then every channel."""
     return {
-        "tacit": "front",
-        "version": VERSION,
+        **FORMAT.header,
         "method": front.method,
         **problem_to_dict(front.problem),
         "points": [
@@ -60,37 +58,13 @@ def front_to_json(front: Front) -> str:
 
 def front_from_json(text: str) -> Front:
     """The front that `front_to_json` wrote."""
-    content = content_of(text, "front", VERSION, _KEYS)
+    content = read_document(text, FORMAT)
     try:
         return _built(content)
     except TacitError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise FileError(f"not a front file: {type(error).__name__}: {error}") from None
-
-
-def content_of(text: str, kind: str, newest: int, keys: tuple[str, ...]) -> dict[str, Any]:
-    """The object in a file of this kind, with exactly these keys."""
-    try:
-        content = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FileError(f"not a {kind} file: {error}") from None
-    if not isinstance(content, dict) or content.get("tacit") != kind:
-        raise FileError(f'not a {kind} file: it must be a JSON object with "tacit": "{kind}"')
-    version = content.get("version")
-    if type(version) is not int or version < 1:
-        raise FileError(f"the {kind} file's version must be a positive integer, got {version!r}")
-    if version > newest:
-        raise FileError(
-            f"the {kind} file has version {version}, this tacit reads up to {newest}; upgrade tacit"
-        )
-    for key in content:
-        if key not in keys:
-            raise FileError(unknown("key", key, keys, f" in the {kind} file"))
-    for key in keys:
-        if key not in content:
-            raise FileError(f"not a {kind} file: the key {key!r} is missing")
-    return content
 
 
 def problem_from_dict(content: dict[str, Any]) -> FrontProblem:

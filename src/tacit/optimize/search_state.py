@@ -13,13 +13,14 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import FileError
-from tacit.optimize.front_json import content_of, problem_from_dict, problem_to_dict
+from tacit.json_documents import DocumentFormat, read_document
+from tacit.optimize.front_json import problem_from_dict, problem_to_dict
 from tacit.optimize.front_problem import FrontProblem
 
-#: Version of the search file that this code writes.
-VERSION = 1
 _POPULATIONS = ("population", "archive", "omega")
-_KEYS = ("tacit", "version", "problem", "generation", "stale", "rng", *_POPULATIONS)
+FORMAT = DocumentFormat(
+    "search", "search file", (("problem", "generation", "stale", "rng", *_POPULATIONS),)
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,7 @@ class SearchState:
     def to_json(self) -> str:
         """The search file; numbers come back exactly."""
         content = {
-            "tacit": "search",
-            "version": VERSION,
+            **FORMAT.header,
             "problem": problem_to_dict(self.problem),
             "generation": self.generation,
             "stale": self.stale,
@@ -96,7 +96,7 @@ class SearchState:
     @classmethod
     def from_json(cls, text: str) -> SearchState:
         """The state that a search file describes."""
-        content = content_of(text, "search", VERSION, _KEYS)
+        content = read_document(text, FORMAT)
         try:
             problem = problem_from_dict(content["problem"])
             generation, stale = int(content["generation"]), int(content["stale"])

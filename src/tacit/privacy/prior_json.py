@@ -15,21 +15,20 @@ else is said of a rule there is not read:
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
 from tacit.errors import FileError
-from tacit.number_text import broken_json
+from tacit.json_documents import parse_json
 from tacit.privacy.published_rules import Rule
 
 
 def prior_from_json(text: str) -> Any:
     """What `report` takes for a prior; its content is checked there."""
-    content = _loaded(text, "prior")
+    content = parse_json(text, "prior file")
     if isinstance(content, list):
         tables = [_table(item, f"[{i}]") for i, item in enumerate(content)]
-        return _once(tables, "the prior's table of")
+        return _distinct(tables)
     if not isinstance(content, dict):
         raise FileError("a prior must be an object by attribute, or a list of joint tables")
     if isinstance(content.get("tacit"), str):
@@ -39,7 +38,7 @@ def prior_from_json(text: str) -> Any:
 
 def rules_from_json(text: str) -> list[Rule]:
     """The rules of a model."""
-    content = _loaded(text, "rules")
+    content = parse_json(text, "rules file")
     if isinstance(content, dict) and "rules" in content:
         content = content["rules"]
     if not isinstance(content, list):
@@ -47,20 +46,13 @@ def rules_from_json(text: str) -> list[Rule]:
     return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
 
 
-def _loaded(text: str, kind: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, "the key"))
-    except json.JSONDecodeError as error:
-        raise FileError(f"not a {kind} file: {broken_json(error)}") from None
-
-
-def _once(pairs: list[tuple[Any, Any]], what: str) -> dict[Any, Any]:
-    """A mapping whose keys come once."""
-    keys = [key for key, _ in pairs]
-    for i, key in enumerate(keys):
-        if key in keys[:i]:
-            raise FileError(f"{what} {key!r} comes twice")
-    return dict(pairs)
+def _distinct(tables: list[tuple[tuple[str, ...], Any]]) -> dict[tuple[str, ...], Any]:
+    found: dict[tuple[str, ...], Any] = {}
+    for names, table in tables:
+        if names in found:
+            raise FileError(f"the prior has two tables of {', '.join(names)}")
+        found[names] = table
+    return found
 
 
 def _table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:

@@ -13,19 +13,21 @@ from typing import Any
 from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import read_described
-from tacit.number_text import broken_json
+from tacit.json_documents import DocumentFormat, read_document
 from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.field_types import text_in
 from tacit.survey.survey import Survey
 from tacit.survey.survey_reader import survey_from_dict
 
-#: Version of the file that this code writes; it reads this one and older ones.
-VERSION = 2
 #: Letters of the survey's fingerprint that name it in addresses.
 SLUG_LETTERS = 16
-_FIRST_KEYS = {"tacit", "version", "fingerprint", "survey_fingerprint", "survey", "design"}
-#: Keys by version; a file of version 1 has no bound, so it is computed when the file is read.
-_KEYS = {1: _FIRST_KEYS, 2: _FIRST_KEYS | {"disclosure_bound", "disclosure_fingerprint"}}
+_KEYS = ("fingerprint", "survey_fingerprint", "survey", "design")
+#: A file of version 1 has no bound, so it is computed when the file is read.
+FORMAT = DocumentFormat(
+    "published-survey",
+    "published survey",
+    (_KEYS, (*_KEYS, "disclosure_bound", "disclosure_fingerprint")),
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,7 @@ class Published:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the survey, its design, the fingerprints of both and the bound."""
         return {
-            "tacit": "published-survey",
-            "version": VERSION,
+            **FORMAT.header,
             "fingerprint": self.fingerprint,
             "survey_fingerprint": self.survey.fingerprint,
             "survey": self.survey.to_dict(),
@@ -84,11 +85,7 @@ class Published:
     @classmethod
     def from_json(cls, text: str) -> Published:
         """The published survey that a file holds; refused if any part was changed since."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise FileError(f"not a published survey: {broken_json(error)}") from None
-        _check_header(data)
+        data = read_document(text, FORMAT)
         bound = data.get("disclosure_bound")
         found = cls(survey_from_dict(data["survey"], "survey"), bound)
         if Design.from_dict(data["design"]) != found.design:
@@ -135,22 +132,3 @@ def _there(out: str | Path) -> Published | None:
         return read_published(out)
     except FileError:
         return None
-
-
-def _check_header(data: Any) -> None:
-    if not isinstance(data, dict) or data.get("tacit") != "published-survey":
-        raise FileError(
-            'not a published survey: it must be a JSON object with "tacit": "published-survey"'
-        )
-    version = data.get("version")
-    if type(version) is not int or version < 1:
-        raise FileError(f"the version must be a positive integer, got {version!r}")
-    if version > VERSION:
-        raise FileError(
-            f"the published survey has version {version}, this tacit reads up to {VERSION}; "
-            "upgrade tacit"
-        )
-    keys = _KEYS[version]
-    odd = sorted(keys ^ set(data))
-    if odd:
-        raise FileError(f"a published survey has the keys {', '.join(sorted(keys))}; see {odd[0]}")

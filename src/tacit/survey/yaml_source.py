@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from tacit.errors import SurveyError
-from tacit.number_text import broken_json
+from tacit.json_documents import syntax_error, unique_keys
 from tacit.survey.quotes import in_quotes
 
 Place = tuple[str | int, ...]
@@ -188,21 +188,12 @@ def _plain(node: Any) -> Any:
 
 def _json(text: str, name: str) -> Source:
     try:
-        data = json.loads(text, object_pairs_hook=_once)
+        data = json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
-        raise SurveyError([f"{name}:{error.lineno}: {broken_json(error)}"]) from None
+        raise SurveyError([f"{name}:{error.lineno}: {syntax_error(error)}"]) from None
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
     return Source(name, data, _json_lines(text))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} comes twice in one object; write each once")
-        found[key] = value
-    return found
 
 
 def _json_lines(text: str) -> dict[Place, int]:

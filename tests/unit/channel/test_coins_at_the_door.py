@@ -114,7 +114,7 @@ def test_an_error_in_a_design_file_names_its_place() -> None:
 
 def test_a_design_file_that_says_a_thing_twice_is_refused() -> None:
     text = Design(yes_no(1), [Group(["q0"], related(0.7))]).to_json()
-    with pytest.raises(FileError, match="'theta' comes twice"):
+    with pytest.raises(FileError, match="'theta' appears twice"):
         Design.from_json(text.replace('"theta"', '"theta": "1/3", "theta"'))
     with pytest.raises(FileError, match="nested too deeply"):
         Design.from_json("[" * 100_000)

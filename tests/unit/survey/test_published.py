@@ -55,7 +55,7 @@ def test_what_is_published_is_not_overwritten(tmp_path: Path) -> None:
         ('"version": 2', '"version": "2"', "must be a positive integer"),
         ('"guess": 0.9', '"guess": 0.8', "disclosure_fingerprint is not that of the content"),
         ("published-survey", "survey", "not a published survey"),
-        ('"fingerprint"', '"finger"', "has the keys"),
+        ('"fingerprint"', '"finger"', "unknown key 'finger'"),
         ("{", "", "not a published survey"),
     ],
 )

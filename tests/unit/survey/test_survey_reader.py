@@ -212,7 +212,7 @@ def test_markup_other_directions_and_emoji_are_plain_text(text: str) -> None:
         ("title: a\nquota: [1\n", "f.yaml:3: not YAML"),
         ("title: a\nquota: \x07\n", "f.yaml:2: the character U+0007"),
         ("[" * 5000, "f.yaml:1: is nested too deeply"),
-        ('{"title": "a",\n "title": "b"}', "f.yaml:1: not JSON: the key 'title' comes twice"),
+        ('{"title": "a",\n "title": "b"}', "f.yaml:1: not JSON: the key 'title' appears twice"),
         ('{"title": "a",\n "quota": }', "f.yaml:2: not JSON in line 2"),
         ("title: " + "9" * 400, "f.yaml:1: a number may have 300 digits"),
         ("? [a]\n: b\n", "f.yaml:1: a key must be a text"),
