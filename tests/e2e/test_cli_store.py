@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import FileError
-from tacit.service.store import Outcome, State, Store
+from tacit.service.store import Outcome, Store, SurveyState
 from tacit.survey import Published, publish
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
@@ -67,7 +67,7 @@ def test_every_link_works_once_and_is_told_once(tacit: Any, url: str) -> None:
     store = Store(url)
     batch = list(responses(INVITED, _tokens()))
     assert store.write(batch, date(2027, 1, 1)) == [Outcome.STORED] * 3
-    assert store.state(INVITED.survey.fingerprint) == State(True, 3, 3, 0)
+    assert store.state(INVITED.survey.fingerprint) == SurveyState(True, 3, 3, 0)
     store.close()
 
 
@@ -88,7 +88,7 @@ def test_links_that_could_not_be_written_are_taken_back(
     monkeypatch.setattr("tacit.cli.survey_store.write_text", full)
     assert _invite(tacit, url)[0] == 2
     store = Store(url)
-    assert store.state(INVITED.survey.fingerprint) == State(True, 0, 0, 0)
+    assert store.state(INVITED.survey.fingerprint) == SurveyState(True, 0, 0, 0)
     store.close()
 
 

@@ -20,7 +20,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from tacit.service.collect.problem_details import PROBLEMS
-from tacit.service.collect.submission_validator import Door
+from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.store import Store
 from tests.support.asking import compact, place, submission
 from tests.support.published import published
@@ -29,7 +29,7 @@ from tests.support.serving import Served, serving, temporary
 
 SURVEY = published()
 TARGET = place(SURVEY, "responses")
-LIMIT = Door(SURVEY).limit
+LIMIT = SubmissionValidator(SURVEY).limit
 #: Of another design, so that no change makes it right.
 WRONG = submission(SURVEY, fingerprint="0" * 64, key="0" * 32)
 #: How many of each kind.

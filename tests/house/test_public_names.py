@@ -60,7 +60,7 @@ PROMISED_OF_SURVEY = {
 PROMISED_OF_STORE = {
     "Outcome",
     "Response",
-    "State",
+    "SurveyState",
     "Store",
     "code_type",
     "packed",

@@ -54,7 +54,7 @@ class Sent:
         return found
 
 
-def _sent(url: str, folder: Path, settle: bool = True, n: int = N) -> Sent:
+def _sent(url: str, folder: Path, erase_order: bool = True, n: int = N) -> Sent:
     """Responses stored in the order of their numbers, one after the other; links never used."""
     start = time.time() - 1
     store = Store(url)
@@ -64,9 +64,9 @@ def _sent(url: str, folder: Path, settle: bool = True, n: int = N) -> Sent:
 
     async def one_by_one() -> None:
         writer = Writer(store)
-        if not settle:
-            store.rest = lambda today: None  # type: ignore[method-assign]
-            store.settle = lambda: None  # type: ignore[method-assign]
+        if not erase_order:
+            store.tidy = lambda today: None  # type: ignore[method-assign]
+            store.erase_order = lambda: None  # type: ignore[method-assign]
         for response in batch:
             assert (await writer.submit(response)).acknowledged
         await asyncio.to_thread(writer.close)
@@ -194,12 +194,12 @@ def test_a_naive_table_is_caught(tmp_path: Path) -> None:
 def test_a_file_that_was_not_put_in_order_is_caught(tmp_path: Path) -> None:
     """Rows without rowid lie in the order of arrival within each page."""
     path = tmp_path / "survey.db"
-    sent = _sent(str(path), tmp_path, settle=False, n=FEW)
+    sent = _sent(str(path), tmp_path, erase_order=False, n=FEW)
     orders = order_in(path.read_bytes(), [id_of(response) for response in sent.responses])
     assert any(tells_arrival(order) for order in orders)
 
 
 def test_a_postgresql_table_that_was_not_put_in_order_is_caught(cluster: Cluster) -> None:
-    sent = _sent(cluster.url(), cluster.data, settle=False)
+    sent = _sent(cluster.url(), cluster.data, erase_order=False)
     for query in ("", " ORDER BY xmin::text::bigint"):
         assert tells_arrival(sent.numbers(f"SELECT codes FROM responses{query}"))

@@ -98,9 +98,9 @@ def serve(
     """
     given = dict(locals())
     from tacit.service.server import serve as run
-    from tacit.service.settings import Settings, settings
+    from tacit.service.settings import ServiceSettings, settings
 
-    flags = {name: given[name] for name in Settings.model_fields}
+    flags = {name: given[name] for name in ServiceSettings.model_fields}
     run(settings(flags | {"surveys": surveys or None}, config=config), tell, warn)
 
 

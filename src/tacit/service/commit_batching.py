@@ -16,7 +16,7 @@ SEVERAL = 5
 MOMENT, LONGEST = 0.001, 0.025
 
 
-class Gathering:
+class CommitBatching:
     """Watches responses come and go, in the event loop; `begin` is told when to commit.
 
     `waiting` says how many responses wait.
@@ -27,7 +27,7 @@ class Gathering:
         self._watching: asyncio.AbstractEventLoop | None = None
         self._last = self._expected = self._moves = 0
 
-    def came(self, loop: asyncio.AbstractEventLoop) -> None:
+    def arrived(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more response waits."""
         self._moves += 1
         if self._watching is not loop:

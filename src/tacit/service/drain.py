@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tacit.service.collect.protocol import Guarded
+from tacit.service.collect.protocol import BoundedProtocol
 
 #: Seconds that an idle connection stays open for a request that is on its way.
 GRACE = 1.0
@@ -36,7 +36,7 @@ async def accept_rest(sockets: Sequence[socket.socket], servers: Sequence[Any]) 
 
 async def drain(
     connections: Collection[Any],
-    kind: type[Guarded],
+    kind: type[BoundedProtocol],
     bounds: tuple[float, float],
     forced: Callable[[], bool],
 ) -> None:
@@ -52,8 +52,8 @@ async def drain(
     while connections and loop.time() < begun + seconds and not forced():
         quiet = loop.time() >= begun + GRACE
         for connection in list(connections):
-            if isinstance(connection, Guarded):
-                connection.hurry(loop.time(), patience)
+            if isinstance(connection, BoundedProtocol):
+                connection.enforce_timeouts(loop.time(), patience)
                 connection.finish(quiet and not _readable(connection.transport))
         await asyncio.sleep(_LOOK)
 

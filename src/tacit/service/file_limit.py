@@ -32,12 +32,12 @@ class FileWatch:
     """Logs, once a minute at most, that no file can be opened."""
 
     def __init__(self) -> None:
-        self._seldom = logs.Seldom()
+        self._once_per_minute = logs.OncePerMinute()
 
     def look(self) -> None:
         """Try whether a connection could be accepted now."""
         try:
             os.close(os.dup(0))
         except OSError as error:
-            if error.errno in _HIT and self._seldom.now():
+            if error.errno in _HIT and self._once_per_minute.now():
                 logs.log().error("out-of-files", why=os.strerror(error.errno))

@@ -19,18 +19,18 @@ from starlette.types import ASGIApp
 
 from tacit.errors import ServiceError, StoreError
 from tacit.service.collect import logs
-from tacit.service.collect.addresses import Proxies
-from tacit.service.collect.app import Parts, application
+from tacit.service.collect.addresses import TrustedProxies
+from tacit.service.collect.app import AppParts, application
 from tacit.service.collect.connections import SPARE, Connections
 from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.pages import Believed
-from tacit.service.collect.problem_details import CLOSED, FULL, Problem
-from tacit.service.collect.protocol import Guarded, protocol
-from tacit.service.collect.rate_limits import Rate, limit_of
+from tacit.service.collect.pages import CachedStatus
+from tacit.service.collect.problem_details import CLOSED, FULL, ProblemType
+from tacit.service.collect.protocol import BoundedProtocol, protocol
+from tacit.service.collect.rate_limits import AddressRateLimit, parse_limit
 from tacit.service.collect.submission_validator import body_limit
 from tacit.service.drain import accept_rest, drain
 from tacit.service.file_limit import FileWatch, allow_files
-from tacit.service.settings import Settings
+from tacit.service.settings import ServiceSettings
 from tacit.service.store import Outcome, Response, Store
 from tacit.service.writer import Writer
 from tacit.survey import Published, read_published
@@ -47,7 +47,7 @@ _YOUNG = 20_000
 #: Whether responses are stored, and put in order, at present: what is logged if not, and if again.
 _TOLD = {
     "stored": ("database-gone", "database-back"),
-    "settled": ("settling-failed", "settled-again"),
+    "erased": ("order-not-erased", "order-erased"),
 }
 
 #: Told the addresses of the surveys once they can be asked for.
@@ -75,8 +75,8 @@ class Server(uvicorn.Server):
             self._files.look()
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
-                if isinstance(connection, Guarded):
-                    connection.hurry(now, self._request_seconds)
+                if isinstance(connection, BoundedProtocol):
+                    connection.enforce_timeouts(now, self._request_seconds)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,7 +103,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-class Discarding:
+class DiscardingSink:
     """Takes everything and keeps nothing: for previews."""
 
     async def submit(self, response: Response) -> Outcome:
@@ -112,17 +112,17 @@ class Discarding:
 
 
 @dataclass
-class _Collecting:
+class _RunningService:
     """A store that is open, and what asks for its state."""
 
     store: Store
     surveys: tuple[Published, ...]
-    settings: Settings
+    settings: ServiceSettings
     metrics: Metrics
     writer: Writer
     server: Server | None = None
     right: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_TOLD, True))
-    seldom: logs.Seldom = field(default_factory=logs.Seldom)
+    once_per_minute: logs.OncePerMinute = field(default_factory=logs.OncePerMinute)
     outages: int = 0  # as they were last logged
     over_open_rate: int = 0
 
@@ -136,7 +136,7 @@ class _Collecting:
         if self.writer.outages > self.outages:  # it may be over already
             self.outages = self.writer.outages
             self._tell(self.right | {"stored": False})
-        self._tell({"stored": self.writer.ready, "settled": self.store.settled})
+        self._tell({"stored": self.writer.ready, "erased": self.store.order_erased})
         self._look_at_open_rate()
 
     def _tell(self, now: dict[str, bool]) -> None:
@@ -153,7 +153,7 @@ class _Collecting:
     def _look_at_open_rate(self) -> None:
         """Log how many were refused, not when each of them came."""
         refused = self.metrics.over_open_rate - self.over_open_rate
-        if refused and self.seldom.now():
+        if refused and self.once_per_minute.now():
             self.over_open_rate += refused
             logs.log().warning("open-rate-reached", refused=refused)
 
@@ -165,7 +165,7 @@ class _Collecting:
             return "database"
         return "queue" if self.writer.waiting >= self.settings.queue_length else None
 
-    async def standing(self, survey: str) -> Problem | None:
+    async def status_problem(self, survey: str) -> ProblemType | None:
         """Whether a survey was closed or is full; a database that is gone says neither."""
         if not self.writer.ready:
             return None
@@ -187,7 +187,7 @@ class _Collecting:
         await asyncio.to_thread(self.writer.close)
 
 
-def serve(settings: Settings, tell: Tell, warn: Warn) -> None:
+def serve(settings: ServiceSettings, tell: Tell, warn: Warn) -> None:
     """Serve until SIGTERM or Ctrl-C; what was taken by then is stored before this returns.
 
     Warnings are logged, and passed to `warn` after the addresses.
@@ -211,7 +211,7 @@ def serve(settings: Settings, tell: Tell, warn: Warn) -> None:
         logs.log().info("stopped", submissions=collecting.metrics.totals())
 
 
-def _warnings(settings: Settings, store: Store) -> list[tuple[str, str]]:
+def _warnings(settings: ServiceSettings, store: Store) -> list[tuple[str, str]]:
     """What is logged at the start, an event and a sentence each."""
     few = allow_files(settings.connections + SPARE + _OTHER_FILES)
     found = [("database-settings", why) for why in store.database.warnings()]
@@ -221,8 +221,8 @@ def _warnings(settings: Settings, store: Store) -> list[tuple[str, str]]:
 def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     """Serve the page of a survey until Ctrl-C; nothing is stored."""
     logs.set_up("console")
-    settings = Settings(host=host, port=port)
-    parts = Parts([_always_open(published)], Discarding(), preview=True)
+    settings = ServiceSettings(host=host, port=port)
+    parts = AppParts([_always_open(published)], DiscardingSink(), preview=True)
     with listening(host, port) as listener:
         server = _server(application(parts), settings, parts.surveys)
         listener.listen(_BACKLOG)
@@ -231,14 +231,14 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
         server.run(sockets=[listener])
 
 
-def _store(settings: Settings, there: bool) -> Store:
+def _store(settings: ServiceSettings, there: bool) -> Store:
     return Store(settings.database, there, settings.write_seconds)
 
 
 @contextlib.contextmanager
 def _collecting(
-    settings: Settings, given: Sequence[Published]
-) -> Iterator[tuple[_Collecting, ASGIApp]]:
+    settings: ServiceSettings, given: Sequence[Published]
+) -> Iterator[tuple[_RunningService, ASGIApp]]:
     """The store, opened for writing, and the application on top of it."""
     with contextlib.closing(_store(settings, there=not given)) as store:
         for survey in given:
@@ -257,23 +257,25 @@ def _collecting(
             watch=lambda _, seconds: metrics.commit_seconds.observe(seconds),
         )
         metrics.watch_queue(lambda: writer.waiting)
-        collecting = _Collecting(store, surveys, settings, metrics, writer)
+        collecting = _RunningService(store, surveys, settings, metrics, writer)
         try:
             yield collecting, application(_parts(collecting))
         finally:
             writer.close()
 
 
-def _parts(collecting: _Collecting) -> Parts:
+def _parts(collecting: _RunningService) -> AppParts:
     settings = collecting.settings
-    limit = limit_of(settings.rate)
-    return Parts(
+    limit = parse_limit(settings.rate)
+    return AppParts(
         surveys=collecting.surveys,
-        taker=collecting.writer,
+        sink=collecting.writer,
         metrics=collecting.metrics,
-        rate=None if limit is None else Rate(limit, Proxies(settings.trusted_proxy)),
-        open_limit=limit_of(settings.open_rate),
-        standing=Believed(collecting.standing),
+        rate=None
+        if limit is None
+        else AddressRateLimit(limit, TrustedProxies(settings.trusted_proxy)),
+        open_limit=parse_limit(settings.open_rate),
+        status_problem=CachedStatus(collecting.status_problem),
         ready=collecting.ready,
         show_metrics=settings.metrics,
         lifespan=collecting.lifespan,
@@ -282,13 +284,15 @@ def _parts(collecting: _Collecting) -> Parts:
 
 def _server(
     app: ASGIApp,
-    settings: Settings,
+    settings: ServiceSettings,
     surveys: Sequence[Published],
     look: Callable[[], None] = lambda: None,
 ) -> Server:
     largest = max(body_limit(survey) for survey in surveys)
     connections = Connections(
-        settings.connections, settings.connections_per_address, Proxies(settings.trusted_proxy)
+        settings.connections,
+        settings.connections_per_address,
+        TrustedProxies(settings.trusted_proxy),
     )
     return Server(
         uvicorn.Config(

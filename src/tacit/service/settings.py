@@ -21,7 +21,7 @@ from pydantic import (
 
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.files import read_text
-from tacit.service.collect.rate_limits import limit_of
+from tacit.service.collect.rate_limits import parse_limit
 
 #: Names of environment variables begin with this; one more of them names the file.
 PREFIX = "TACIT_"
@@ -35,7 +35,7 @@ def _several(value: Any) -> Any:
     return value
 
 
-class Settings(BaseModel):
+class ServiceSettings(BaseModel):
     """How `tacit serve` runs; every field is a flag, a variable and a key of the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -124,7 +124,7 @@ class Settings(BaseModel):
     @classmethod
     def _limit(cls, value: str) -> str:
         try:
-            limit_of(value)
+            parse_limit(value)
         except ValueError:
             raise ValueError("must be such as 600/minute or 20/second, or off") from None
         return value
@@ -134,7 +134,7 @@ def settings(
     flags: Mapping[str, Any],
     environment: Mapping[str, str] = os.environ,
     config: Path | None = None,
-) -> Settings:
+) -> ServiceSettings:
     """The settings of a run; flags that are None were not given.
 
     The file is `config`, else what the variable TACIT_CONFIG names.
@@ -147,7 +147,7 @@ def settings(
     ]
     merged = {name: found for source in sources for name, found in source.items()}
     try:
-        return Settings(**{name: value for name, (value, _) in merged.items()})
+        return ServiceSettings(**{name: value for name, (value, _) in merged.items()})
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
@@ -176,7 +176,7 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     """Only the known variables, since others may begin alike; an empty one counts as not set."""
-    names = {variable(name): name for name in Settings.model_fields}
+    names = {variable(name): name for name in ServiceSettings.model_fields}
     return {
         names[key]: (value, key) for key, value in environment.items() if value and key in names
     }
@@ -184,5 +184,5 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, st
 
 def _check_known(names: Iterable[str], where: str) -> None:
     for name in names:
-        if name not in Settings.model_fields:
-            raise ServiceError(where + unknown("setting", name, Settings.model_fields))
+        if name not in ServiceSettings.model_fields:
+            raise ServiceError(where + unknown("setting", name, ServiceSettings.model_fields))

@@ -16,7 +16,7 @@ from tacit.errors import ServiceError, TacitError
 from tacit.service.collect.http_responses import PROTECTION
 from tacit.service.page.manifest import BASE, HTML, integrity, manifest
 from tacit.survey import Published
-from tacit.survey.disclosure_bound import flatters
+from tacit.survey.disclosure_bound import understates
 from tacit.survey.published import SLUG_LETTERS
 
 _ADDRESS = re.compile(
@@ -129,7 +129,7 @@ def _survey(received: _Received, slug: str) -> Finding:
         return Finding(name, False, str(error).splitlines()[0])
     if not published.survey.fingerprint.startswith(slug):
         return Finding(name, False, f"another survey: {published.survey.fingerprint}")
-    if flatters(published.disclosure_bound, published.design):
+    if understates(published.disclosure_bound, published.design):
         return Finding(name, False, "disclosure_bound says less than answers may reveal")
     return Finding(name, True, "as published")
 

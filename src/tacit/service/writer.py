@@ -16,7 +16,7 @@ from datetime import date
 from typing import TypeAlias
 
 from tacit.errors import Busy, StoreError, Unavailable
-from tacit.service.commit_batching import Gathering
+from tacit.service.commit_batching import CommitBatching
 from tacit.service.deadline import Deadline
 from tacit.service.store import Outcome, Response, Store
 
@@ -31,7 +31,7 @@ MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a database that is gone: from, to.
 BACK_OFF = (0.05, 2.0)
 #: Seconds that putting all records in order may take: while the service runs, and at its end.
-LONGEST_SETTLING, LAST_SETTLING = 600.0, 60.0
+LONGEST_ERASURE, LAST_ERASURE = 600.0, 60.0
 
 _Waiting: TypeAlias = tuple[Response, "asyncio.Future[Outcome]"]
 #: Told after each commit: how many responses it held, and its seconds.
@@ -57,13 +57,13 @@ class Writer:
         self._capacity, self._most, self._today, self._watch = capacity, most, today, watch
         self._queue: deque[_Waiting] = deque()
         self._called, self._stopping = threading.Event(), threading.Event()
-        self._gathering = Gathering(self._called.set, self._queue.__len__)
+        self._batching = CommitBatching(self._called.set, self._queue.__len__)
         self._taking = threading.Lock()  # of responses out of the queue
         self._under_way: list[_Waiting] = []
         self._down: str | None = None
         #: How often responses could not be stored any more, and why the last time.
         self.outages, self.failure = 0, ""
-        store.hold()
+        store.claim()
         self._deadline = Deadline(store.write_seconds)
         self._tidied = self._tidy()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
@@ -78,7 +78,7 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         self._queue.append((response, future))
-        self._gathering.came(loop)
+        self._batching.arrived(loop)
         return await future
 
     @property
@@ -99,7 +99,7 @@ class Writer:
         """
         self._stopping.set()
         self._called.set()
-        self._thread.join(LAST_SETTLING + 4 * self._deadline.seconds)
+        self._thread.join(LAST_ERASURE + 4 * self._deadline.seconds)
         self._deadline.end()
 
     def _work(self) -> None:
@@ -164,7 +164,7 @@ class Writer:
             self._refuse_waiting()
             try:
                 with self._deadline.watching(self._late):
-                    self.store.prove(n)
+                    self.store.test_write(n)
             except Exception as error:  # whatever it is, it may pass
                 self._fail(_said(error))
                 self._stopping.wait(pause)
@@ -183,7 +183,7 @@ class Writer:
         if batch:
             self._tell(batch, Unavailable(self.failure))
         self._refuse_waiting()
-        self.store.abandon()
+        self.store.break_connections()
 
     def _late_tidying(self) -> None:
         """Putting records in order may take long, but nobody waits for it longer than for a write.
@@ -191,8 +191,8 @@ class Writer:
         A database that hangs is given up. By the other thread.
         """
         took = time.monotonic() - self._tidied_at
-        allowed = LAST_SETTLING if self._stopping.is_set() else LONGEST_SETTLING
-        if not self.store.settling or took > allowed:
+        allowed = LAST_ERASURE if self._stopping.is_set() else LONGEST_ERASURE
+        if not self.store.erasing_order or took > allowed:
             self._late()
         elif self._queue:
             self._fail("records are put in order; try again soon")
@@ -218,9 +218,9 @@ class Writer:
         self._tidied_at, self._under_way = time.monotonic(), []
         with suppress(Exception), self._deadline.watching(self._late_tidying):
             if last:
-                self.store.settle()
+                self.store.erase_order()
             else:
-                empty = self.store.rest(self._today())
+                empty = self.store.tidy(self._today())
         if self._down is not None:
             self._recover(1)
         return empty
@@ -229,7 +229,7 @@ class Writer:
         """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""
 
         def answer() -> None:
-            self._gathering.answered(len(batch))
+            self._batching.answered(len(batch))
             for place, (_, future) in enumerate(batch):
                 if future.done():  # its caller left
                     continue

@@ -20,12 +20,12 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.survey.field_types import Exact, Name, Part, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 
 
-class Personal(Part):
+class Personal(SurveyPart):
     """A personal question that has nothing to do with the sensitive one, and its known shares."""
 
     text: Texts
@@ -36,7 +36,7 @@ class Personal(Part):
     )
 
 
-class _Group(Part):
+class _Group(SurveyPart):
     """Questions that are disguised alike."""
 
     questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]

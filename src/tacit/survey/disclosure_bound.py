@@ -34,7 +34,7 @@ def disclosure_bound(design: Design) -> dict[str, Any]:
     return {"prior": "uniform", "attributes": found}
 
 
-def flatters(told: dict[str, Any], design: Design) -> bool:
+def understates(told: dict[str, Any], design: Design) -> bool:
     """Whether a published bound says less than can be disclosed, or leaves an attribute out."""
     own, claimed = disclosure_bound(design)["attributes"], told.get("attributes", {})
     return any(

@@ -37,7 +37,7 @@ _FRACTION = r"^\s*[0-9.eE+-]+\s*(/\s*[0-9]+)?\s*$"
 Item = TypeVar("Item")
 
 
-class Part(BaseModel):
+class SurveyPart(BaseModel):
     """A part of a survey: frozen, and without fields that nobody reads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
@@ -137,7 +137,7 @@ def _exact(value: Any) -> Fraction:
 
 def thawed(value: Any) -> Any:
     """Frozen mappings as plain ones, ready for JSON."""
-    if isinstance(value, Part):
+    if isinstance(value, SurveyPart):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(value, Mapping):
         return {key: thawed(item) for key, item in value.items()}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Keys and positions that lead to a value of the file.
 Place = tuple[str | int, ...]
-Problem = tuple[Place, str]
+PlacedProblem = tuple[Place, str]
 
 #: Part of what is said of a sensitive question that is sent as it is.
 UNDISGUISED = "is sensitive, but no group disguises it"
@@ -77,7 +77,7 @@ def attributes_or_none(question: Any) -> tuple[Attribute, ...] | None:
     return found
 
 
-def group_problems(survey: Survey) -> Iterator[Problem]:
+def group_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """What is wrong between groups and questions, with each group's coin, with the control."""
     asked = Asked.of(survey)
     unfit: set[int] = set()
@@ -90,7 +90,7 @@ def group_problems(survey: Survey) -> Iterator[Problem]:
     yield from _control(survey, asked)
 
 
-def whole_problems(survey: Survey) -> Iterator[Problem]:
+def whole_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """What only the groups together can get wrong, if all else is right."""
     try:
         _ = survey.design
@@ -98,7 +98,7 @@ def whole_problems(survey: Survey) -> Iterator[Problem]:
         yield ("groups",), str(error)
 
 
-def _membership(survey: Survey, asked: Asked) -> Iterator[Problem]:
+def _membership(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
     """Groups name questions that are there, each once; what is sensitive is disguised."""
     known = dict.fromkeys((*(q.name for q in survey.questions), *asked.attributes))
     disguised: set[str] = set()
@@ -126,7 +126,7 @@ def _membership(survey: Survey, asked: Asked) -> Iterator[Problem]:
             )
 
 
-def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Problem]:
+def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[PlacedProblem]:
     where: Place = ("groups", number)
     unasked = list(_personal(asked, group, where))
     yield from unasked
@@ -202,7 +202,7 @@ def _at(asked: Asked, group: Any, theta: Any) -> Design | None:
         return None
 
 
-def _personal(asked: Asked, group: Any, where: Place) -> Iterator[Problem]:
+def _personal(asked: Asked, group: Any, where: Place) -> Iterator[PlacedProblem]:
     """Where the family needs personal questions, each attribute has one and no other has."""
     if group.family != "unrelated":
         return
@@ -223,7 +223,7 @@ def _personal(asked: Asked, group: Any, where: Place) -> Iterator[Problem]:
                 yield (*at, key), f"{what}, got {len(listed)}"
 
 
-def _control(survey: Survey, asked: Asked) -> Iterator[Problem]:
+def _control(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
     if survey.control is None:
         return
     name, shares = survey.control.question, survey.control.distribution

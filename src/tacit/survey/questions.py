@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.schema import Attribute
-from tacit.survey.field_types import Exact, Name, Part, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
@@ -27,7 +27,7 @@ Labels = Annotated[
 ]
 
 
-class _Question(Part):
+class _Question(SurveyPart):
     """What every question has."""
 
     name: Name = Field(description="Names the column of its answers.")
@@ -113,7 +113,7 @@ class Multiple(_Question):
 Question = Annotated[YesNo | Choice | Number | Multiple, Field(discriminator="kind")]
 
 
-class Practice(Part):
+class Practice(SurveyPart):
     """A question to try the coin on; its answer is never sent."""
 
     text: Texts
@@ -121,7 +121,7 @@ class Practice(Part):
     explanation: Texts | None = None
 
 
-class Comprehension(Part):
+class Comprehension(SurveyPart):
     """A question on the rules, asked before the survey; its answer is never sent."""
 
     text: Texts
@@ -130,7 +130,7 @@ class Comprehension(Part):
     explanation: Texts | None = Field(default=None, description="Shown after a wrong answer.")
 
 
-class Control(Part):
+class Control(SurveyPart):
     """A question of the survey whose true shares are known: whether people follow the rules."""
 
     question: Name

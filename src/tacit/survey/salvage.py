@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tacit.survey.coins import SurveyGroup
-from tacit.survey.group_problems import UNDISGUISED, Place, Problem
+from tacit.survey.group_problems import UNDISGUISED, Place, PlacedProblem
 from tacit.survey.questions import Question
 from tacit.survey.survey import UNCHECKED, Survey
 from tacit.survey.survey_problems import UNLABELLED, content_problems, wording_problems
@@ -88,7 +88,7 @@ class _Salvage:
     def _doubts(self, name: Any) -> bool:
         return any(name == own or str(name).startswith(f"{own}.") for own in self.doubtful)
 
-    def told(self, problem: Problem) -> Problem | None:
+    def told(self, problem: PlacedProblem) -> PlacedProblem | None:
         """A problem at its place in the file; None if it may be due to a malformed part."""
         place, message = problem
         head = place[0]
@@ -118,7 +118,7 @@ class _Salvage:
         return self._doubts(self.data["groups"][place[1]]["questions"][place[3]])
 
 
-def further_problems(data: Any, told: Sequence[Problem]) -> Iterator[Problem]:
+def further_problems(data: Any, told: Sequence[PlacedProblem]) -> Iterator[PlacedProblem]:
     """What else is wrong with a file, beside the problems that were told of single fields."""
     places = {place for place, _ in told}
     malformed = {place[:n] for place in places for n in range(1, len(place) + 1)}

@@ -17,7 +17,7 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup
 from tacit.survey.design_groups import attributes_of, design_groups
-from tacit.survey.field_types import Day, Language, Part, Texts, text_in
+from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
 from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
 from tacit.survey.survey_problems import problems
 
@@ -26,7 +26,7 @@ MOST_QUESTIONS = 500
 UNCHECKED = "unchecked"
 
 
-class Survey(Part):
+class Survey(SurveyPart):
     """A survey: wording in each language, questions, how they are disguised, who may answer when.
 
     Equal to what comes back from its JSON. Made from a file by `read_survey`.

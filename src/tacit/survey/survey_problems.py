@@ -12,7 +12,7 @@ from tacit.errors import SchemaError, unknown
 from tacit.survey.example import LANGUAGES
 from tacit.survey.group_problems import (
     Place,
-    Problem,
+    PlacedProblem,
     attributes_or_none,
     group_problems,
     whole_problems,
@@ -26,13 +26,13 @@ UNLABELLED = "needs a label in each language"
 _TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "innocent"})
 
 
-def problems(survey: Survey) -> Iterator[Problem]:
+def problems(survey: Survey) -> Iterator[PlacedProblem]:
     """Each place that does not fit the others; what rests on a broken part is not looked at."""
     found = [*wording_problems(survey), *content_problems(survey)]
     yield from found or whole_problems(survey)
 
 
-def wording_problems(survey: Survey) -> Iterator[Problem]:
+def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """Texts and labels that are missing in a language, or that no question has."""
     yield from _languages(survey)
     for place, question in enumerate(survey.questions):
@@ -44,7 +44,7 @@ def wording_problems(survey: Survey) -> Iterator[Problem]:
             yield ("labels", name), unknown("category", name, sorted(known))
 
 
-def content_problems(survey: Survey) -> Iterator[Problem]:
+def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """What is wrong with questions, dates and groups, in whatever language."""
     yield from _questions(survey)
     yield from _dates(survey)
@@ -55,7 +55,7 @@ def content_problems(survey: Survey) -> Iterator[Problem]:
 # Wording ------------------------------------------------------------------------------------
 
 
-def _languages(survey: Survey) -> Iterator[Problem]:
+def _languages(survey: Survey) -> Iterator[PlacedProblem]:
     for place, language in enumerate(survey.languages):
         if language in survey.languages[:place]:
             yield ("languages", place), f"the language {language!r} comes twice; name each once"
@@ -63,7 +63,9 @@ def _languages(survey: Survey) -> Iterator[Problem]:
         yield from _in_each_language(survey.languages, where, texts)
 
 
-def _in_each_language(languages: tuple[str, ...], where: Place, texts: Any) -> Iterator[Problem]:
+def _in_each_language(
+    languages: tuple[str, ...], where: Place, texts: Any
+) -> Iterator[PlacedProblem]:
     if isinstance(texts, str):
         if len(languages) > 1:
             yield where, f"needs a text for each language: {', '.join(languages)}"
@@ -100,7 +102,7 @@ def _texts_of(name: str, value: Any, where: Place) -> Iterator[tuple[Place, Any]
 # Questions ----------------------------------------------------------------------------------
 
 
-def _questions(survey: Survey) -> Iterator[Problem]:
+def _questions(survey: Survey) -> Iterator[PlacedProblem]:
     taken: set[str] = set()
     for place, question in enumerate(survey.questions):
         where: Place = ("questions", place)
@@ -125,7 +127,7 @@ def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
     return (*question.answers, *sorted(own), *(name for names in sent for name in names))
 
 
-def _limits(question: Any, where: Place) -> Iterator[Problem]:
+def _limits(question: Any, where: Place) -> Iterator[PlacedProblem]:
     """A number below or above which no answer can be leaves no range empty."""
     if question.kind != "number":
         return
@@ -135,7 +137,7 @@ def _limits(question: Any, where: Place) -> Iterator[Problem]:
         yield (*where, "maximum"), f"must be above the last edge, {question.edges[-1]:.12g}"
 
 
-def _labels(survey: Survey, question: Any, where: Place) -> Iterator[Problem]:
+def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProblem]:
     if attributes_or_none(question) is None:
         return
     shown = _shown(survey, question)
@@ -159,7 +161,7 @@ def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
     return ("no", "yes") if spoken and question.kind in ("yes_no", "multiple") else ()
 
 
-def _reports(survey: Survey) -> Iterator[Problem]:
+def _reports(survey: Survey) -> Iterator[PlacedProblem]:
     """Reports of a matrix are shown before they are sent, so they need labels too."""
     labelled = {name for q in survey.questions for name in q.labels} | set(survey.labels)
     for number, group in enumerate(survey.groups if len(survey.languages) > 1 else ()):
@@ -173,13 +175,13 @@ def _answers_sent(question: Any) -> tuple[str, ...]:
     return tuple(str(c) for a in question.attributes for c in a.categories)
 
 
-def _dates(survey: Survey) -> Iterator[Problem]:
+def _dates(survey: Survey) -> Iterator[PlacedProblem]:
     days = [day for day in (survey.opens, survey.closes) if day is not None]
     if any(last < first for first, last in pairwise(days)):
         yield ("closes",), f"the last day must not be before the first, {survey.opens}"
 
 
-def _checks(survey: Survey) -> Iterator[Problem]:
+def _checks(survey: Survey) -> Iterator[PlacedProblem]:
     for place, check in enumerate(survey.comprehension):
         if check.correct > len(check.answers):
             yield (

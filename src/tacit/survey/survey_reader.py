@@ -13,7 +13,7 @@ from tacit.files import read_text
 from tacit.files.contents import described
 from tacit.survey.salvage import further_problems
 from tacit.survey.survey import Survey
-from tacit.survey.yaml_source import Place, Source, parse
+from tacit.survey.yaml_source import Place, SurveySource, parse
 
 VERSION = 1
 MOST_BYTES = 8 << 20
@@ -43,10 +43,10 @@ def survey_from_text(text: str, name: str = "survey") -> Survey:
 
 def survey_from_dict(data: Any, name: str = "survey") -> Survey:
     """The survey that plain values describe, as `Survey.to_dict` gives them."""
-    return _validated(Source(name, data, {(): 1}))
+    return _validated(SurveySource(name, data, {(): 1}))
 
 
-def _check_header(source: Source) -> None:
+def _check_header(source: SurveySource) -> None:
     """A survey file, not another of tacit's, and not newer than this code."""
     if not isinstance(source.data, dict):
         raise SurveyError([source.at((), "a survey file must hold keys such as title")])
@@ -58,7 +58,7 @@ def _check_header(source: Source) -> None:
         raise SurveyError([source.at(("version",), what)])
 
 
-def _validated(source: Source) -> Survey:
+def _validated(source: SurveySource) -> Survey:
     _check_header(source)
     found = list(source.twice)
     try:
@@ -71,7 +71,7 @@ def _validated(source: Source) -> Survey:
     return survey
 
 
-def _all_problems(errors: list[Any], source: Source) -> list[tuple[Place, str]]:
+def _all_problems(errors: list[Any], source: SurveySource) -> list[tuple[Place, str]]:
     """What pydantic found, and what else is wrong between the parts that it did not mind."""
     found = [problem for raised in errors for problem in _told(raised, source)]
     if all(raised["type"] != "problems" for raised in errors):
@@ -79,7 +79,7 @@ def _all_problems(errors: list[Any], source: Source) -> list[tuple[Place, str]]:
     return found
 
 
-def _told(error: Any, source: Source) -> Iterator[tuple[Place, str]]:
+def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
     """Place and message of what pydantic found."""
     if error["type"] == "problems":
         yield from error["ctx"]["found"]

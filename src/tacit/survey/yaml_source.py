@@ -57,7 +57,7 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class Source:
+class SurveySource:
     """Plain values and, for the place of each, its line in the file."""
 
     name: str
@@ -87,7 +87,7 @@ def _step(step: str | int) -> str:
     return f".{step}" if step.isprintable() else f".{step!r}"
 
 
-def parse(text: str, name: str) -> Source:
+def parse(text: str, name: str) -> SurveySource:
     """The values of a survey file; `name` is told in errors."""
     try:
         return _json(text, name) if text.lstrip().startswith("{") else _yaml(text, name)
@@ -115,7 +115,7 @@ def _advice(text: str, line: int) -> str:
     return "" if quoted == written else f"; put texts in quotes: {quoted}"
 
 
-def _yaml(text: str, name: str) -> Source:
+def _yaml(text: str, name: str) -> SurveySource:
     """By libyaml; by PyYAML's own reader what only that one takes, such as half surrogates."""
     try:
         return _composed(text, name, LOADER)
@@ -125,12 +125,12 @@ def _yaml(text: str, name: str) -> Source:
         raise
 
 
-def _composed(text: str, name: str, loader: Any) -> Source:
+def _composed(text: str, name: str, loader: Any) -> SurveySource:
     _refuse(text, loader)
     found = _Found()
     root = yaml.compose(text, Loader=loader)
     data = None if root is None else _value(root, (), found)
-    return Source(name, data, found.lines, tuple(found.twice))
+    return SurveySource(name, data, found.lines, tuple(found.twice))
 
 
 def _refuse(text: str, loader: Any) -> None:
@@ -186,14 +186,14 @@ def _plain(node: Any) -> Any:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _json(text: str, name: str) -> Source:
+def _json(text: str, name: str) -> SurveySource:
     try:
         data = json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise SurveyError([f"{name}:{error.lineno}: {syntax_error(error)}"]) from None
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
-    return Source(name, data, _json_lines(text))
+    return SurveySource(name, data, _json_lines(text))
 
 
 def _json_lines(text: str) -> dict[Place, int]:

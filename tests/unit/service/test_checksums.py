@@ -50,7 +50,7 @@ def store(url: str) -> Iterator[Store]:
     """Two surveys; one holds 100 records, all of whose first code is 0."""
     made = store_of(url)
     made.write([response(OPEN, 2 * n) for n in range(N)], TODAY)
-    made.settle()
+    made.erase_order()
     yield made
     made.close()
 
@@ -102,7 +102,7 @@ def test_no_flipped_bit_of_a_sqlite_file_changes_an_export_unnoticed(tmp_path: P
     path = tmp_path / "survey.db"
     store = store_of(path)
     store.write([response(OPEN, n) for n in range(N)], TODAY)
-    store.settle()
+    store.erase_order()
     whole = store.codes(FINGERPRINT)
     store.close()
     content = bytearray(path.read_bytes())
@@ -163,7 +163,7 @@ def test_a_database_of_the_first_layout_gets_checksums(
     store = Store(url)
     assert sorted(store.codes(FINGERPRINT)[:, 1]) == list(range(N))
     store.write([response(OPEN, 999)], TODAY)
-    store.settle()
+    store.erase_order()
     store.backup(tmp_path / "backup.db")
     assert len(store.codes(FINGERPRINT)) == N + 1
     _damage(store, "id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tacit.service.commit_batching import LONGEST, MOMENT, SEVERAL, Gathering
+from tacit.service.commit_batching import LONGEST, MOMENT, SEVERAL, CommitBatching
 
 
 class Loop:
@@ -38,7 +38,7 @@ class Commits:
     def __init__(self) -> None:
         self.loop, self.waiting = Loop(), 0
         self.sizes: list[int] = []
-        self.gathering = Gathering(self._begin, lambda: self.waiting)
+        self.gathering = CommitBatching(self._begin, lambda: self.waiting)
 
     def _begin(self) -> None:
         if self.waiting:
@@ -48,7 +48,7 @@ class Commits:
     def come(self, n: int) -> None:
         for _ in range(n):
             self.waiting += 1
-            self.gathering.came(self.loop)  # type: ignore[arg-type]
+            self.gathering.arrived(self.loop)  # type: ignore[arg-type]
 
     def under_load(self, n: int) -> Commits:
         self.gathering.answered(n)

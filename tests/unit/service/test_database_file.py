@@ -20,7 +20,7 @@ SURVEY = published()
 def _held(path: Path) -> Store:
     store = Store(path)
     store.register(SURVEY)
-    store.hold()
+    store.claim()
     return store
 
 
@@ -31,7 +31,7 @@ def test_a_symbolic_link_to_the_database_does_not_allow_a_second_writer(tmp_path
     link.symlink_to(tmp_path / "survey.db")
     second = Store(link)
     with pytest.raises(StoreError, match="another server writes"):
-        second.hold()
+        second.claim()
     first.close()
     assert second.write([response(SURVEY)], TODAY) == [Outcome.STORED]
     second.close()
@@ -87,9 +87,9 @@ def test_what_other_commands_write_is_not_taken_for_damage(tmp_path: Path) -> No
     store = _held(path)
     store.write([response(SURVEY, n) for n in range(40)], TODAY)
     other = Store(path)
-    other.settle()
+    other.erase_order()
     other.register(published(title="Another"))
-    other.database.forget()
+    other.database.truncate_log()
     other.close()
     assert store.write([response(SURVEY)], TODAY) == [Outcome.STORED]
     store.close()
@@ -110,13 +110,13 @@ def test_a_copy_put_under_the_writer_is_not_mixed_with_pages_from_its_cache(
     for first in range(0, 600, 20):
         store.write(old[first : first + 20], TODAY)
     _copied_over(path, copied)
-    store.settle()
+    store.erase_order()
     assert store.write(old, TODAY) == [Outcome.REPEATED] * 600  # its cache holds the new pages
     _copied_over(copied, path)
     for first in range(600, 900, 10):
         new = [response(SURVEY, n) for n in range(first, first + 10)]
         assert store.write(new, TODAY) == [Outcome.STORED] * 10
-    store.settle()
+    store.erase_order()
     assert sorted(store.codes(SURVEY.survey.fingerprint)[:, 1]) == list(range(900))
     store.close()
 
@@ -126,7 +126,7 @@ def test_nothing_is_stored_in_a_backup_that_is_restored_under_the_writer(tmp_pat
     path, backup = tmp_path / "survey.db", tmp_path / "backup.db"
     store = _held(path)
     store.write([response(SURVEY, n) for n in range(600)], TODAY)
-    store.settle()
+    store.erase_order()
     store.backup(backup)
     _copied_over(backup, path)
     with pytest.raises(Unavailable, match="overwritten while it was open"):
@@ -141,7 +141,7 @@ def test_a_proof_leaves_no_rows_and_writes_more_than_the_batch_would(tmp_path: P
     path = tmp_path / "survey.db"
     store = _held(path)
     before = path.stat().st_size
-    store.prove(100)
+    store.test_write(100)
     assert path.stat().st_size - before > 2 * 100 * 4096
     with store.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM tokens").scalar() == 0

@@ -15,9 +15,9 @@ from tacit.errors import ServiceError, Unavailable
 from tacit.service.collect import logs
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.problem_details import CLOSED, FULL
-from tacit.service.server import Discarding, Server, _Collecting, address, listening
-from tacit.service.settings import Settings
-from tacit.service.store import Outcome, State
+from tacit.service.server import DiscardingSink, Server, _RunningService, address, listening
+from tacit.service.settings import ServiceSettings
+from tacit.service.store import Outcome, SurveyState
 from tests.support.published import published, response
 
 SURVEY = published(quota=3)
@@ -36,20 +36,20 @@ class Writer:
 class StoreOf:
     """A store that says one thing of its survey."""
 
-    settled = True
+    order_erased = True
 
-    def __init__(self, said: State | Exception) -> None:
+    def __init__(self, said: SurveyState | Exception) -> None:
         self.said = said
 
-    def state(self, survey: str) -> State:
+    def state(self, survey: str) -> SurveyState:
         if isinstance(self.said, Exception):
             raise self.said
         return self.said
 
 
-def collecting(writer: Any = None, store: Any = None, server: Any = None) -> _Collecting:
+def collecting(writer: Any = None, store: Any = None, server: Any = None) -> _RunningService:
     own: Any = writer or Writer()
-    return _Collecting(store, (SURVEY,), Settings(queue=5), Metrics(), own, server)
+    return _RunningService(store, (SURVEY,), ServiceSettings(queue=5), Metrics(), own, server)
 
 
 def test_it_is_ready_unless_something_is_in_the_way() -> None:
@@ -74,25 +74,25 @@ def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.set_up("json")
-    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    writer, store = Writer(), StoreOf(SurveyState(open=True, records=0, issued=0, remaining=0))
     watched = collecting(writer, store)
     for ready in (True, False, False, True, True):
         writer.ready = ready
         watched.look()
-    for settled in (True, False, False, True, True):
-        store.settled = settled
+    for erased in (True, False, False, True, True):
+        store.order_erased = erased
         watched.look()
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line.get("reason") for line in lines] == ["the disk is full", None, None, None]
     events = [line["event"] for line in lines]
-    assert events == ["database-gone", "database-back", "settling-failed", "settled-again"]
+    assert events == ["database-gone", "database-back", "order-not-erased", "order-erased"]
 
 
 def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.set_up("json")
-    writer, store = Writer(), StoreOf(State(open=True, records=0, issued=0, remaining=0))
+    writer, store = Writer(), StoreOf(SurveyState(open=True, records=0, issued=0, remaining=0))
     watched = collecting(writer, store)
     writer.outages += 1
     watched.look()
@@ -102,17 +102,17 @@ def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
 
 
 @pytest.mark.parametrize(
-    ("said", "standing"),
+    ("said", "status_problem"),
     [
-        (State(open=True, records=2, issued=0, remaining=0), None),
-        (State(open=True, records=3, issued=0, remaining=0), FULL),
-        (State(open=False, records=3, issued=0, remaining=0), CLOSED),
+        (SurveyState(open=True, records=2, issued=0, remaining=0), None),
+        (SurveyState(open=True, records=3, issued=0, remaining=0), FULL),
+        (SurveyState(open=False, records=3, issued=0, remaining=0), CLOSED),
         (Unavailable("gone"), None),
     ],
 )
-def test_the_page_is_shown_unless_the_store_says_otherwise(said: Any, standing: Any) -> None:
-    asked = collecting(store=StoreOf(said)).standing(SURVEY.survey.fingerprint)
-    assert asyncio.run(asked) is standing
+def test_the_page_is_shown_unless_the_store_says_otherwise(said: Any, status_problem: Any) -> None:
+    asked = collecting(store=StoreOf(said)).status_problem(SURVEY.survey.fingerprint)
+    assert asyncio.run(asked) is status_problem
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -140,9 +140,9 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
 
 
 def test_a_preview_keeps_nothing() -> None:
-    taker = Discarding()
-    assert asyncio.run(taker.submit(response(SURVEY))) is Outcome.STORED
-    assert vars(taker) == {}
+    sink = DiscardingSink()
+    assert asyncio.run(sink.submit(response(SURVEY))) is Outcome.STORED
+    assert vars(sink) == {}
 
 
 def test_other_commands_do_not_load_the_service() -> None:

@@ -13,7 +13,7 @@ import typer
 from tacit.cli import command_line
 from tacit.errors import FileError, ServiceError
 from tacit.service.collect.problem_details import PROBLEMS
-from tacit.service.settings import Settings, option, settings, variable
+from tacit.service.settings import ServiceSettings, option, settings, variable
 
 PAGE = Path(__file__).parents[3] / "docs" / "service.md"
 
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_without_anything_the_defaults_hold() -> None:
-    assert settings({}, {}) == Settings()
+    assert settings({}, {}) == ServiceSettings()
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(file: Path) -> None:
@@ -52,7 +52,7 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     assert found.surveys == (Path("a.json"), Path("b.json"))
     assert found.trusted_proxy == (ip_network("10.0.0.1/32"), ip_network("fd00::/8"))
     assert settings({}, {"TACIT_METRICS": "true"}).metrics is True
-    assert settings({}, {"TACIT_PORT": "", "TACIT_CONFIG": ""}) == Settings()
+    assert settings({}, {"TACIT_PORT": "", "TACIT_CONFIG": ""}) == ServiceSettings()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_page_documents_every_setting() -> None:
     )
     expected = [
         (name, option(name), variable(name), shown(field.default), field.description)
-        for name, field in Settings.model_fields.items()
+        for name, field in ServiceSettings.model_fields.items()
     ]
     assert [(n, o, v, d.strip("`"), s) for n, o, v, d, s in rows] == expected
 
@@ -124,8 +124,8 @@ def test_the_page_documents_every_problem() -> None:
 def test_the_help_has_every_setting_with_its_default() -> None:
     command: Any = typer.main.get_command(command_line()).commands["serve"]
     given = {p.name: p for p in command.params}
-    assert given.keys() >= Settings.model_fields.keys()
-    for name, field in Settings.model_fields.items():
+    assert given.keys() >= ServiceSettings.model_fields.keys()
+    for name, field in ServiceSettings.model_fields.items():
         if name != "surveys":
             text = {False: "no", (): "none", 10.0: "10", 5.0: "5"}.get(
                 field.default, str(field.default)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Date, DateTime, event, inspect, text
 
 from tacit.errors import DataError, StoreError
-from tacit.service.store import Outcome, Response, State, Store, packed, unpacked
+from tacit.service.store import Outcome, Response, Store, SurveyState, packed, unpacked
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
 
@@ -40,7 +40,7 @@ def test_what_was_stored_comes_back(store: Store) -> None:
     codes = store.codes(fingerprint_of(OPEN))
     assert sorted(codes[:, 1]) == list(range(50))
     assert np.array_equal(codes[:, 0], codes[:, 1] % 2)
-    assert store.state(fingerprint_of(OPEN)) == State(True, 50, 0, 0)
+    assert store.state(fingerprint_of(OPEN)) == SurveyState(True, 50, 0, 0)
 
 
 def test_surveys_do_not_mix(store: Store) -> None:
@@ -81,14 +81,14 @@ def test_a_token_is_spent_once(store: Store) -> None:
     first, second = (response(INVITED, n, token) for n in (1, 2))
     assert store.write([first, second], TODAY) == [Outcome.STORED, Outcome.UNKNOWN_TOKEN]
     assert store.write([second, first], TODAY) == [Outcome.UNKNOWN_TOKEN, Outcome.REPEATED]
-    assert store.state(fingerprint_of(INVITED)) == State(True, 1, 1, 0)
+    assert store.state(fingerprint_of(INVITED)) == SurveyState(True, 1, 1, 0)
 
 
 def test_without_a_token_or_with_an_invented_one_nothing_is_stored(store: Store) -> None:
     store.invite(fingerprint_of(INVITED), 1)
     batch = [response(INVITED), response(INVITED, 0, "invented"), response(INVITED, 0, "\udc80")]
     assert store.write(batch, TODAY) == [Outcome.UNKNOWN_TOKEN] * 3
-    assert store.state(fingerprint_of(INVITED)) == State(True, 0, 1, 1)
+    assert store.state(fingerprint_of(INVITED)) == SurveyState(True, 0, 1, 1)
 
 
 def test_a_token_of_another_survey_is_unknown(store: Store) -> None:
@@ -102,7 +102,7 @@ def test_tokens_differ_and_revoked_ones_are_unknown(store: Store) -> None:
     tokens = store.invite(fingerprint_of(INVITED), 100)
     assert len(set(tokens)) == 100
     store.revoke(fingerprint_of(INVITED), tokens[:60])
-    assert store.state(fingerprint_of(INVITED)) == State(True, 0, 40, 40)
+    assert store.state(fingerprint_of(INVITED)) == SurveyState(True, 0, 40, 40)
     batch = [response(INVITED, 0, tokens[0]), response(INVITED, 0, tokens[99])]
     assert store.write(batch, TODAY) == [Outcome.UNKNOWN_TOKEN, Outcome.STORED]
 
@@ -126,7 +126,7 @@ def test_a_full_survey_keeps_its_tokens(store: Store) -> None:
     store.register(few)
     tokens = store.invite(fingerprint_of(few), 2)
     assert store.write(list(responses(few, tokens)), TODAY) == [Outcome.STORED, Outcome.FULL]
-    assert store.state(fingerprint_of(few)) == State(True, 1, 2, 1)
+    assert store.state(fingerprint_of(few)) == SurveyState(True, 1, 2, 1)
 
 
 def test_answers_are_taken_from_the_first_to_the_last_day(store: Store) -> None:
@@ -142,7 +142,7 @@ def test_a_closed_survey_takes_nothing_but_acknowledges_what_it_has(store: Store
     store.write([one], TODAY)
     store.close_survey(fingerprint_of(OPEN))
     assert store.write([one, response(OPEN)], TODAY) == [Outcome.REPEATED, Outcome.CLOSED]
-    assert store.state(fingerprint_of(OPEN)) == State(False, 1, 0, 0)
+    assert store.state(fingerprint_of(OPEN)) == SurveyState(False, 1, 0, 0)
 
 
 def test_an_unknown_survey_is_told_apart(store: Store) -> None:
@@ -164,7 +164,7 @@ def test_surveys_come_back_as_registered_and_once(store: Store, url: str) -> Non
 def test_the_order_of_records_says_nothing_and_stays(store: Store) -> None:
     store.write([response(OPEN, number) for number in range(200)], TODAY)
     before = store.codes(fingerprint_of(OPEN))
-    store.settle()
+    store.erase_order()
     assert np.array_equal(store.codes(fingerprint_of(OPEN)), before)
     assert not np.array_equal(before[:, 1], np.sort(before[:, 1]))
 
@@ -178,7 +178,7 @@ def test_no_column_is_finer_than_a_day(store: Store) -> None:
 
 def test_only_one_may_write(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.service.store.postgres.PATIENCE", 0.1)
-    store.hold()
+    store.claim()
     second = Store(url)
     with pytest.raises(StoreError, match="another server writes to this database; stop it first"):
         second.write([response(OPEN)], TODAY)
@@ -234,7 +234,7 @@ def test_the_state_is_told_without_counting_links(store: Store) -> None:
     event.listen(
         store.database.engine, "before_cursor_execute", lambda *given: said.append(given[2])
     )
-    assert store.state(fingerprint_of(INVITED)) == State(True, 0, 3, 3)
+    assert store.state(fingerprint_of(INVITED)) == SurveyState(True, 0, 3, 3)
     assert said
     assert not any("tokens" in statement for statement in said)
 

@@ -210,11 +210,11 @@ def test_a_full_disk_is_unavailable_and_the_writer_recovers(tmp_path: Path) -> N
 
     async def work(writer: Writer) -> tuple[list[Any], list[Any]]:
         pages[0] = 1  # as many as there are: the file cannot grow
-        store._let_go()  # the next connection finds the disk full
+        store._release()  # the next connection finds the disk full
         failed = await send(writer, batch)
         pages[0] = 1_000_000
         await until_ready(writer)
-        store._let_go()
+        store._release()
         return failed, await send(writer, batch)
 
     failed, stored = with_writer(store, work)
@@ -260,17 +260,17 @@ def test_a_database_that_only_answers_reads_is_not_called_ready(cluster: Cluster
     async def work(writer: Writer) -> Any:
         assert await writer.submit(response(OPEN, 0)) is Outcome.STORED
         proofs = asyncio.Event()
-        prove, loop = store.prove, asyncio.get_running_loop()
+        test_write, loop = store.test_write, asyncio.get_running_loop()
 
         def proving(n: int) -> None:
             try:
-                prove(n)
+                test_write(n)
             except Unavailable as error:
                 if "read-only" in str(error):
                     loop.call_soon_threadsafe(proofs.set)
                 raise
 
-        store.prove = proving  # type: ignore[method-assign]
+        store.test_write = proving  # type: ignore[method-assign]
         await asyncio.to_thread(read_only, "on")
         with pytest.raises(Unavailable):
             await writer.submit(response(OPEN, 1))

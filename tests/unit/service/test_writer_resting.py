@@ -106,11 +106,11 @@ def test_the_log_is_emptied_under_lasting_load_too(
     store = store_of(tmp_path / "survey.db")
     rested: list[date] = []
 
-    def rest(today: date) -> bool:
+    def tidy(today: date) -> bool:
         rested.append(today)
         return True
 
-    monkeypatch.setattr(store, "rest", rest)
+    monkeypatch.setattr(store, "tidy", tidy)
     with_writer(store, lambda w: send(w, [response(OPEN, n) for n in range(10)]), most=1)
     assert rested == [TODAY] * 4  # at the start, and after every third of ten commits
     store.close()
@@ -123,11 +123,11 @@ def _unsettled(store: Store) -> int:
 
 def test_the_store_settles_at_32_new_records_at_an_eighth_or_on_another_day(url: str) -> None:
     store = store_of(url)
-    store.rest(date(2027, 1, 1))
+    store.tidy(date(2027, 1, 1))
     left = []
     for new, day in ((31, 1), (1, 1), (992, 1), (127, 1), (1, 1), (1, 2), (0, 2)):
         store.write([response(OPEN, n) for n in range(new)], date(2027, 1, day))
-        store.rest(date(2027, 1, day))
+        store.tidy(date(2027, 1, day))
         left.append(_unsettled(store))
     assert left == [31, 0, 0, 127, 128, 0, 0]
     store.close()
@@ -142,7 +142,7 @@ def test_a_database_that_is_locked_while_it_settles_takes_responses_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
-    monkeypatch.setattr("tacit.service.store.store.RESPITE", 0.0)
+    monkeypatch.setattr("tacit.service.store.store.RETRY_SECONDS", 0.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
     monkeypatch.setattr(writing, "LONG_IDLE", 0.01)  # what failed is tried again
     path = tmp_path / "survey.db"
@@ -188,7 +188,7 @@ def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
 ) -> None:
     monkeypatch.setattr(writing, "IDLE", 0.01)
     store = store_of(tmp_path / "survey.db")
-    write, prove, left = store.write, store.prove, [3]
+    write, test_write, left = store.write, store.test_write, [3]
     failed = threading.Event()
 
     def broken_rest(today: date) -> bool:
@@ -203,14 +203,14 @@ def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
         left[0] -= 1
         if left[0] >= 0:
             raise RuntimeError("a secret")
-        prove(n)
+        test_write(n)
 
     async def work(writer: Writer) -> Any:
-        monkeypatch.setattr(store, "rest", broken_rest)
+        monkeypatch.setattr(store, "tidy", broken_rest)
         await writer.submit(response(OPEN, 1))
         await asyncio.to_thread(failed.wait)
         monkeypatch.setattr(store, "write", broken_write)
-        monkeypatch.setattr(store, "prove", broken_prove)
+        monkeypatch.setattr(store, "test_write", broken_prove)
         with pytest.raises(Unavailable, match="RuntimeError"):
             await writer.submit(response(OPEN, 2))
         await until_ready(writer)
@@ -264,7 +264,7 @@ def test_a_reader_of_sqlite_stops_nobody_and_the_log_is_emptied_after_it(
 def test_a_long_reader_of_postgresql_neither_stops_a_start_nor_swells_the_table(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.store.RESPITE", 0.0)
+    monkeypatch.setattr("tacit.service.store.store.RETRY_SECONDS", 0.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
     monkeypatch.setattr(writing, "LONG_IDLE", 0.01)
     url = cluster.url()
@@ -275,7 +275,7 @@ def test_a_long_reader_of_postgresql_neither_stops_a_start_nor_swells_the_table(
     async def work(writer: Writer, reader: Connection) -> Any:
         stored = await writer.submit(response(OPEN, 40))
         for _ in range(3):
-            await asyncio.to_thread(store.rest, TODAY)
+            await asyncio.to_thread(store.tidy, TODAY)
         assert reader.scalar(size) == before
         reader.rollback()
         await until_settled(store)
@@ -300,13 +300,13 @@ def test_a_settling_that_failed_is_left_alone_for_a_while(
     monkeypatch.setattr(store.database, "rewrite", lambda: (tried.append(None), rewrite()))
     with other.database.reading() as reader:
         reader.execute(text("SELECT count(*) FROM responses")).all()
-        store.rest(TODAY)
-    store.rest(TODAY)
+        store.tidy(TODAY)
+    store.tidy(TODAY)
     assert (len(tried), _unsettled(store)) == (1, 1)
-    assert not store.settled
-    monkeypatch.setattr(store, "_settle_after", 1e-9)  # the while is over
-    store.rest(TODAY)
+    assert not store.order_erased
+    monkeypatch.setattr(store, "_retry_after", 1e-9)  # the while is over
+    store.tidy(TODAY)
     assert (len(tried), _unsettled(store)) == (2, 0)
-    assert store.settled
+    assert store.order_erased
     other.close()
     store.close()

@@ -11,7 +11,7 @@ from tacit import Design
 from tacit.bounds import bound_of
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
-from tacit.survey.disclosure_bound import flatters
+from tacit.survey.disclosure_bound import understates
 
 SURVEY = survey_from_text(example())
 
@@ -92,10 +92,10 @@ def test_a_bound_that_another_version_computed_stays_as_it_was_published() -> No
 
 def test_a_bound_that_flatters_is_found() -> None:
     own = Published(SURVEY).to_dict()["disclosure_bound"]
-    assert not flatters(own, SURVEY.design)
+    assert not understates(own, SURVEY.design)
     own["attributes"]["painkillers"]["disguised"]["guess"] -= 0.001
-    assert flatters(own, SURVEY.design)
-    assert flatters({}, SURVEY.design)
+    assert understates(own, SURVEY.design)
+    assert understates({}, SURVEY.design)
 
 
 def test_the_bound_counts_every_disguised_answer_and_says_what_undisguised_ones_undo() -> None:

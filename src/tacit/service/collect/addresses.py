@@ -32,7 +32,7 @@ def prefixes(address: str) -> tuple[Prefix, ...]:
     return ((known.packed[:_WIDE_BYTES], WIDE_SHARE), (known.packed[:_NARROW_BYTES], 1))
 
 
-class Proxies:
+class TrustedProxies:
     """The proxies whose X-Forwarded-For is believed."""
 
     def __init__(self, networks: Sequence[Network] = ()) -> None:

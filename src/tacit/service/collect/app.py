@@ -13,28 +13,28 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.collect import logs, openapi
-from tacit.service.collect.http_responses import JSON, Answer, File
+from tacit.service.collect.http_responses import JSON, File, HttpResponse
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
-    NOTHING,
-    Reading,
-    Slashed,
-    Standing,
+    NOT_FOUND_PAGE,
+    GetOnly,
+    SlashRedirect,
+    StatusCheck,
     SurveyFiles,
     SurveyPages,
     page_files,
 )
-from tacit.service.collect.problem_details import FAULT, Problem
-from tacit.service.collect.rate_limits import Limit, Rate, Window
-from tacit.service.collect.submission import Submissions, Taker
-from tacit.service.collect.submission_validator import Door
+from tacit.service.collect.problem_details import FAULT, ProblemType
+from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
+from tacit.service.collect.submission import ResponseSink, Submissions
+from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.survey import Published
 
 #: Why nothing can be stored at present; None if it can.
 Ready = Callable[[], str | None]
 
 
-async def _open(survey: str) -> Problem | None:
+async def _open(survey: str) -> ProblemType | None:
     return None
 
 
@@ -43,15 +43,15 @@ def _is_ready() -> str | None:
 
 
 @dataclass(frozen=True)
-class Parts:
+class AppParts:
     """What the application is made of."""
 
     surveys: Sequence[Published]
-    taker: Taker
+    sink: ResponseSink
     metrics: Metrics = field(default_factory=Metrics)
-    rate: Rate | None = None
-    open_limit: Limit | None = None
-    standing: Standing = _open
+    rate: AddressRateLimit | None = None
+    open_limit: RateLimit | None = None
+    status_problem: StatusCheck = _open
     ready: Ready = _is_ready
     show_metrics: bool = False
     preview: bool = False
@@ -64,40 +64,46 @@ class Parts:
         return {survey.slug: survey for survey in self.surveys}
 
 
-def application(parts: Parts) -> ASGIApp:
+def application(parts: AppParts) -> ASGIApp:
     """The ASGI application: exact addresses are looked up, patterns are left to a router."""
     published = parts.published
-    doors = {slug: Door(survey) for slug, survey in published.items()}
+    validators = {slug: SubmissionValidator(survey) for slug, survey in published.items()}
     exact: dict[str, ASGIApp] = {
         f"/s/{slug}/responses": Submissions(
-            door, parts.taker, parts.metrics, parts.rate, _flood_gate(door, parts.open_limit)
+            validator,
+            parts.sink,
+            parts.metrics,
+            parts.rate,
+            _flood_gate(validator, parts.open_limit),
         )
-        for slug, door in doors.items()
+        for slug, validator in validators.items()
     }
     read: dict[str, ASGIApp] = {
         **{f"/page/{name}": file for name, file in page_files().items()},
         "/openapi.json": File(JSON, openapi.text()),
-        "/health/live": _said(200, {"live": True}),
+        "/health/live": _json_response(200, {"live": True}),
         "/health/ready": _Readiness(parts.ready),
     }
     if parts.show_metrics:
-        read["/metrics"] = _Measured(parts.metrics)
+        read["/metrics"] = _MetricsEndpoint(parts.metrics)
     patterns: dict[str, ASGIApp] = {
-        "/s/{slug}/": SurveyPages(doors, published, parts.standing, parts.preview, parts.today),
+        "/s/{slug}/": SurveyPages(
+            validators, published, parts.status_problem, parts.preview, parts.today
+        ),
         "/s/{slug}/survey.json": SurveyFiles(published),
-        "/s/{slug}": Slashed(),
+        "/s/{slug}": SlashRedirect(),
     }
-    routes = [Route(path, Reading(app)) for path, app in patterns.items()]
-    router = Router(routes, redirect_slashes=False, default=NOTHING, lifespan=parts.lifespan)
-    return Front(exact | {path: Reading(app) for path, app in read.items()}, router)
+    routes = [Route(path, GetOnly(app)) for path, app in patterns.items()]
+    router = Router(routes, redirect_slashes=False, default=NOT_FOUND_PAGE, lifespan=parts.lifespan)
+    return RootApp(exact | {path: GetOnly(app) for path, app in read.items()}, router)
 
 
-def _flood_gate(door: Door, limit: Limit | None) -> Window | None:
+def _flood_gate(validator: SubmissionValidator, limit: RateLimit | None) -> FixedWindow | None:
     """Counts the submissions of an open survey; invited ones are bounded by their links."""
-    return None if limit is None or door.invited else Window(limit)
+    return None if limit is None or validator.invited else FixedWindow(limit)
 
 
-class Front:
+class RootApp:
     """What every request meets first; a fault is logged and answered, without a trace of data."""
 
     def __init__(self, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
@@ -134,11 +140,11 @@ class _Readiness:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         why = self._ready()
-        answer = _READY if why is None else _said(503, {"ready": False, "why": why})
+        answer = _READY if why is None else _json_response(503, {"ready": False, "why": why})
         await answer(scope, receive, send)
 
 
-class _Measured:
+class _MetricsEndpoint:
     """GET /metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
@@ -148,8 +154,8 @@ class _Measured:
         await self._metrics.answer()(scope, receive, send)
 
 
-def _said(status: int, content: dict[str, Any]) -> Answer:
-    return Answer(status, JSON, json.dumps(content).encode())
+def _json_response(status: int, content: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(status, JSON, json.dumps(content).encode())
 
 
-_READY = _said(200, {"ready": True})
+_READY = _json_response(200, {"ready": True})

@@ -13,7 +13,7 @@ _JSON = b"application/json"
 _UTF8 = (b"charset=utf-8", b'charset="utf-8"')
 
 
-class Gone(Exception):  # noqa: N818
+class ClientDisconnected(Exception):  # noqa: N818
     """The sender left before the request was complete."""
 
 
@@ -51,7 +51,7 @@ async def read_body(receive: Receive, announced: int | None, limit: int) -> byte
     while more and size <= most:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Gone
+            raise ClientDisconnected
         part: bytes = message.get("body", b"")
         more = message.get("more_body", False)
         if not more and not size and len(part) <= limit:

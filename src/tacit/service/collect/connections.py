@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Protocol
 
-from tacit.service.collect.addresses import Prefix, Proxies, prefixes
-from tacit.service.collect.problem_details import BUSY, TOO_MANY, Problem
+from tacit.service.collect.addresses import Prefix, TrustedProxies, prefixes
+from tacit.service.collect.problem_details import BUSY, TOO_MANY, ProblemType
 
 #: Index beyond the limit, in which health checks are answered and all else is refused.
 SPARE = 64
@@ -50,16 +50,16 @@ class Connection(Protocol):
 class Connections:
     """The connections that are open, by the networks they come from."""
 
-    def __init__(self, most: int, most_of_one: int, proxies: Proxies | None = None) -> None:
+    def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
-        self._proxies = proxies or Proxies()
+        self._proxies = proxies or TrustedProxies()
         self._networks: dict[Connection, tuple[bytes, ...]] = {}
         self._members: dict[bytes, set[Connection]] = {}
 
     def __len__(self) -> int:
         return len(self._networks)
 
-    def admit(self, new: Connection, address: str) -> Problem | None:
+    def admit(self, new: Connection, address: str) -> ProblemType | None:
         """Enter a connection, if there is a place; why it may not submit, if so.
 
         Others may be dropped for it. If it has no place at all, it is not entered.
@@ -70,7 +70,7 @@ class Connections:
             self._enter(new, tuple(network for network, _ in found))
         return problem
 
-    def _crowded(self, found: tuple[Prefix, ...], now: float) -> Problem | None:
+    def _crowded(self, found: tuple[Prefix, ...], now: float) -> ProblemType | None:
         """Make room for one more; why there is none."""
         for network, share in found:
             members, most = self._members.get(network, set()), share * self._most_of_one

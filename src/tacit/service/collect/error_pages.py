@@ -14,8 +14,8 @@ from typing import Any
 from starlette.types import Scope
 
 from tacit.service import page
-from tacit.service.collect.http_responses import HTML, Answer, header
-from tacit.service.collect.problem_details import CLOSED, NOT_YET_OPEN, Problem
+from tacit.service.collect.http_responses import HTML, HttpResponse, header
+from tacit.service.collect.problem_details import CLOSED, NOT_YET_OPEN, ProblemType
 from tacit.survey import Survey
 from tacit.survey.field_types import text_in
 
@@ -58,7 +58,7 @@ def spoken(language: str) -> str:
     return base if base in _WORDS else _FIRST
 
 
-def notice(problem: Problem, scope: Scope, survey: Survey | None, today: date) -> Answer:
+def notice(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> HttpResponse:
     """The page for a problem: which survey, what is wrong, and from or until which day."""
     language = language_of(scope, survey)
     own = words(language)
@@ -71,7 +71,7 @@ def notice(problem: Problem, scope: Scope, survey: Survey | None, today: date) -
         title=escape(title),
         text=escape(_text(problem, own, survey, today)),
     )
-    return Answer(problem.status, HTML, content.encode())
+    return HttpResponse(problem.status, HTML, content.encode())
 
 
 def language_of(scope: Scope, survey: Survey | None) -> str:
@@ -110,7 +110,7 @@ def _titled(name: str, language: str) -> str:
     return f'<p id="title" lang="{escape(language)}" dir="auto">{escape(name)}</p>'
 
 
-def _text(problem: Problem, own: dict[str, Any], survey: Survey | None, today: date) -> str:
+def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, today: date) -> str:
     text: str = own[f"{problem.name}.text"]
     opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
     ended = closes if closes is not None and closes < today else None
@@ -118,7 +118,7 @@ def _text(problem: Problem, own: dict[str, Any], survey: Survey | None, today: d
     return text if day is None else f"{_sentence(problem, own, day)} {text}"
 
 
-def _sentence(problem: Problem, own: dict[str, Any], day: date) -> str:
+def _sentence(problem: ProblemType, own: dict[str, Any], day: date) -> str:
     """From or until which day the survey takes answers."""
     month = own["months"].split()[day.month - 1]
     said = own["date"].format(day=day.day, month=month, year=day.year)

@@ -49,7 +49,7 @@ WHOLE = "tacit.whole"
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """A status, headers and a body; an ASGI application of its own."""
 
     status: int
@@ -86,9 +86,9 @@ class Answer:
             own += [(b"content-length", str(len(self.body)).encode())]
         return [*own, *self.headers, *PROTECTION]
 
-    def with_headers(self, *headers: Header) -> Answer:
+    def with_headers(self, *headers: Header) -> HttpResponse:
         """The same with further headers."""
-        return Answer(self.status, self.kind, self.body, (*self.headers, *headers))
+        return HttpResponse(self.status, self.kind, self.body, (*self.headers, *headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole = scope.get("extensions", {}).get(WHOLE)
@@ -104,8 +104,8 @@ class File:
         tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
         kept = (cache, (b"etag", tag))
         self._tag = tag
-        self._whole = Answer(200, kind, body, kept)
-        self._unchanged = Answer(UNCHANGED, "", b"", kept)
+        self._whole = HttpResponse(200, kind, body, kept)
+        self._unchanged = HttpResponse(UNCHANGED, "", b"", kept)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = header(scope, b"if-none-match")
@@ -114,9 +114,9 @@ class File:
         await answer(scope, receive, send)
 
 
-def redirect(to: str) -> Answer:
+def redirect(to: str) -> HttpResponse:
     """A permanent answer that names another place; it keeps the method."""
-    return Answer(308, TEXT, b"", (NOT_KEPT, (b"location", to.encode("latin-1", "replace"))))
+    return HttpResponse(308, TEXT, b"", (NOT_KEPT, (b"location", to.encode("latin-1", "replace"))))
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:

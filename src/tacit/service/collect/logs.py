@@ -42,7 +42,7 @@ def log() -> Any:
     return structlog.get_logger()
 
 
-class Seldom:
+class OncePerMinute:
     """Lets log lines of one kind through once a minute at most."""
 
     def __init__(self) -> None:

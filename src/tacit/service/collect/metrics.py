@@ -14,7 +14,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tacit.service.collect.http_responses import NOT_KEPT, Answer
+from tacit.service.collect.http_responses import NOT_KEPT, HttpResponse
 from tacit.service.collect.problem_details import PROBLEMS
 
 #: How submissions end that are not refused.
@@ -65,6 +65,6 @@ class Metrics(Collector):
         """Submissions since the start, by how they ended; only what happened."""
         return {outcome: count for outcome, count in self._outcomes.items() if count}
 
-    def answer(self) -> Answer:
+    def answer(self) -> HttpResponse:
         """All of it in Prometheus' text format."""
-        return Answer(200, _KIND, generate_latest(self.registry), (NOT_KEPT,))
+        return HttpResponse(200, _KIND, generate_latest(self.registry), (NOT_KEPT,))

@@ -11,7 +11,7 @@ from tacit.service.collect.problem_details import (
     METHOD,
     NOT_FOUND,
     PROBLEMS,
-    Problem,
+    ProblemType,
 )
 from tacit.survey.published import SLUG_LETTERS
 
@@ -130,7 +130,7 @@ def _health(name: str, said: str, not_ready: bool = False) -> dict[str, Any]:
     return {"operationId": name, "responses": responses | _problems([METHOD])}
 
 
-def _problems(problems: list[Problem]) -> dict[str, Any]:
+def _problems(problems: list[ProblemType]) -> dict[str, Any]:
     """One entry a status, its problems named."""
     found: dict[str, Any] = {}
     for problem in problems:

@@ -13,13 +13,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tacit.service import page
 from tacit.service.collect.error_pages import language_of, notice, spoken, words
 from tacit.service.collect.http_responses import FOR_EVER, HTML, JSON, File, redirect, wants_page
-from tacit.service.collect.problem_details import METHOD, NOT_FOUND, Problem
-from tacit.service.collect.submission_validator import Door
+from tacit.service.collect.problem_details import METHOD, NOT_FOUND, ProblemType
+from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.page import manifest
 from tacit.survey import Published, Survey
 
 #: Why a survey takes no answers on any day; None if it does.
-Standing = Callable[[str], Awaitable[Problem | None]]
+StatusCheck = Callable[[str], Awaitable[ProblemType | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
 _BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
@@ -28,7 +28,7 @@ _READ = (b"allow", b"GET, HEAD")
 _BELIEVED = 2.0
 
 
-class Reading:
+class GetOnly:
     """Answers GET and HEAD by the application given, and nothing else."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -45,31 +45,33 @@ class SurveyPages:
 
     def __init__(
         self,
-        doors: Mapping[str, Door],
+        validators: Mapping[str, SubmissionValidator],
         published: Mapping[str, Published],
-        standing: Standing,
+        status_problem: StatusCheck,
         preview: bool = False,
         today: Callable[[], date] = date.today,
     ) -> None:
-        self._doors, self._standing, self._today = doors, standing, today
+        self._validators, self._status_problem, self._today = validators, status_problem, today
         self._surveys = {slug: each.survey for slug, each in published.items()}
         self._preview = preview
         self._page = File(HTML, manifest.html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         slug = scope["path_params"]["slug"]
-        app = await self._app(self._doors.get(slug), self._surveys.get(slug), scope)
+        app = await self._app(self._validators.get(slug), self._surveys.get(slug), scope)
         await app(scope, receive, send)
 
-    async def _app(self, door: Door | None, survey: Survey | None, scope: Scope) -> ASGIApp:
+    async def _app(
+        self, validator: SubmissionValidator | None, survey: Survey | None, scope: Scope
+    ) -> ASGIApp:
         today = self._today()
-        problem = NOT_FOUND if door is None else await self._problem(door, today)
+        problem = NOT_FOUND if validator is None else await self._problem(validator, today)
         if problem is not None:
             return shown(problem, scope, survey, today)
-        return _previewed(language_of(scope, survey)) if self._preview else self._page
+        return _preview_page(language_of(scope, survey)) if self._preview else self._page
 
-    async def _problem(self, door: Door, today: date) -> Problem | None:
-        return await self._standing(door.survey) or door.days(today)
+    async def _problem(self, validator: SubmissionValidator, today: date) -> ProblemType | None:
+        return await self._status_problem(validator.survey) or validator.days(today)
 
 
 class SurveyFiles:
@@ -86,33 +88,33 @@ class SurveyFiles:
         await app(scope, receive, send)
 
 
-class Slashed:
+class SlashRedirect:
     """GET /s/{slug}: the page is one step further, so that its own addresses are right."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         slug = scope["path_params"]["slug"]
-        app: ASGIApp = redirect(f"{slug}/") if re.fullmatch("[0-9a-f]+", slug) else NOTHING
+        app: ASGIApp = redirect(f"{slug}/") if re.fullmatch("[0-9a-f]+", slug) else NOT_FOUND_PAGE
         await app(scope, receive, send)
 
 
-class Nothing:
+class NotFound:
     """Any other address: a page for people, problem details for programs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await shown(NOT_FOUND, scope)(scope, receive, send)
 
 
-NOTHING = Nothing()
+NOT_FOUND_PAGE = NotFound()
 
 
-class Believed:
+class CachedStatus:
     """What the database says of a survey, asked at most every two seconds."""
 
-    def __init__(self, ask: Standing) -> None:
+    def __init__(self, ask: StatusCheck) -> None:
         self._ask = ask
-        self._known: dict[str, tuple[float, Problem | None]] = {}
+        self._known: dict[str, tuple[float, ProblemType | None]] = {}
 
-    async def __call__(self, survey: str) -> Problem | None:
+    async def __call__(self, survey: str) -> ProblemType | None:
         until, problem = self._known.get(survey, (0.0, None))
         if until <= time.monotonic():
             problem = await self._ask(survey)
@@ -127,13 +129,13 @@ def page_files() -> dict[str, File]:
 
 
 def shown(
-    problem: Problem, scope: Scope, survey: Survey | None = None, today: date = date.min
+    problem: ProblemType, scope: Scope, survey: Survey | None = None, today: date = date.min
 ) -> ASGIApp:
     """A problem as a page for people, as problem details for programs."""
     return notice(problem, scope, survey, today) if wants_page(scope) else problem.answer
 
 
-def _previewed(language: str) -> File:
+def _preview_page(language: str) -> File:
     """The page with a banner that says that this is a preview."""
     banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
     return File(HTML, _BODY.sub(lambda found: found[0] + banner, manifest.html()))

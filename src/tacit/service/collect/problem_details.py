@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tacit.service.collect.http_responses import HANG_UP, NOT_KEPT, PROBLEM, Answer, Header
+from tacit.service.collect.http_responses import HANG_UP, NOT_KEPT, PROBLEM, Header, HttpResponse
 from tacit.service.store import Outcome
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemType:
     """A refusal: its name, its status and what it says; `wait` seconds before another try."""
 
     name: str
@@ -26,11 +26,11 @@ class Problem:
     headers: tuple[Header, ...] = field(default=())
 
     @cached_property
-    def answer(self) -> Answer:
+    def answer(self) -> HttpResponse:
         """As it is sent."""
-        return self.saying(None)
+        return self.with_detail(None)
 
-    def saying(self, detail: str | None, wait: int | None = None) -> Answer:
+    def with_detail(self, detail: str | None, wait: int | None = None) -> HttpResponse:
         """As it is sent, with what is wrong in this case."""
         content = {"type": self.name, "title": self.title, "status": self.status}
         if detail is not None:
@@ -38,44 +38,52 @@ class Problem:
         seconds = wait if wait is not None else self.wait
         retry = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
         body = json.dumps(content, ensure_ascii=False).encode()
-        return Answer(self.status, PROBLEM, body, (NOT_KEPT, *self.headers, *retry))
+        return HttpResponse(self.status, PROBLEM, body, (NOT_KEPT, *self.headers, *retry))
 
 
 class Refused(Exception):  # noqa: N818
     """A request is answered by a problem; `early` if that is before its body is read."""
 
-    def __init__(self, problem: Problem, answer: Answer | None = None, early: bool = False) -> None:
+    def __init__(
+        self, problem: ProblemType, answer: HttpResponse | None = None, early: bool = False
+    ) -> None:
         super().__init__(problem.name)
         self.problem = problem
         self.answer = answer or problem.answer
         self.early = early
 
 
-MALFORMED = Problem("malformed", 400, "The request is not what this service reads.")
-LINK_USED = Problem("link-used", 403, "This link has been used already, or was never issued.")
-NOT_YET_OPEN = Problem("not-yet-open", 403, "This survey is not open yet.")
-CLOSED = Problem("closed", 403, "This survey is closed.")
-FULL = Problem("full", 403, "This survey has all the answers it needs.")
-NOT_FOUND = Problem("not-found", 404, "There is nothing here.")
-METHOD = Problem("method", 405, "Method not allowed.")
-SLOW = Problem("slow", 408, "The request took too long to arrive.", headers=(HANG_UP,))
-WRONG_FINGERPRINT = Problem(
+MALFORMED = ProblemType("malformed", 400, "The request is not what this service reads.")
+LINK_USED = ProblemType("link-used", 403, "This link has been used already, or was never issued.")
+NOT_YET_OPEN = ProblemType("not-yet-open", 403, "This survey is not open yet.")
+CLOSED = ProblemType("closed", 403, "This survey is closed.")
+FULL = ProblemType("full", 403, "This survey has all the answers it needs.")
+NOT_FOUND = ProblemType("not-found", 404, "There is nothing here.")
+METHOD = ProblemType("method", 405, "Method not allowed.")
+SLOW = ProblemType("slow", 408, "The request took too long to arrive.", headers=(HANG_UP,))
+WRONG_FINGERPRINT = ProblemType(
     "wrong-fingerprint", 409, "The record was disguised by another design than this survey's."
 )
-CHANGED = Problem("changed", 409, "Another record was sent with this key before.")
-TOO_LARGE = Problem("too-large", 413, "The request is larger than any answer.", headers=(HANG_UP,))
-WRONG_TYPE = Problem("wrong-type", 415, "The body must be application/json in UTF-8.")
-NOT_ALLOWED = Problem(
+CHANGED = ProblemType("changed", 409, "Another record was sent with this key before.")
+TOO_LARGE = ProblemType(
+    "too-large", 413, "The request is larger than any answer.", headers=(HANG_UP,)
+)
+WRONG_TYPE = ProblemType("wrong-type", 415, "The body must be application/json in UTF-8.")
+NOT_ALLOWED = ProblemType(
     "not-allowed-value", 422, "The record does not hold one category for each attribute."
 )
-TOO_MANY = Problem("too-many", 429, "Too many requests came from this address.", wait=60)
-LONG_HEAD = Problem("too-large", 431, "The head of the request is too large.", headers=(HANG_UP,))
-BUSY = Problem("busy", 503, "Too many answers arrive at once; try again soon.", wait=2)
-UNAVAILABLE = Problem("unavailable", 503, "Answers cannot be stored at present.", wait=10)
-FAULT = Problem("fault", 500, "The service failed; nothing was acknowledged.", headers=(HANG_UP,))
+TOO_MANY = ProblemType("too-many", 429, "Too many requests came from this address.", wait=60)
+LONG_HEAD = ProblemType(
+    "too-large", 431, "The head of the request is too large.", headers=(HANG_UP,)
+)
+BUSY = ProblemType("busy", 503, "Too many answers arrive at once; try again soon.", wait=2)
+UNAVAILABLE = ProblemType("unavailable", 503, "Answers cannot be stored at present.", wait=10)
+FAULT = ProblemType(
+    "fault", 500, "The service failed; nothing was acknowledged.", headers=(HANG_UP,)
+)
 
 #: What the store may say of a response that it does not take.
-REFUSALS: Mapping[Outcome, Problem] = {
+REFUSALS: Mapping[Outcome, ProblemType] = {
     Outcome.CHANGED: CHANGED,
     Outcome.UNKNOWN_TOKEN: LINK_USED,
     Outcome.NOT_YET_OPEN: NOT_YET_OPEN,

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from tacit.service.collect.connections import Connections, Waiting
 from tacit.service.collect.heads import Head, NotHttp
-from tacit.service.collect.http_responses import HANG_UP, WHOLE, Answer, Header, joined
+from tacit.service.collect.http_responses import HANG_UP, WHOLE, Header, HttpResponse, joined
 from tacit.service.collect.problem_details import (
     BUSY,
     LONG_HEAD,
@@ -57,7 +57,7 @@ class _Unread(NamedTuple):
     end: float
 
 
-class Guarded(HttpToolsProtocol):
+class BoundedProtocol(HttpToolsProtocol):
     """One connection; `bounds` is set by `protocol`."""
 
     bounds: Bounds
@@ -66,7 +66,7 @@ class Guarded(HttpToolsProtocol):
     since = 0.0
     _taken = 0
     _running: RequestResponseCycle | None = None
-    _refusal: Answer | None = None
+    _refusal: HttpResponse | None = None
     _unread: _Unread | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -149,7 +149,7 @@ class Guarded(HttpToolsProtocol):
             return Waiting.TO_ASK if self.scope is None else Waiting.TO_FINISH
         return Waiting.TO_ASK if self._answered else None
 
-    def hurry(self, now: float, patience: float) -> None:
+    def enforce_timeouts(self, now: float, patience: float) -> None:
         """Refuse a request that takes longer to arrive; end what is not read in time.
 
         A connection on which nothing came is closed without a word: browsers open some in advance.
@@ -206,12 +206,14 @@ class Guarded(HttpToolsProtocol):
         self.transport.close()
 
 
-def protocol(connections: Connections, largest_body: int) -> type[Guarded]:
+def protocol(connections: Connections, largest_body: int) -> type[BoundedProtocol]:
     """The protocol for these connections and bodies of up to so many bytes."""
-    return type("Bounded", (Guarded,), {"bounds": Bounds(connections, largest_body + MOST_BESIDE)})
+    return type(
+        "Bounded", (BoundedProtocol,), {"bounds": Bounds(connections, largest_body + MOST_BESIDE)}
+    )
 
 
-def _send_whole(send: Any, answer: Answer) -> bool:
+def _send_whole(send: Any, answer: HttpResponse) -> bool:
     """Send an answer by one write, if nothing stands against writing at once."""
     cycle = getattr(send, "__self__", None)
     if (
@@ -246,12 +248,12 @@ def _own(headers: tuple[Header, ...]) -> bytes:
     return joined(headers)
 
 
-def _raw(answer: Answer) -> bytes:
+def _raw(answer: HttpResponse) -> bytes:
     """An answer as it goes over the wire, for requests that no application sees."""
     return b"".join(answer.whole)
 
 
-_NOT_HTTP = _raw(MALFORMED.saying("this is not HTTP").with_headers(HANG_UP))
+_NOT_HTTP = _raw(MALFORMED.with_detail("this is not HTTP").with_headers(HANG_UP))
 _LONG_HEAD = _raw(LONG_HEAD.answer)
 _SLOW = _raw(SLOW.answer)
 _TOO_LARGE = _raw(TOO_LARGE.answer)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from starlette.types import Scope
 
-from tacit.service.collect.addresses import Proxies, prefixes
+from tacit.service.collect.addresses import TrustedProxies, prefixes
 
 #: Keys counted at a time; beyond, the oldest window is dropped rather than fill the memory.
 MOST_KEYS = 200_000
@@ -30,14 +30,14 @@ _LIMIT = re.compile(
 
 
 @dataclass(frozen=True)
-class Limit:
+class RateLimit:
     """So many in so many seconds."""
 
     number: int
     seconds: int
 
 
-def limit_of(text: str) -> Limit | None:
+def parse_limit(text: str) -> RateLimit | None:
     """The limit that a text such as 600/minute stands for; None for off. ValueError otherwise."""
     if text == "off":
         return None
@@ -47,13 +47,13 @@ def limit_of(text: str) -> Limit | None:
     times = int(found["times"] or 1)
     if not times:
         raise ValueError(text)
-    return Limit(int(found["number"]), times * _SECONDS[found["unit"]])
+    return RateLimit(int(found["number"]), times * _SECONDS[found["unit"]])
 
 
-class Window:
+class FixedWindow:
     """Counts by key; the window of a key begins with the first that is counted (fixed window)."""
 
-    def __init__(self, limit: Limit, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit, self._clock = limit, clock
         # In the order in which the windows end, since all are equally long.
         self._counts: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
@@ -86,12 +86,12 @@ class Window:
         return len(self._counts)
 
 
-class Rate:
+class AddressRateLimit:
     """A limit such as 600/minute for each address, and eight times that for an IPv6 /48."""
 
-    def __init__(self, limit: Limit, proxies: Proxies | None = None) -> None:
-        self._window = Window(limit)
-        self._proxies = proxies or Proxies()
+    def __init__(self, limit: RateLimit, proxies: TrustedProxies | None = None) -> None:
+        self._window = FixedWindow(limit)
+        self._proxies = proxies or TrustedProxies()
         self._secret = secrets.token_bytes(32)
 
     def wait(self, scope: Scope) -> int | None:

@@ -9,16 +9,16 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.errors import Busy, Unavailable
 from tacit.service.collect import problem_details
-from tacit.service.collect.body import Gone, check_head, read_body
-from tacit.service.collect.http_responses import HANG_UP, JSON, Answer
+from tacit.service.collect.body import ClientDisconnected, check_head, read_body
+from tacit.service.collect.http_responses import HANG_UP, JSON, HttpResponse
 from tacit.service.collect.metrics import ACCEPTED, Metrics
 from tacit.service.collect.problem_details import Refused
-from tacit.service.collect.rate_limits import Rate, Window
-from tacit.service.collect.submission_validator import Door
+from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow
+from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.store import Outcome, Response
 
 
-class Taker(Protocol):
+class ResponseSink(Protocol):
     """Takes responses; when it returns, what it says is durable."""
 
     async def submit(self, response: Response) -> Outcome:
@@ -26,9 +26,9 @@ class Taker(Protocol):
         ...
 
 
-_ANSWERS: Mapping[Outcome, tuple[str, Answer]] = {
-    Outcome.STORED: (ACCEPTED[0], Answer(201, JSON, b'{"stored": true}')),
-    Outcome.REPEATED: (ACCEPTED[1], Answer(200, JSON, b'{"stored": true}')),
+_ANSWERS: Mapping[Outcome, tuple[str, HttpResponse]] = {
+    Outcome.STORED: (ACCEPTED[0], HttpResponse(201, JSON, b'{"stored": true}')),
+    Outcome.REPEATED: (ACCEPTED[1], HttpResponse(200, JSON, b'{"stored": true}')),
     **{
         outcome: (problem.name, problem.answer)
         for outcome, problem in problem_details.REFUSALS.items()
@@ -44,21 +44,23 @@ class Submissions:
 
     def __init__(
         self,
-        door: Door,
-        taker: Taker,
+        validator: SubmissionValidator,
+        sink: ResponseSink,
         metrics: Metrics,
-        rate: Rate | None = None,
-        flood_gate: Window | None = None,
+        rate: AddressRateLimit | None = None,
+        flood_gate: FixedWindow | None = None,
     ) -> None:
-        self._door, self._taker, self._metrics, self._rate = door, taker, metrics, rate
+        self._validator, self._sink, self._metrics, self._rate = validator, sink, metrics, rate
         self._flood_gate = flood_gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             announced = self._admitted(scope)
-            response = self._door.response(await read_body(receive, announced, self._door.limit))
+            response = self._validator.response(
+                await read_body(receive, announced, self._validator.limit)
+            )
             self._count()
-            name, answer = _ANSWERS[await self._taker.submit(response)]
+            name, answer = _ANSWERS[await self._sink.submit(response)]
         except Refused as refused:
             name, answer = refused.problem.name, refused.answer
             if refused.early:
@@ -67,7 +69,7 @@ class Submissions:
             name, answer = problem_details.BUSY.name, problem_details.BUSY.answer
         except Unavailable:
             name, answer = problem_details.UNAVAILABLE.name, problem_details.UNAVAILABLE.answer
-        except Gone:
+        except ClientDisconnected:
             return
         self._metrics.count(name)
         await answer(scope, receive, send)
@@ -79,7 +81,9 @@ class Submissions:
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
             raise Refused(
-                problem_details.TOO_MANY, problem_details.TOO_MANY.saying(None, wait), early=True
+                problem_details.TOO_MANY,
+                problem_details.TOO_MANY.with_detail(None, wait),
+                early=True,
             )
         return check_head(scope)  # days and quota are the store's: a repeat is told as one
 
@@ -90,5 +94,7 @@ class Submissions:
         wait = self._flood_gate.wait(_EVERYBODY)
         if wait is not None:
             self._metrics.over_open_rate += 1
-            raise Refused(problem_details.BUSY, problem_details.BUSY.saying(_TOO_MANY_IN_ALL, wait))
+            raise Refused(
+                problem_details.BUSY, problem_details.BUSY.with_detail(_TOO_MANY_IN_ALL, wait)
+            )
         self._flood_gate.count(_EVERYBODY)

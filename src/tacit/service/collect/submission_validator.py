@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from tacit.attribute import text
-from tacit.service.collect.http_responses import Answer
+from tacit.service.collect.http_responses import HttpResponse
 from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problem_details import (
     LINK_USED,
@@ -21,7 +21,7 @@ from tacit.service.collect.problem_details import (
     NOT_ALLOWED,
     REFUSALS,
     WRONG_FINGERPRINT,
-    Problem,
+    ProblemType,
     Refused,
 )
 from tacit.service.store import Response
@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ROOM = 1024
 
 
-class Door:
+class SubmissionValidator:
     """Checks what is sent to one survey."""
 
     def __init__(self, published: Published) -> None:
@@ -57,7 +57,7 @@ class Door:
         letter = "B" if max(reported.sizes) <= 256 else "H"
         self._pack = struct.Struct(f"<{len(reported)}{letter}").pack
 
-    def days(self, today: date) -> Problem | None:
+    def days(self, today: date) -> ProblemType | None:
         """Why nothing is taken on this day; None if it is."""
         refusal = self._terms.refusal(closed=False, records=0, today=today)
         return None if refusal is None else REFUSALS[refusal]
@@ -84,7 +84,7 @@ class Door:
         right = self._length + len(token)
         if length != right:
             detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
-            raise Refused(MALFORMED, MALFORMED.saying(detail))
+            raise Refused(MALFORMED, MALFORMED.with_detail(detail))
 
     def _codes(self, record: Any) -> bytes:
         if type(record) is not dict:
@@ -94,17 +94,19 @@ class Door:
         except (KeyError, TypeError):  # not a category, or not even a text
             raise Refused(NOT_ALLOWED, self._not_allowed(record)) from None
         if len(record) != len(codes):
-            raise Refused(NOT_ALLOWED, NOT_ALLOWED.saying("the record holds other attributes too"))
+            raise Refused(
+                NOT_ALLOWED, NOT_ALLOWED.with_detail("the record holds other attributes too")
+            )
         return self._pack(*codes)
 
-    def _not_allowed(self, record: dict[str, Any]) -> Answer:
+    def _not_allowed(self, record: dict[str, Any]) -> HttpResponse:
         """Names the first attribute that is wrong; what was sent for it is not repeated."""
         for name, table in self._tables:
             if name not in record:
-                return NOT_ALLOWED.saying(f"attribute {name!r} is missing")
+                return NOT_ALLOWED.with_detail(f"attribute {name!r} is missing")
             value = record[name]
             if type(value) is not str or value not in table:
-                return NOT_ALLOWED.saying(f"attribute {name!r} must be one of its categories")
+                return NOT_ALLOWED.with_detail(f"attribute {name!r} must be one of its categories")
         return NOT_ALLOWED.answer
 
 
@@ -148,14 +150,14 @@ def body_limit(published: Published) -> int:
     return submission_length(published) + _ROOM
 
 
-def _keys_wrong(invited: bool) -> Answer:
+def _keys_wrong(invited: bool) -> HttpResponse:
     return _TOKEN_KEYS if invited else _OPEN_KEYS
 
 
-_JSON_WRONG = MALFORMED.saying("the body must be a JSON object in UTF-8, no key of it twice")
-_OPEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key, record and padding")
-_TOKEN_KEYS = MALFORMED.saying("the keys must be fingerprint, key, token, record and padding")
-_KEY_WRONG = MALFORMED.saying("key must be 32 hexadecimal digits in lower case")
-_TOKEN_WRONG = MALFORMED.saying("token must be a text")
-_PADDING_WRONG = MALFORMED.saying("padding must be a text of spaces")
-_RECORD_WRONG = MALFORMED.saying("record must be an object")
+_JSON_WRONG = MALFORMED.with_detail("the body must be a JSON object in UTF-8, no key of it twice")
+_OPEN_KEYS = MALFORMED.with_detail("the keys must be fingerprint, key, record and padding")
+_TOKEN_KEYS = MALFORMED.with_detail("the keys must be fingerprint, key, token, record and padding")
+_KEY_WRONG = MALFORMED.with_detail("key must be 32 hexadecimal digits in lower case")
+_TOKEN_WRONG = MALFORMED.with_detail("token must be a text")
+_PADDING_WRONG = MALFORMED.with_detail("padding must be a text of spaces")
+_RECORD_WRONG = MALFORMED.with_detail("record must be an object")

@@ -6,6 +6,6 @@ to a one-time link, an address or a time of day.
 
 from tacit.service.store.packed_codes import code_type, packed, unpacked
 from tacit.service.store.store import Store
-from tacit.service.store.store_values import Outcome, Response, State
+from tacit.service.store.store_values import Outcome, Response, SurveyState
 
-__all__ = ["Outcome", "Response", "State", "Store", "code_type", "packed", "unpacked"]
+__all__ = ["Outcome", "Response", "Store", "SurveyState", "code_type", "packed", "unpacked"]

@@ -26,11 +26,11 @@ _stored_codes = select(responses.c.id, responses.c.codes).where(
 )
 
 
-class _InVainError(Exception):
+class _ConflictError(Exception):
     """Not all was new: what was hoped for does not hold."""
 
 
-class Entering:
+class BatchInsert:
     """Enters batches into one database."""
 
     def __init__(self, database: Database, tokens: LinkTokens) -> None:
@@ -38,7 +38,7 @@ class Entering:
         self._statements = Statements(database.engine)
         self._known: dict[str, tuple[int, Terms]] = {}
 
-    def enter(
+    def insert_batch(
         self, connection: Connection, batch: Sequence[Response], today: date
     ) -> list[Outcome]:
         """What became of each response; durable."""
@@ -49,36 +49,36 @@ class Entering:
         try:
             with self._database.written(connection):
                 for survey in surveys_asked:
-                    self._hope(connection, survey, asked[survey], today)
-        except _InVainError:
+                    self._insert_optimistically(connection, survey, asked[survey], today)
+        except _ConflictError:
             with self._database.written(connection):
                 decided = {
-                    survey: self._decide(connection, survey, asked[survey], today)
+                    survey: self._insert_row_by_row(connection, survey, asked[survey], today)
                     for survey in surveys_asked
                 }
             return [next(decided[response.survey]) for response in batch]
         return [Outcome.STORED] * len(batch)
 
-    def _hope(
+    def _insert_optimistically(
         self, connection: Connection, survey: str, asked: Sequence[Response], today: date
     ) -> None:
         """Store all that was sent to a survey; in vain if anything speaks against one of it."""
         known = self.terms(connection, survey)
         if known is None:
-            raise _InVainError
+            raise _ConflictError
         number, terms = known
         closed, records = self._statements.standing(connection, number)
         if terms.refusal(closed, records + len(asked) - 1, today) is not None:
-            raise _InVainError
+            raise _ConflictError
         hashes = map(hash_of, asked) if terms.invited else ()
         spent = [own for own in hashes if own is not None]
         if terms.invited and len(spent) < len(asked):
-            raise _InVainError
+            raise _ConflictError
         stored = [(id_of(response), response.codes) for response in asked]
         self._write(connection, survey, today, stored, spent)
         self._statements.count(connection, number, records + len(asked))
 
-    def _decide(
+    def _insert_row_by_row(
         self, connection: Connection, survey: str, asked: Sequence[Response], today: date
     ) -> Iterator[Outcome]:
         """Store what may be stored of what was sent to a survey; what became of each."""
@@ -113,7 +113,7 @@ class Entering:
             connection, number, day, [(*row, own) for row, own in zip(rows, sums, strict=True)]
         )
         if new != len(stored) or not self._tokens.spend(connection, number, spent):
-            raise _InVainError
+            raise _ConflictError
 
     def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
         """The number and the terms of a survey, which stay; None if there is no such survey."""

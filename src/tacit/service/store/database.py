@@ -34,13 +34,17 @@ class Database(ABC):
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the database."""
-        with self.telling(), self.engine.connect() as connection, connection.begin():
+        with self.translating_errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that may write; it waits for another one."""
-        with self.telling(), self.engine.connect() as connection, self.written(connection):
+        with (
+            self.translating_errors(),
+            self.engine.connect() as connection,
+            self.written(connection),
+        ):
             yield connection
 
     @contextmanager
@@ -48,15 +52,15 @@ class Database(ABC):
     def written(self, connection: Connection) -> Iterator[None]:
         """A transaction that may write, on a connection that is open."""
 
-    def queue_for_layout(self, connection: Connection) -> None:
+    def lock_layout(self, connection: Connection) -> None:
         """Wait, in the transaction under way, for whoever else is making the tables."""
 
     @abstractmethod
-    def hold(self) -> Connection:
+    def claim(self) -> Connection:
         """The connection of the only server that writes; refused while another holds it."""
 
     @abstractmethod
-    def let_go(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         """Close the connection of `hold`, whatever became of it."""
 
     @abstractmethod
@@ -79,7 +83,7 @@ class Database(ABC):
         """Put all rows in the order of their ids, and remove the bytes of their old order."""
 
     @abstractmethod
-    def forget(self) -> bool:
+    def truncate_log(self) -> bool:
         """Empty the log of what is written already, unless somebody reads it; whether it is."""
 
     def check(self, connection: Connection) -> None:
@@ -89,7 +93,7 @@ class Database(ABC):
         """What its settings keep that links responses to people or moments, one sentence each."""
         return []
 
-    def committed(self, fewest: int) -> None:
+    def after_commit(self, fewest: int) -> None:
         """After a commit that stored at least so many responses to each survey: see to the log."""
 
     def lost(self) -> str | None:
@@ -100,7 +104,7 @@ class Database(ABC):
         """Ask whether the database answers, on the connection of `hold`."""
 
     @abstractmethod
-    def abandon(self) -> None:
+    def break_connections(self) -> None:
         """Break all connections, from any thread: who waits for the database gets an error."""
 
     def close(self) -> None:
@@ -108,7 +112,7 @@ class Database(ABC):
         self.engine.dispose()
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turn what the drivers raise into one line that names the database."""
         try:
             yield

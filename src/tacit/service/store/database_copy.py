@@ -76,13 +76,13 @@ def _fill(source: Database, target: Database) -> None:
     try:
         _check(source)
         with source.reading() as here, target.writing() as there:
-            target.queue_for_layout(there)
+            target.lock_layout(there)
             migrate(there, target.shown)
             for table in metadata.sorted_tables:
                 if there.execute(select(table).limit(1)).first() is not None:
                     raise StoreError(f"{target.shown}: is not empty; copy to an empty database")
                 _copy_table(here, there, table.name)
-        target.forget()
+        target.truncate_log()
     finally:
         target.close()
 

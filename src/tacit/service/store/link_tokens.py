@@ -56,7 +56,7 @@ class LinkTokens:
         gone = self._database.delete_tokens(connection, number, sorted(hashes)) if hashes else 0
         return gone == len(hashes)
 
-    def prove(self, connection: Connection, n: int) -> None:
+    def test_write(self, connection: Connection, n: int) -> None:
         """Write as much as n responses would, by two transactions that leave nothing behind.
 
         The rows hold random bytes and no time.

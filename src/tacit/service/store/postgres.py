@@ -87,7 +87,7 @@ class Postgres(Database):
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self.telling(), self.engine.connect() as connection:
+        with self.translating_errors(), self.engine.connect() as connection:
             connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
@@ -97,15 +97,15 @@ class Postgres(Database):
         with connection.begin():
             yield
 
-    def queue_for_layout(self, connection: Connection) -> None:
+    def lock_layout(self, connection: Connection) -> None:
         connection.execute(text(_WAIT), {"kind": _MAKES})
 
-    def hold(self) -> Connection:
+    def claim(self) -> Connection:
         connection = self.engine.connect()
         try:
             self._claim(connection)
         except BaseException:
-            self.let_go(connection)
+            self.release(connection)
             raise
         return connection
 
@@ -126,7 +126,7 @@ class Postgres(Database):
         if durable != "on":
             raise StoreError(f"{self.shown}: fsync is {durable}, nothing would be durable; turn on")
 
-    def let_go(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         connection.invalidate()
         connection.close()
 
@@ -144,7 +144,7 @@ class Postgres(Database):
             for statement in _LOCK:
                 connection.execute(text(statement))
             connection.execute(text(_REWRITE))
-        with self.telling(), self._alone() as connection:
+        with self.translating_errors(), self._alone() as connection:
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
             for table in ("responses", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
@@ -152,7 +152,7 @@ class Postgres(Database):
                 connection.execute(text("SELECT pg_switch_wal()"))
                 connection.execute(text("CHECKPOINT"))
 
-    def forget(self) -> bool:
+    def truncate_log(self) -> bool:
         """Left to the database: its log holds what all its databases do."""
         return True
 
@@ -160,7 +160,7 @@ class Postgres(Database):
         with connection.begin():
             connection.exec_driver_sql("SELECT 1")
 
-    def abandon(self) -> None:
+    def break_connections(self) -> None:
         self._open.each(_shut_down)
 
     def warnings(self) -> list[str]:
@@ -174,7 +174,7 @@ class Postgres(Database):
         try:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
         finally:
-            self.let_go(connection)
+            self.release(connection)
 
 
 def _shut_down(connection: psycopg.Connection[Any]) -> None:

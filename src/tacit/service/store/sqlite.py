@@ -89,7 +89,7 @@ class Sqlite(Database):
             connection.execution_options(tacit_writes=False)
         self._verify(connection)
 
-    def hold(self) -> Connection:
+    def claim(self) -> Connection:
         if self._claim is None:
             self._claim = self._locked()
         connection = self._held = self.engine.connect()
@@ -103,7 +103,7 @@ class Sqlite(Database):
     def lost(self) -> str | None:
         return self._file.lost()
 
-    def let_go(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         self._held = None
         self._file.note_closed()
         connection.invalidate()
@@ -126,19 +126,19 @@ class Sqlite(Database):
         return connection.exec_driver_sql(_DELETE, own | sizes).rowcount
 
     def rewrite(self) -> None:
-        with self.telling(), self.engine.connect() as connection:
+        with self.translating_errors(), self.engine.connect() as connection:
             _driver(connection).execute("VACUUM")
 
-    def committed(self, fewest: int) -> None:
+    def after_commit(self, fewest: int) -> None:
         if fewest < FEWEST_IN_LOG or self._file.log_size() > LONGEST_LOG:
-            self._forget(SHORT_READ if self._emptied else 0.0)
+            self._truncate_log(SHORT_READ if self._emptied else 0.0)
 
-    def forget(self) -> bool:
+    def truncate_log(self) -> bool:
         """Without waiting: who reads for long, such as a backup, would stop all submissions."""
-        return self._forget(0.0)
+        return self._truncate_log(0.0)
 
-    def _forget(self, patience: float) -> bool:
-        with self.telling(), self._held_or_other() as connection:
+    def _truncate_log(self, patience: float) -> bool:
+        with self.translating_errors(), self._held_or_other() as connection:
             driver = _driver(connection)
             driver.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
             try:
@@ -171,13 +171,13 @@ class Sqlite(Database):
 
         Raises OSError if that file cannot be written.
         """
-        with self.telling(), self.engine.connect() as connection:
+        with self.translating_errors(), self.engine.connect() as connection:
             try:
                 _driver(connection).execute("VACUUM INTO ?", (str(out),))
             except sqlite3.Error as error:
                 raise OSError(str(error)) from None
 
-    def abandon(self) -> None:
+    def break_connections(self) -> None:
         """A statement that runs is interrupted; one that waits for a lock gives up by itself."""
         self._open.each(sqlite3.Connection.interrupt)
 

@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
 from tacit.errors import DataError, StoreError, Unavailable
-from tacit.service.store.batch_insert import Entering, find
+from tacit.service.store.batch_insert import BatchInsert, find
 from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import WRITE_SECONDS, Database, database
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.migration import migrate
 from tacit.service.store.packed_codes import unpacked
 from tacit.service.store.sql_tables import surveys
-from tacit.service.store.store_values import Outcome, Response, State
+from tacit.service.store.store_values import Outcome, Response, SurveyState
 from tacit.survey import Published
 
 if TYPE_CHECKING:
     from tacit.arrays import Codes
 
 #: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
-FEWEST_TO_SETTLE, SHARE_TO_SETTLE = 32, 8
+FEWEST_TO_ERASE, SHARE_TO_ERASE = 32, 8
 #: Seconds until a settling that failed is tried again: while somebody reads for long, it stops all
 #: others in vain.
-RESPITE = 300.0
+RETRY_SECONDS = 300.0
 
 
 class Store:
@@ -48,15 +48,15 @@ class Store:
         self.database: Database = database(url, there)
         self.write_seconds = self.database.write_seconds = write_seconds
         self._tokens = LinkTokens(self.database)
-        self._entering = Entering(self.database, self._tokens)
+        self._batch_insert = BatchInsert(self.database, self._tokens)
         self._held: Connection | None = None
         self._rested_on: date | None = None
-        self._settle_after = 0.0  # on the monotonic clock, if settling failed
-        self.settled = True  # unless the last settling failed
-        self.settling = False  # while all rows are written anew, which may take long
+        self._retry_after = 0.0  # on the monotonic clock, if settling failed
+        self.order_erased = True  # unless the last settling failed
+        self.erasing_order = False  # while all rows are written anew, which may take long
         try:
             with self.database.writing() as connection:
-                self.database.queue_for_layout(connection)
+                self.database.lock_layout(connection)
                 migrate(connection, self.database.shown)
         except BaseException:
             self.close()
@@ -68,7 +68,7 @@ class Store:
         """Take responses for a survey; it may be known already."""
         fingerprint = published.survey.fingerprint
         with self.database.writing() as connection:
-            self.database.queue_for_layout(connection)
+            self.database.lock_layout(connection)
             if find(connection, fingerprint) is None:
                 last = connection.scalar(select(func.max(surveys.c.number))) or 0
                 own = dict(number=last + 1, fingerprint=fingerprint, published=published.to_json())
@@ -104,16 +104,16 @@ class Store:
             number = self._number(connection, fingerprint)
             shut = update(surveys).where(surveys.c.number == number).values(closed=True)
             connection.execute(shut)
-        self.settle()
+        self.erase_order()
 
-    def state(self, fingerprint: str) -> State:
+    def state(self, fingerprint: str) -> SurveyState:
         """Where a survey stands; by its counters, so that many may ask."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
-            known = self._entering.terms(connection, fingerprint)
+            known = self._batch_insert.terms(connection, fingerprint)
         records, issued = row["records"], row["issued"]
         spent = records if known is not None and known[1].invited else 0  # each record took one
-        return State(not row["closed"], records, issued, issued - spent)
+        return SurveyState(not row["closed"], records, issued, issued - spent)
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids.
@@ -129,11 +129,11 @@ class Store:
 
     # Responses ---------------------------------------------------------------------------------
 
-    def hold(self) -> None:
+    def claim(self) -> None:
         """Be the one that writes; refused while another server does."""
         if self._held is None:
-            with self.database.telling():
-                self._held = self.database.hold()
+            with self.database.translating_errors():
+                self._held = self.database.claim()
 
     def write(self, batch: Sequence[Response], today: date) -> list[Outcome]:
         """Store what may be stored, all in one transaction that is durable when this returns.
@@ -142,24 +142,24 @@ class Store:
         transaction is unknown, and each response may be sent again with its key.
         """
         with self._writing() as connection:
-            outcomes = self._entering.enter(connection, batch, today)
+            outcomes = self._batch_insert.insert_batch(connection, batch, today)
             stored = Counter(
                 one.survey
                 for one, outcome in zip(batch, outcomes, strict=True)
                 if outcome is Outcome.STORED
             )
             if stored:
-                self.database.committed(min(stored.values()))
+                self.database.after_commit(min(stored.values()))
             return outcomes
 
-    def prove(self, n: int) -> None:
+    def test_write(self, n: int) -> None:
         """Prove that a batch of n responses could be stored: write as much, then delete it.
 
         Raises Unavailable if the database fails.
         """
         with self._writing() as connection:
-            self._tokens.prove(connection, n)
-            self.database.committed(0)
+            self._tokens.test_write(connection, n)
+            self.database.after_commit(0)
 
     def check_there(self) -> None:
         """Raise Unavailable if the database does not answer or is not the one at its path."""
@@ -176,61 +176,61 @@ class Store:
         One to files that were lost stays open: closing it could delete the log of another file.
         """
         try:
-            self.hold()
+            self.claim()
             assert self._held is not None
-            with self.database.telling():
+            with self.database.translating_errors():
                 yield self._held
         except Unavailable:
             if self.database.lost() is None:
-                self._let_go()
+                self._release()
             raise
 
-    def abandon(self) -> None:
+    def break_connections(self) -> None:
         """Break all connections, from any thread: who waits for the database gets an error."""
-        self.database.abandon()
+        self.database.break_connections()
 
     # Order -------------------------------------------------------------------------------------
 
-    def rest(self, today: date) -> bool:
+    def tidy(self, today: date) -> bool:
         """What to do when nothing waits: settle if enough is new, empty the log; whether it is.
 
         Enough: 32 records, an eighth of all if that is more, or any at first, on another day and
         after a settling that failed. Such a one is tried again later.
         """
         records, settled = self._counts()
-        overdue = self._rested_on != today or self._settle_after > 0
-        enough = 1 if overdue else max(FEWEST_TO_SETTLE, records // SHARE_TO_SETTLE)
-        if records - settled >= enough and time.monotonic() >= self._settle_after:
+        overdue = self._rested_on != today or self._retry_after > 0
+        enough = 1 if overdue else max(FEWEST_TO_ERASE, records // SHARE_TO_ERASE)
+        if records - settled >= enough and time.monotonic() >= self._retry_after:
             try:
-                self._settle()
+                self._erase_order()
             except Unavailable:
-                self.settled = False
+                self.order_erased = False
         self._rested_on = today
-        return self.database.forget()
+        return self.database.truncate_log()
 
-    def settle(self) -> None:
+    def erase_order(self) -> None:
         """Leave no trace of the order in which responses came."""
         records, settled = self._counts()
         if records > settled:
-            self._settle()
-        self.database.forget()
+            self._erase_order()
+        self.database.truncate_log()
 
-    def _settle(self) -> None:
-        self._settle_after = time.monotonic() + RESPITE
+    def _erase_order(self) -> None:
+        self._retry_after = time.monotonic() + RETRY_SECONDS
         with self.database.reading() as connection:
             counted = select(surveys.c.number, surveys.c.records)
             before = [(number, records) for number, records in connection.execute(counted)]
-        self.settling = True
+        self.erasing_order = True
         try:
             self.database.rewrite()
         finally:
-            self.settling = False
+            self.erasing_order = False
         mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
         rows = [{"of_number": number, "now_settled": records} for number, records in before]
         with self.database.writing() as connection:
             connection.execute(mark.values(settled=bindparam("now_settled")), rows)
-        self._settle_after = 0.0
-        self.settled = True
+        self._retry_after = 0.0
+        self.order_erased = True
 
     def _counts(self) -> tuple[int, int]:
         total = select(
@@ -251,12 +251,12 @@ class Store:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._let_go()
+        self._release()
         self.database.close()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._held is not None:
-            self.database.let_go(self._held)
+            self.database.release(self._held)
             self._held = None
 
     def _number(self, connection: Connection, fingerprint: str) -> int:

@@ -44,7 +44,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class State:
+class SurveyState:
     """Where a survey stands: `remaining` links of the `issued` ones can still be used."""
 
     open: bool

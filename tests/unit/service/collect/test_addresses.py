@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tacit.service.collect.addresses import WIDE_SHARE, Proxies, prefixes
+from tacit.service.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
 
 
 def narrow(address: str) -> bytes:
@@ -52,7 +52,7 @@ def test_what_is_no_address_counts_as_itself(odd: str) -> None:
 
 def test_a_tunnelled_address_does_not_pass_for_the_trusted_proxy_that_it_carries() -> None:
     """Whoever runs a relay can choose what a 6to4 or Teredo address carries."""
-    proxies = Proxies([ip_network("192.0.2.1")])
+    proxies = TrustedProxies([ip_network("192.0.2.1")])
     assert proxies.trusts("192.0.2.1")
     assert proxies.trusts("::ffff:192.0.2.1")
     assert not proxies.trusts("2002:c000:0201::1")

@@ -14,11 +14,11 @@ import pytest
 
 from tacit.errors import Busy, Unavailable
 from tacit.service import page
-from tacit.service.collect.app import Parts, application
+from tacit.service.collect.app import AppParts, application
 from tacit.service.collect.http_responses import PROTECTION
 from tacit.service.collect.openapi import document
-from tacit.service.collect.problem_details import CLOSED, PROBLEMS, Problem
-from tacit.service.collect.rate_limits import Limit, Rate
+from tacit.service.collect.problem_details import CLOSED, PROBLEMS, ProblemType
+from tacit.service.collect.rate_limits import AddressRateLimit, RateLimit
 from tacit.service.page import manifest
 from tacit.service.store import Outcome, Response
 from tests.support.asking import ask, compact, place, submission
@@ -29,7 +29,7 @@ RIGHT = submission(SURVEY)
 POST = place(SURVEY, "responses")
 
 
-class Taker:
+class ResponseSink:
     """Says what it is told to, and remembers what it was given."""
 
     def __init__(self, answer: Outcome | Exception = Outcome.STORED) -> None:
@@ -42,8 +42,8 @@ class Taker:
         return self.answer
 
 
-def app(taker: Taker | None = None, **parts: Any) -> Any:
-    return application(Parts(parts.pop("surveys", [SURVEY]), taker or Taker(), **parts))
+def app(sink: ResponseSink | None = None, **parts: Any) -> Any:
+    return application(AppParts(parts.pop("surveys", [SURVEY]), sink or ResponseSink(), **parts))
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
@@ -54,10 +54,10 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
 
 
 def test_a_right_record_is_given_to_the_writer_and_acknowledged() -> None:
-    taker = Taker()
-    answer = ask(app(taker), "POST", POST, json=RIGHT)
+    sink = ResponseSink()
+    answer = ask(app(sink), "POST", POST, json=RIGHT)
     assert (answer.status_code, answer.json()) == (201, {"stored": True})
-    assert [found.key.hex() for found in taker.taken] == [RIGHT["key"]]
+    assert [found.key.hex() for found in sink.taken] == [RIGHT["key"]]
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_a_right_record_is_given_to_the_writer_and_acknowledged() -> None:
 def test_what_the_writer_says_is_a_problem_of_its_own(
     answer: Any, expected: tuple[int, str]
 ) -> None:
-    got = ask(app(Taker(answer)), "POST", POST, json=RIGHT)
+    got = ask(app(ResponseSink(answer)), "POST", POST, json=RIGHT)
     assert problem(got) == expected
     assert ("retry-after" in got.headers) == (got.status_code == 503)
 
 
 def test_a_repeat_is_acknowledged_again() -> None:
-    answer = ask(app(Taker(Outcome.REPEATED)), "POST", POST, json=RIGHT)
+    answer = ask(app(ResponseSink(Outcome.REPEATED)), "POST", POST, json=RIGHT)
     assert (answer.status_code, answer.json()) == (200, {"stored": True})
 
 
 def test_every_outcome_has_an_answer() -> None:
     for outcome in Outcome:
-        assert ask(app(Taker(outcome)), "POST", POST, json=RIGHT).status_code < 500
+        assert ask(app(ResponseSink(outcome)), "POST", POST, json=RIGHT).status_code < 500
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_only_json_is_read(content_type: str, taken: bool) -> None:
 
 
 def test_a_body_over_the_limit_is_refused_also_in_chunks() -> None:
-    taker = Taker()
+    sink = ResponseSink()
     padded = compact(RIGHT) + b" " * 10_000
     headers = {"content-type": "application/json"}
 
@@ -120,20 +120,20 @@ def test_a_body_over_the_limit_is_refused_also_in_chunks() -> None:
         for _ in range(100):
             yield padded
 
-    assert problem(ask(app(taker), "POST", POST, content=padded, headers=headers)) == (
+    assert problem(ask(app(sink), "POST", POST, content=padded, headers=headers)) == (
         413,
         "too-large",
     )
-    assert problem(ask(app(taker), "POST", POST, content=chunks(), headers=headers)) == (
+    assert problem(ask(app(sink), "POST", POST, content=chunks(), headers=headers)) == (
         413,
         "too-large",
     )
     announced = headers | {"content-length": str(10**12)}
-    assert problem(ask(app(taker), "POST", POST, content=b"{}", headers=announced)) == (
+    assert problem(ask(app(sink), "POST", POST, content=b"{}", headers=announced)) == (
         413,
         "too-large",
     )
-    assert taker.taken == []
+    assert sink.taken == []
 
 
 def test_only_what_is_offered_can_be_asked() -> None:
@@ -158,23 +158,23 @@ def test_a_survey_is_shown_on_its_days_only() -> None:
 def test_a_survey_closed_before_its_first_day_is_closed() -> None:
     survey = published(opens="2027-03-01")
 
-    async def closed(fingerprint: str) -> Problem:
+    async def closed(fingerprint: str) -> ProblemType:
         return CLOSED
 
-    asked = app(surveys=[survey], standing=closed, today=lambda: date(2027, 2, 28))
+    asked = app(surveys=[survey], status_problem=closed, today=lambda: date(2027, 2, 28))
     assert problem(ask(asked, "GET", place(survey))) == (403, "closed")
 
 
 def test_a_repeat_after_the_last_day_is_told_as_one() -> None:
     """The store knows it; the door does not judge by the day."""
     survey = published(closes="1999-12-31")
-    repeated = app(Taker(Outcome.REPEATED), surveys=[survey])
+    repeated = app(ResponseSink(Outcome.REPEATED), surveys=[survey])
     posted = ask(repeated, "POST", place(survey, "responses"), json=submission(survey))
     assert (posted.status_code, posted.json()) == (200, {"stored": True})
 
 
 def test_one_address_may_not_send_without_end() -> None:
-    limited = app(rate=Rate(Limit(2, 60)))
+    limited = app(rate=AddressRateLimit(RateLimit(2, 60)))
     codes = [ask(limited, "POST", POST, json=submission(SURVEY)).status_code for _ in range(3)]
     last = ask(limited, "POST", POST, json=RIGHT)
     assert codes == [201, 201, 429]
@@ -185,7 +185,7 @@ def test_one_address_may_not_send_without_end() -> None:
 
 def test_an_open_survey_is_not_flooded_from_many_addresses() -> None:
     invited = published(access="invited")
-    limited = app(surveys=[SURVEY, invited], open_limit=Limit(2, 60))
+    limited = app(surveys=[SURVEY, invited], open_limit=RateLimit(2, 60))
 
     def sent(number: int, survey: Any = SURVEY, **changed: Any) -> httpx.Response:
         body, client = submission(survey, **changed), f"192.0.2.{number}"
@@ -269,11 +269,11 @@ def test_a_survey_that_was_closed_or_is_full_says_so() -> None:
 
     for why in (CLOSED, FULL):
 
-        async def standing(survey: str, why: Problem = why) -> Problem | None:
+        async def status_problem(survey: str, why: ProblemType = why) -> ProblemType | None:
             assert survey == SURVEY.survey.fingerprint
             return why
 
-        closed = app(standing=standing)
+        closed = app(status_problem=status_problem)
         assert problem(ask(closed, "GET", place(SURVEY))) == (403, why.name)
         shown = ask(closed, "GET", place(SURVEY), headers={"accept": "text/html"})
         assert (shown.status_code, "<h1>" in shown.text) == (403, True)
@@ -325,7 +325,7 @@ def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixtu
     from tacit.service.collect import logs
 
     logs.set_up("json")
-    answer = ask(app(Taker(KeyError(RIGHT["key"]))), "POST", POST, json=RIGHT)
+    answer = ask(app(ResponseSink(KeyError(RIGHT["key"]))), "POST", POST, json=RIGHT)
     assert problem(answer) == (500, "fault")
     logged = capsys.readouterr().err
     assert json.loads(logged)["kind"] == "KeyError"

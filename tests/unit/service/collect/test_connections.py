@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tacit.service.collect.addresses import WIDE_SHARE, Proxies
+from tacit.service.collect.addresses import WIDE_SHARE, TrustedProxies
 from tacit.service.collect.connections import SPARE, Connections, Waiting
 
 
@@ -102,7 +102,7 @@ def test_one_network_has_so_many_places(address: str, most: int) -> None:
 
 
 def test_a_trusted_proxy_has_all_places() -> None:
-    table = Connections(10, 2, Proxies([ip_network("10.0.0.0/8")]))
+    table = Connections(10, 2, TrustedProxies([ip_network("10.0.0.0/8")]))
     assert not any(each.dropped for each in filled(table, 10, "10.0.0.1"))
 
 

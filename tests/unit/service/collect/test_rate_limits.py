@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tacit.service.collect import rate_limits as module
-from tacit.service.collect.addresses import WIDE_SHARE, Proxies, prefixes
-from tacit.service.collect.rate_limits import Limit, Rate, Window, limit_of
+from tacit.service.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
+from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit, parse_limit
 
 
 def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:
@@ -18,11 +18,13 @@ def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:
     return {"client": (peer, 1), "headers": headers}
 
 
-def rate(proxies: tuple[str, ...] = ()) -> Rate:
-    return Rate(Limit(1, 3600), Proxies([ip_network(proxy) for proxy in proxies]))
+def rate(proxies: tuple[str, ...] = ()) -> AddressRateLimit:
+    return AddressRateLimit(
+        RateLimit(1, 3600), TrustedProxies([ip_network(proxy) for proxy in proxies])
+    )
 
 
-def shares(limit: Rate, first: dict[str, Any], second: dict[str, Any]) -> bool:
+def shares(limit: AddressRateLimit, first: dict[str, Any], second: dict[str, Any]) -> bool:
     """Whether two requests count as from one address."""
     assert limit.wait(first) is None
     return limit.wait(second) is not None
@@ -90,21 +92,21 @@ def test_no_address_is_kept() -> None:
 
 
 def test_an_ipv6_site_has_the_share_of_eight_addresses() -> None:
-    limit = Rate(Limit(2, 3600))
+    limit = AddressRateLimit(RateLimit(2, 3600))
     taken = [limit.wait(scope(f"2001:db8:0:{n:x}::1")) is None for n in range(20)]
     assert taken.count(True) == 2 * WIDE_SHARE
     assert limit.wait(scope("2001:db8:1::1")) is None
 
 
 def test_a_flood_of_one_ipv6_network_does_not_shut_out_its_neighbours() -> None:
-    limit = Rate(Limit(2, 3600))
+    limit = AddressRateLimit(RateLimit(2, 3600))
     for _ in range(100):
         limit.wait(scope("2001:db8::1"))
     assert limit.wait(scope("2001:db8:0:1::1")) is None
 
 
 def test_refused_requests_fill_no_memory() -> None:
-    limit = Rate(Limit(2, 3600))
+    limit = AddressRateLimit(RateLimit(2, 3600))
     for n in range(1000):
         limit.wait(scope(f"2001:db8:0:{n:x}::1"))
     assert len(limit._window) <= 1 + 2 * WIDE_SHARE
@@ -120,7 +122,7 @@ class Clock:
 
 def test_counts_end_with_their_window() -> None:
     clock = Clock()
-    window = Window(Limit(2, 60), clock)
+    window = FixedWindow(RateLimit(2, 60), clock)
     assert window.wait(b"a") is None
     for _ in range(2):
         window.count(b"a")
@@ -137,7 +139,7 @@ def test_counts_end_with_their_window() -> None:
 def test_a_step_of_the_clock_on_the_wall_changes_no_window(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    limit = Rate(Limit(1, 3600))
+    limit = AddressRateLimit(RateLimit(1, 3600))
     assert limit.wait(scope("192.0.2.1")) is None
     start = time.time()
     for step in (-2 * 86400, 2 * 86400):
@@ -147,7 +149,7 @@ def test_a_step_of_the_clock_on_the_wall_changes_no_window(
 
 def test_memory_is_bounded_by_a_number_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_KEYS", 100)
-    window = Window(Limit(1, 3600))
+    window = FixedWindow(RateLimit(1, 3600))
     for number in range(1000):
         window.count(str(number).encode())
         assert len(window) <= 100
@@ -157,18 +159,18 @@ def test_memory_is_bounded_by_a_number_of_addresses(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
-        ("20/second", Limit(20, 1)),
-        ("600/minute", Limit(600, 60)),
-        ("5 per 2 hours", Limit(5, 7200)),
-        ("1/day", Limit(1, 86400)),
+        ("20/second", RateLimit(20, 1)),
+        ("600/minute", RateLimit(600, 60)),
+        ("5 per 2 hours", RateLimit(5, 7200)),
+        ("1/day", RateLimit(1, 86400)),
         ("off", None),
     ],
 )
-def test_a_limit_is_written_as_a_number_in_a_time(text: str, limit: Limit | None) -> None:
-    assert limit_of(text) == limit
+def test_a_limit_is_written_as_a_number_in_a_time(text: str, limit: RateLimit | None) -> None:
+    assert parse_limit(text) == limit
 
 
 @pytest.mark.parametrize("text", ["often", "", "5", "5/0 minutes", "-5/minute", "5/fortnight"])
 def test_any_other_text_is_no_limit(text: str) -> None:
     with pytest.raises(ValueError):
-        limit_of(text)
+        parse_limit(text)
