@@ -40,7 +40,8 @@ check: $(VENV)/.dev ## lint, format, types, architecture, house rules
 bench: $(VENV_BENCH)/.bench ## speed as ratios against peers, in an environment of its own
 	$(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
 
-screenshots: $(VENV)/.dev ## pictures of the respondent's page for the docs, by Chromium
+screenshots: $(VENV)/.dev ## the pictures of the README and the docs; needs Chromium
+	$(VENV)/bin/python -m tests.support.doc_figures
 	$(VENV)/bin/python -m tests.support.screenshots
 
 clean: ## remove the environments, caches and builds

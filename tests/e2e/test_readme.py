@@ -14,12 +14,27 @@ BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
 SECONDS = 300
 
 
-def test_the_example_of_the_readme_prints_what_it_shows() -> None:
-    languages = [language for language, _ in BLOCKS]
-    place = languages.index("python")
-    code, shown = BLOCKS[place][1], BLOCKS[place + 1][1]
+def test_the_estimate_example_prints_what_the_readme_shows() -> None:
+    places = [i for i, (language, _) in enumerate(BLOCKS) if language == "python"]
+    code, shown = BLOCKS[places[0]][1], BLOCKS[places[0] + 1][1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == shown
+
+
+def test_the_mining_example_draws_the_tree_that_the_readme_describes(tmp_path: Path) -> None:
+    (code,) = (code for language, code in BLOCKS if language == "python" and "mine" in code)
+    code += "print(tree.get_n_leaves())\n"
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "6\n"
+    assert "<svg" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
+
+
+def test_every_picture_and_link_of_the_readme_exists() -> None:
+    root = Path(__file__).resolve().parents[2]
+    named = re.findall(r'src="([^"]+)"', README) + re.findall(r"\]\((?!http)([^)#]+)", README)
+    assert len(named) >= 3
+    assert [name for name in named if not (root / name).exists()] == []
 
 
 def test_the_survey_block_pasted_into_a_shell_ends_in_estimates(tmp_path: Path) -> None:
