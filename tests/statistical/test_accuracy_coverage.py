@@ -16,7 +16,7 @@ import pytest
 from tacit import Design, Group, Schema, disguise, matrix, related, unrelated
 from tacit.counting import count
 from tacit.evaluate import accuracy, personal_accuracy, recall
-from tacit.evaluate.signed_records import signed_copies
+from tacit.evaluate.signed_records import signed_records
 from tacit.reconstruction.interval import normal_interval
 from tests.support.families import attributes_of
 
@@ -108,7 +108,7 @@ def test_intervals_of_accuracy_cover_the_accuracy_on_the_population(name: str) -
 def test_one_of_the_designs_draws_its_copies() -> None:
     for name, design in DESIGNS.items():
         one = count(np.zeros((1, len(design.reported)), np.uint8), design.reported)
-        assert signed_copies(design, one, 8).random == ("drawn" in name)
+        assert signed_records(design, one, 8).random == ("drawn" in name)
 
 
 def test_intervals_of_recall_cover_the_recall_on_the_population() -> None:

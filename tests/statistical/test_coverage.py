@@ -30,8 +30,8 @@ from tacit.arrays import Array
 from tacit.channel import Coin
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tacit.reconstruction.expectation import expectation
-from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
+from tacit.reconstruction.table_problem import TableProblem
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 
@@ -70,7 +70,7 @@ class Setting:
     design: Design
     true: Any
     n: int
-    ask: Callable[[Problem], Estimate] = inversion
+    ask: Callable[[TableProblem], Estimate] = inversion
     of: Any = None
 
     @property
@@ -111,7 +111,7 @@ def stacked(estimates: list[Estimate], n: Any) -> Interval:
     center, own, other = (
         np.stack([getattr(e.score, k) for e in estimates]) for k in ("center", "own", "other")
     )
-    return score_interval(Score(center, own, other, n), LEVEL)
+    return score_interval(ScoreTest(center, own, other, n), LEVEL)
 
 
 def simulated(setting: Setting, surveys: int = SURVEYS) -> tuple[list[Estimate], Any]:
@@ -123,7 +123,7 @@ def simulated(setting: Setting, surveys: int = SURVEYS) -> tuple[list[Estimate],
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     shaped = distinct.reshape(-1, *expected.shape).astype(np.float64)
     axes = len(channel.true)
-    return [setting.ask(Problem(c, channel, axes, setting.n)) for c in shaped], which.ravel()
+    return [setting.ask(TableProblem(c, channel, axes, setting.n)) for c in shaped], which.ravel()
 
 
 def coverage(interval: Interval, target: Array, which: Any) -> Array:
@@ -167,7 +167,7 @@ def exact_coverage(coin: Coin, p: float, n: int, scale: float = 1.0) -> float:
     channel = one(coin).channel(["a0"])
     outcomes = np.arange(n + 1)
     counts = np.stack([n - outcomes, outcomes], axis=1).astype(np.float64)
-    interval = stacked([inversion(Problem(c, channel, 1, n)) for c in counts], n / scale**2)
+    interval = stacked([inversion(TableProblem(c, channel, 1, n)) for c in counts], n / scale**2)
     chances = binom.pmf(outcomes, n, channel.disguised(np.array([1 - p, p]))[1])
     return float(chances @ ((interval.lower[:, 1] <= p) & (p <= interval.upper[:, 1])))
 
@@ -195,6 +195,6 @@ def test_stacked_intervals_are_those_of_the_estimates() -> None:
 
 def test_every_method_gives_the_intervals_of_the_unbiased_estimate() -> None:
     channel = TWO_GROUPS.channel(["a0", "a1"])
-    problem = Problem(np.array([[90.0, 60, 50], [40, 30, 30]]), channel, 2, 300)
+    problem = TableProblem(np.array([[90.0, 60, 50], [40, 30, 30]]), channel, 2, 300)
     for method in (simplex, em):
         np.testing.assert_array_equal(method(problem).interval(), inversion(problem).interval())

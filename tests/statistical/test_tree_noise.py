@@ -29,8 +29,8 @@ from tacit.arrays import Array, Codes
 from tacit.counting import count
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
-from tacit.mine.tree.node_tables import Tables
-from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.node_tables import NodeTables
+from tacit.mine.tree.tree_reports import TreeReports
 from tests.support.chance import FALSE_ALARM
 
 HALF = ["1/2", "1/2"]
@@ -78,7 +78,7 @@ def read(name: str) -> list[tuple[Array, Array]]:
     found = []
     for _ in range(SURVEYS):
         reported = count(disguise(related_records(), design, rng), design.reported)
-        root = Tables.root(Reports.of(reported, design, "class"))
+        root = NodeTables.root(TreeReports.of(reported, design, "class"))
         parts = np.array([[0, 1, -1]])
         below = root.below(np.array([3]), parts, np.ones((1, 2), bool)).merged()
         moments = [m for _, s in root.splits([1, 2, 3], True) if (m := s.moments)]

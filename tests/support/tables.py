@@ -15,7 +15,7 @@ from tacit import Attribute, Design
 from tacit.arrays import Array
 from tacit.channel import Coin
 from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.table_problem import TableProblem
 
 Cell = tuple[int, ...]
 
@@ -86,11 +86,11 @@ def margin(table: Array, axes: Sequence[str], names: Sequence[str]) -> Array:
     return np.asarray(table.sum(axis=dropped)).transpose([kept.index(name) for name in names])
 
 
-def problem_of(design: Design, reported: Array, names: Sequence[str], n: int) -> Problem:
+def problem_of(design: Design, reported: Array, names: Sequence[str], n: int) -> TableProblem:
     """The problem of a table, from counts over all reported attributes of the design."""
     channel = design.channel(design.closure(names))
     counts = margin(reported, design.reported.names, channel.reported.names)
-    return Problem(counts.astype(np.float64), channel, len(names), n)
+    return TableProblem(counts.astype(np.float64), channel, len(names), n)
 
 
 def reported_table(design: Design, true: Array) -> Array:

@@ -30,7 +30,7 @@ from tacit.errors import DataError, DesignError, SchemaError, SingularChannelErr
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
 from tacit.evaluate.accuracy import generator, moments
 from tacit.evaluate.signed_kernels import even_or_odd
-from tacit.evaluate.signed_records import FEW_COPIES, MOST_COPIES, SignedCopies, signed_copies
+from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
 from tacit.label_codes import decode
 from tacit.reconstruction import reconstruct
 from tests.support.families import attributes_of, designs, seeds
@@ -174,7 +174,7 @@ def test_drawn_copies_have_the_mean_of_the_whole_inverse(name: str) -> None:
     design = Design(WIDE, [Group(NAMES[::-1], WIDE_DESIGNS[name])])
     reported = disguise(records_of(WIDE, 30), design, np.random.default_rng(3))
     exact, _ = by_force(Hashing(4), design, "a0", reported)
-    assert signed_copies(design, count(reported, design.reported), 1).random
+    assert signed_records(design, count(reported, design.reported), 1).random
     rng = np.random.default_rng(4)
     means = [accuracy(Hashing(4), reported, design, "a0", rng, draws).value for draws in [200] * 30]
     spread = np.std(means, ddof=1) / math.sqrt(len(means))
@@ -186,13 +186,13 @@ def test_drawn_powers_of_a_related_group_are_those_of_its_inverse() -> None:
     """With the powers of another theta as the negative control."""
     design, n = Design(WIDE, [Group(NAMES, related(0.8))]), 200_000
     reported = np.repeat(np.array([[1, 0, 2, 1]], np.uint8), n, axis=0)
-    copies = signed_copies(design, count(reported, WIDE), 1)
+    copies = signed_records(design, count(reported, WIDE), 1)
     inverse = np.linalg.inv(design.channel(NAMES).matrix)
     expected = inverse[:, np.ravel_multi_index((1, 0, 2, 1), WIDE.sizes)]
 
     def drawn(ways: Any) -> Any:
         total = np.zeros(expected.size)
-        for batch, weights in SignedCopies(design, (ways,), 1).of(
+        for batch, weights in SignedRecords(design, (ways,), 1).of(
             reported, np.random.default_rng(6)
         ):
             cells = np.ravel_multi_index(batch.reshape(-1, 4).T, WIDE.sizes)
@@ -210,11 +210,11 @@ def test_drawn_powers_of_a_related_group_are_those_of_its_inverse() -> None:
 def test_short_lists_of_cells_are_listed_and_long_ones_drawn() -> None:
     short = Design(Schema(attributes_of((4, 4, 4))), [Group(["a0", "a1", "a2"], frapp(9))])
     one = count(np.zeros((1, 3), np.uint8), short.schema)
-    copies = signed_copies(short, one, 8)
+    copies = signed_records(short, one, 8)
     assert not copies.random
     assert len(copies.groups[0]) == 64 == FEW_COPIES
     wide = Design(WIDE, [Group(NAMES, frapp(9))])
-    assert signed_copies(wide, count(np.zeros((1, 4), np.uint8), WIDE), 8).random
+    assert signed_records(wide, count(np.zeros((1, 4), np.uint8), WIDE), 8).random
 
 
 def test_no_rng_means_the_same_draws_every_time() -> None:
@@ -230,13 +230,13 @@ def test_blocks_of_records_do_not_change_the_answer() -> None:
     table = count(
         disguise(records_of(design.schema, 500), design, np.random.default_rng(1)), design.reported
     )
-    copies = signed_copies(design, table, 1)
+    copies = signed_records(design, table, 1)
     blocks = [b for b, _ in copies.blocks(table, 7)]
     assert max(map(len, blocks)) == 7
     np.testing.assert_array_equal(np.concatenate(blocks), table.patterns)
     wide = Design(WIDE, [Group(NAMES, frapp(9))])
     codes = records_of(WIDE, 200)
-    drawn = signed_copies(wide, count(codes, WIDE), 1)
+    drawn = signed_records(wide, count(codes, WIDE), 1)
     expanded = np.concatenate([b for b, _ in drawn.blocks(count(codes, WIDE), 64)])
     np.testing.assert_array_equal(expanded, codes[np.lexsort(codes.T[::-1])])
 
@@ -244,7 +244,7 @@ def test_blocks_of_records_do_not_change_the_answer() -> None:
 def test_any_function_of_a_record_has_a_mean() -> None:
     design = binary(3)
     table = count(records_of(design.schema, 100), design.reported)
-    copies = signed_copies(design, table, 1)
+    copies = signed_records(design, table, 1)
     found = moments(copies, table, lambda r: r.sum(axis=1).astype(np.intp), 4, generator(None))
     expected = reconstruct(table, design).expectation(
         lambda *labels: labels.count("c1") == 2, ["a0", "a1", "a2"]
@@ -443,7 +443,7 @@ def test_too_many_copies_are_an_error_that_says_what_to_do() -> None:
     lying = Design(wide, [Group(wide.names, related(0.3))])
     with pytest.raises(DesignError, match=r"related\(theta=3/10\).*theta above 1/2"):
         accuracy(Hashing(5), records_of(wide, 5), lying, "a0")
-    assert MOST_COPIES == 4096
+    assert MAX_COPIES == 4096
 
 
 def test_related_categories_with_theta_below_one_half_are_listed() -> None:

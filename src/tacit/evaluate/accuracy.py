@@ -26,7 +26,7 @@ from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.evaluate.classifier import Classifier, Predicted
-from tacit.evaluate.signed_records import RECORD_BLOCK, SignedCopies, signed_copies
+from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.schema import Attribute
 
@@ -152,7 +152,7 @@ class Moments:
 
 
 def moments(
-    copies: SignedCopies,
+    copies: SignedRecords,
     table: PatternTable,
     outcome: Outcome,
     outcomes: int,
@@ -177,7 +177,7 @@ def _summed(weights: Array, table: PatternTable) -> Moments:
 
 
 def _weights(
-    copies: SignedCopies,
+    copies: SignedRecords,
     reported: Codes,
     outcome: Outcome,
     outcomes: int,
@@ -251,7 +251,7 @@ class _Test:
         """Moments of any outcome on this test set."""
         if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
             raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
-        copies = signed_copies(self.design, self.table, draws)
+        copies = signed_records(self.design, self.table, draws)
         return moments(copies, self.table, outcome, outcomes, generator(rng))
 
 

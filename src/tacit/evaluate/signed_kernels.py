@@ -1,4 +1,4 @@
-"""Ways: what can be done to a group's report so that, with signs, the disguise is undone.
+"""SignedKernels: what can be done to a group's report so that, with signs, the disguise is undone.
 
 The inverse W of a group's channel is written as  W = sum_s v_s K_s  with K_s stochastic: each way
 turns a report into one possible true answer and has a weight v_s, which may be negative and may
@@ -48,7 +48,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Way(ABC):
+class SignedKernel(ABC):
     """One thing that can be done to a group's report."""
 
     columns: Columns
@@ -68,7 +68,7 @@ class Way(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Way):
+class ConstantKernel(SignedKernel):
     """A way whose weight is the same for every report."""
 
     weight: float
@@ -78,7 +78,7 @@ class Weighted(Way):
 
 
 @dataclass(frozen=True, eq=False)
-class Keep(Weighted):
+class KeepKernel(ConstantKernel):
     """Take the report for the truth."""
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
@@ -87,7 +87,7 @@ class Keep(Weighted):
 
 
 @dataclass(frozen=True, eq=False)
-class Complement(Weighted):
+class ComplementKernel(ConstantKernel):
     """Take the opposite of every yes/no answer."""
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
@@ -96,7 +96,7 @@ class Complement(Weighted):
 
 
 @dataclass(frozen=True, eq=False)
-class Draw(Weighted):
+class DrawKernel(ConstantKernel):
     """Draw the group's answers from a known distribution, afresh for every record."""
 
     drawn: Distribution
@@ -120,7 +120,7 @@ class Draw(Weighted):
 
 
 @dataclass(frozen=True, eq=False)
-class Step(Weighted):
+class PowerKernel(ConstantKernel):
     """Apply K an even (`parity` 0) or odd (1) number of times; `ratio` is (1-theta)/theta.
 
     K^j keeps an answer of k categories with probability (1 + (k-1) a) / k, a = (-1/(k-1))^j, and
@@ -145,7 +145,7 @@ class Step(Weighted):
 
 
 @dataclass(frozen=True, eq=False)
-class Cell(Way):
+class CellKernel(SignedKernel):
     """Take one true cell for the truth; its weight is its entry of W at the report."""
 
     cell: int
@@ -161,32 +161,32 @@ class Cell(Way):
             copy[:, true] = code
 
 
-def cells_of(columns: Columns, inverse: Array) -> tuple[Way, ...]:
+def cells_of(columns: Columns, inverse: Array) -> tuple[SignedKernel, ...]:
     """One way for each true cell: exact for any channel."""
-    return tuple(Cell(columns, x, np.ascontiguousarray(row)) for x, row in enumerate(inverse))
+    return tuple(CellKernel(columns, x, np.ascontiguousarray(row)) for x, row in enumerate(inverse))
 
 
-def keep_or_draw(columns: Columns, theta: float, drawn: Distribution) -> tuple[Way, ...]:
+def keep_or_draw(columns: Columns, theta: float, drawn: Distribution) -> tuple[SignedKernel, ...]:
     """The ways of the replacing families."""
-    kept = Keep(columns, 1 / theta)
-    return (kept,) if theta == 1 else (kept, Draw(columns, -(1 - theta) / theta, drawn))
+    kept = KeepKernel(columns, 1 / theta)
+    return (kept,) if theta == 1 else (kept, DrawKernel(columns, -(1 - theta) / theta, drawn))
 
 
-def keep_or_complement(columns: Columns, theta: float) -> tuple[Way, ...]:
+def keep_or_complement(columns: Columns, theta: float) -> tuple[SignedKernel, ...]:
     """The ways of a related group of yes/no answers."""
     both = (
-        Keep(columns, theta / (2 * theta - 1)),
-        Complement(columns, -(1 - theta) / (2 * theta - 1)),
+        KeepKernel(columns, theta / (2 * theta - 1)),
+        ComplementKernel(columns, -(1 - theta) / (2 * theta - 1)),
     )
     return tuple(way for way in both if way.weight)
 
 
-def even_or_odd(columns: Columns, theta: float) -> tuple[Way, ...]:
+def even_or_odd(columns: Columns, theta: float) -> tuple[SignedKernel, ...]:
     """The ways of a related group of any categories with theta > 1/2."""
     ratio = (1 - theta) / theta
     if ratio == 0:
-        return (Keep(columns, 1.0),)
+        return (KeepKernel(columns, 1.0),)
     return (
-        Step(columns, theta / (2 * theta - 1), 0, ratio),
-        Step(columns, -(1 - theta) / (2 * theta - 1), 1, ratio),
+        PowerKernel(columns, theta / (2 * theta - 1), 0, ratio),
+        PowerKernel(columns, -(1 - theta) / (2 * theta - 1), 1, ratio),
     )

@@ -30,7 +30,7 @@ from tacit.design import Design
 from tacit.errors import DesignError
 from tacit.evaluate.signed_kernels import (
     Columns,
-    Way,
+    SignedKernel,
     cells_of,
     even_or_odd,
     keep_or_complement,
@@ -39,10 +39,10 @@ from tacit.evaluate.signed_kernels import (
 from tacit.label_codes import code_type
 from tacit.reconstruction.gls import gls
 
-Ways = tuple[Way, ...]
+SignedKernels = tuple[SignedKernel, ...]
 
 #: More copies of each record than this are refused.
-MOST_COPIES = 4096
+MAX_COPIES = 4096
 #: With at most this many copies, true cells are listed where a draw would do: exact, no chance.
 FEW_COPIES = 64
 #: Reported records at a time, and copies of them given to a classifier in one call.
@@ -50,11 +50,11 @@ RECORD_BLOCK, COPY_BLOCK = 1 << 14, 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class SignedCopies:
+class SignedRecords:
     """The copies that undo a design: for each group, the ways to choose from."""
 
     design: Design
-    groups: tuple[Ways, ...]
+    groups: tuple[SignedKernels, ...]
     draws: int
 
     @property
@@ -63,7 +63,7 @@ class SignedCopies:
         return any(way.random for ways in self.groups for way in ways)
 
     @cached_property
-    def _choices(self) -> list[tuple[Ways, float]]:
+    def _choices(self) -> list[tuple[SignedKernels, float]]:
         """One way a group, with the share of its weight: several draws share one weight."""
         choices = []
         for ways in product(*self.groups):
@@ -104,7 +104,7 @@ class SignedCopies:
             yield table.patterns[rows], np.ones(len(rows))
 
 
-def signed_copies(design: Design, table: PatternTable, draws: int) -> SignedCopies:
+def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRecords:
     """The copies that undo a design.
 
     Where listing all cells of the groups that would be drawn makes few copies, they are listed. A
@@ -116,16 +116,16 @@ def signed_copies(design: Design, table: PatternTable, draws: int) -> SignedCopi
     cells = [math.prod(factor.channel.true_shape) for factor in channel.factors]
     fixed = [None if ways and any(way.random for way in ways) else ways for ways in brief]
     chosen = fixed if _copies(fixed, cells) <= FEW_COPIES else brief
-    if _copies(chosen, cells) > MOST_COPIES:
+    if _copies(chosen, cells) > MAX_COPIES:
         raise DesignError(_too_many(channel.factors, chosen, cells))
     groups = tuple(
         ways or cells_of(_columns(design, factor), inverse_of(factor, design, table))
         for factor, ways in zip(channel.factors, chosen, strict=True)
     )
-    return SignedCopies(design, groups, draws)
+    return SignedRecords(design, groups, draws)
 
 
-def _copies(chosen: Sequence[Ways | None], cells: Sequence[int]) -> int:
+def _copies(chosen: Sequence[SignedKernels | None], cells: Sequence[int]) -> int:
     """How many copies of a record these ways make; None stands for one way a cell."""
     return math.prod(len(w) if w else n for w, n in zip(chosen, cells, strict=True))
 
@@ -146,7 +146,7 @@ def reports_of(design: Design, factor: Factor) -> list[str]:
     return [attribute.name for attribute in own]
 
 
-def _brief(factor: Factor, columns: Columns) -> Ways | None:
+def _brief(factor: Factor, columns: Columns) -> SignedKernels | None:
     """One or two ways that do not grow with the number of cells; None where there are none."""
     match factor.channel:
         case ReplacementChannel(theta, drawn):
@@ -168,7 +168,7 @@ def inverse_of(factor: Factor, design: Design, table: PatternTable) -> Array:
 
 
 def _too_many(
-    factors: Sequence[Factor], chosen: Sequence[Ways | None], cells: Sequence[int]
+    factors: Sequence[Factor], chosen: Sequence[SignedKernels | None], cells: Sequence[int]
 ) -> str:
     """What to do when there are too many copies, by the group that makes the most."""
     sizes = [len(w) if w else n for w, n in zip(chosen, cells, strict=True)]
@@ -176,6 +176,6 @@ def _too_many(
     group = f"group [{', '.join(factors[worst].names)}] {factors[worst].coin}"
     return (
         f"testing on this design needs {math.prod(sizes):,} copies of every record, more than the "
-        f"{MOST_COPIES:,} allowed, most of them ({sizes[worst]:,}) for {group}; use fewer groups, "
+        f"{MAX_COPIES:,} allowed, most of them ({sizes[worst]:,}) for {group}; use fewer groups, "
         "smaller matrix groups, and theta above 1/2 for related groups of more than two categories"
     )

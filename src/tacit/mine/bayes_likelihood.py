@@ -26,8 +26,8 @@ from tacit.mine.conditional import ConditionalModel
 from tacit.mine.learned_model import BayesParameters, Tables, logit_blocks, shares
 from tacit.mine.pairs import dependence, margin_of, pair_tables, pairs
 from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.simplex import project
-from tacit.squarem import Convergence, climb
 
 TOLERANCE = 1e-6
 MAX_ITERATIONS = 500
@@ -93,7 +93,7 @@ def _maxima(
 
 def _climbed(model: ConditionalModel, start: Array, alpha: float) -> _Maximum:
     step = partial(model.step, alpha=alpha)
-    return _Maximum(*climb(step, start, model.repair, TOLERANCE, MAX_ITERATIONS))
+    return _Maximum(*squarem(step, start, model.repair, TOLERANCE, MAX_ITERATIONS))
 
 
 def _turned(model: ConditionalModel, design: Design, target: str, place: Array) -> Array | None:

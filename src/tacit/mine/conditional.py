@@ -26,7 +26,7 @@ from tacit.design import Design
 from tacit.mine.blocks import BlockTables, ratio, rescale
 from tacit.mine.joined_attributes import joined
 from tacit.mine.learned_model import Tables
-from tacit.squarem import Step
+from tacit.reconstruction.likelihood import EMStep
 
 #: Patterns that are looked at together: what is known of them stays in fast memory.
 CHUNK = 1 << 14
@@ -79,7 +79,7 @@ class ConditionalModel:
         for start in range(0, len(self.shares), length):
             yield self._posterior(prior, looked, slice(start, start + length))
 
-    def step(self, parameters: Array, alpha: float) -> Step:
+    def step(self, parameters: Array, alpha: float) -> EMStep:
         """One step of expectation-maximisation, with `alpha` records added to every category."""
         prior, tables = self.split(parameters)
         height, classes, sums = 0.0, np.zeros(self.n_classes), dict[Place, Array]()
@@ -93,7 +93,7 @@ class ConditionalModel:
             self.groups[g].blocks[b].add(counts, tables, own)
         after = self.join(classes, [self._smoothed(c, alpha) for c in counts])
         penalty = alpha / self.n_records * sum(np.log(t).sum() for t in self._free(tables))
-        return Step(after, height + float(penalty), float(np.abs(after - parameters).max()))
+        return EMStep(after, height + float(penalty), float(np.abs(after - parameters).max()))
 
     def information(self, prior: Array, tables: Tables) -> Array:
         """Information matrix of the logits of prior and tables, from the scores of the reports.

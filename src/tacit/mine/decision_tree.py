@@ -28,8 +28,8 @@ from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import GrowthSettings, grow
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import Tree
+from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
 from tacit.mine.tree.tree_text import plain_schema, summary, text, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
@@ -78,10 +78,10 @@ class DecisionTree(Miner):
         if self.design is None:
             return self._fit_undisguised(X, y, growth)
         patterns, target, features = self.count_reported(X, y)
-        reports = Reports.of(patterns, self.design, target.name)
+        reports = TreeReports.of(patterns, self.design, target.name)
         seen = reports
         if self.caution == 0 and math.prod(self.design.schema.sizes) <= MOST_CELLS:
-            seen = Reports.restored(Reconstruction(patterns, self.design), target.name)
+            seen = TreeReports.restored(Reconstruction(patterns, self.design), target.name)
         tree = grow(seen, growth)
         classes = np.array(target.categories)
         self.restore(features, classes, tree, reports.target, self.design.fingerprint)
@@ -113,7 +113,7 @@ class DecisionTree(Miner):
         sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
         patterns, counts = distinct(records, sizes)
         target, n_records = len(sizes) - 1, len(records)
-        reports = Reports.true(patterns, counts / n_records, sizes, target, n_records)
+        reports = TreeReports.true(patterns, counts / n_records, sizes, target, n_records)
         self.restore(None, classes, grow(reports, growth), target)
         self.sizes_ = [int(column.max()) + 1 for column in X.T]
         return self
@@ -171,7 +171,7 @@ class DecisionTree(Miner):
         design, target = self.design_and_target()
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
-            return follow(self.tree_, Reports.of(patterns, design, target))
+            return follow(self.tree_, TreeReports.of(patterns, design, target))
         if not getattr(self, "literal_", False):
             return self.tree_
         if not hasattr(self, "estimated_tree_"):
@@ -184,7 +184,7 @@ class DecisionTree(Miner):
         Patterns x true classes x predicted classes; the mean over reports is the confusion table.
         """
         check_is_fitted(self)
-        reports = Reports.of(patterns, design, str(self.target))
+        reports = TreeReports.of(patterns, design, str(self.target))
         return right_and_wrong(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:

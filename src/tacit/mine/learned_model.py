@@ -10,7 +10,7 @@ import numpy as np
 from tacit.arrays import Array, Index
 from tacit.design import Design
 from tacit.reconstruction import Reconstruction
-from tacit.squarem import Convergence
+from tacit.reconstruction.likelihood import Convergence
 
 #: P(x_a | c) of every attribute, classes x categories; that of the class itself is the identity.
 Tables = list[Array]

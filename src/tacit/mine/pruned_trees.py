@@ -19,8 +19,8 @@ from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import non_negative
 from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree import prune
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.tree_reports import TreeReports
 from tacit.number_text import number_of
 
 
@@ -37,7 +37,7 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
             "a saved model does not hold the reports it was learnt from; learn it again"
         )
     doubt = non_negative("caution", caution)
-    reports = Reports.of(reported_patterns(reported, None, design, target), design, target)
+    reports = TreeReports.of(reported_patterns(reported, None, design, target), design, target)
     return model.cut(prune.reduced_error(model.tree_, model.reports_, reports, doubt))
 
 
@@ -120,7 +120,7 @@ def choose_depth(
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)
     for learnt, tested in _folds(patterns, folds, generator(rng)):
         tree = clone(model).set_params(max_depth=deepest).fit(learnt).tree_
-        reports = Reports.of(tested, model.design, model.target)
+        reports = TreeReports.of(tested, model.design, model.target)
         right = prune.right_by_depth(tree, reports, deepest)
         total, squares = total + right @ tested.counts, squares + right**2 @ tested.counts
     n = patterns.n_records

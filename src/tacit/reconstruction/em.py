@@ -15,11 +15,11 @@ import numpy as np
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.table_problem import TableProblem
 
 
 def em(
-    problem: Problem, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
+    problem: TableProblem, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
 ) -> Estimate:
     """Maximum-likelihood estimate of the table asked for."""
     channel = problem.channel

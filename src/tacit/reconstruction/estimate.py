@@ -14,9 +14,9 @@ from tacit.arrays import Array
 from tacit.errors import DataError
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction.interval import Interval, Score, normal_interval, score_interval
+from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
+from tacit.reconstruction.likelihood import Convergence
 from tacit.schema import Attribute, Label
-from tacit.squarem import Convergence
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -37,7 +37,7 @@ class Estimate:
     n_records: int
     method: str
     name: str
-    score: Score | None = None
+    score: ScoreTest | None = None
     convergence: Convergence | None = None
     covariance_of: Callable[[], Array] | None = None
 

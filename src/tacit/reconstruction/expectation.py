@@ -17,13 +17,13 @@ import numpy as np
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import Score
+from tacit.reconstruction.interval import ScoreTest
 from tacit.reconstruction.inversion import other_moment
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
 
 
-def expectation(problem: Problem, h: Array, name: str) -> Estimate:
+def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
     """Mean of h, a table over the attributes asked for; h in {0, 1} gives a probability."""
     problem.channel.require_reconstructable()
     weights = weights_of_reports(problem, h)
@@ -41,20 +41,22 @@ def expectation(problem: Problem, h: Array, name: str) -> Estimate:
     )
 
 
-def weights_of_reports(problem: Problem, h: Array) -> Array:
+def weights_of_reports(problem: TableProblem, h: Array) -> Array:
     """g = W^T h: what each reported cell contributes to the mean of h."""
     channel = problem.channel
     transposed = [inverse.T for inverse in problem.inverses]
     return channel.to_reported(transposed, _spread(problem, h))
 
 
-def _spread(problem: Problem, h: Array) -> Array:
+def _spread(problem: TableProblem, h: Array) -> Array:
     """h over all attributes of the channel; it does not depend on those not asked for."""
     extra = (1,) * (len(problem.channel.true.sizes) - problem.wanted)
     return np.broadcast_to(h.reshape(h.shape + extra), problem.channel.true.sizes)
 
 
-def _score(problem: Problem, h: Array, weights: Array, value: Array, second: Array) -> Score | None:
+def _score(
+    problem: TableProblem, h: Array, weights: Array, value: Array, second: Array
+) -> ScoreTest | None:
     """Second moments of the weights of records inside and outside the event.
 
     Inside, the estimate of the mean is held between the least and the largest of any cell.
@@ -68,10 +70,10 @@ def _score(problem: Problem, h: Array, weights: Array, value: Array, second: Arr
     own = _mean_inside(problem, moments, inside, value)
     outside = moments[~inside]
     other = other_moment(value, second, own, outside.min(), outside.max())
-    return Score(value, own, other, problem.n_records)
+    return ScoreTest(value, own, other, problem.n_records)
 
 
-def _mean_inside(problem: Problem, moments: Array, inside: Mask, value: Array) -> Array:
+def _mean_inside(problem: TableProblem, moments: Array, inside: Mask, value: Array) -> Array:
     """Mean second moment over the event, weighted by the estimated table."""
     within = moments[inside]
     if value <= 1e-6:

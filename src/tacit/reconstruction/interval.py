@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreTest:
     """What an interval needs: the unbiased estimate and the second moments of its weights."""
 
     center: Array
@@ -68,7 +68,7 @@ def normal_interval(value: Array, stderr: Array, level: float) -> Interval:
     return Interval(value - reach, value + reach)
 
 
-def score_interval(score: Score, level: float) -> Interval:
+def score_interval(score: ScoreTest, level: float) -> Interval:
     """All p0 in [0, 1] that the estimate does not reject."""
     check_level(level)
     best = np.clip(score.center, 0.0, 1.0)
@@ -91,7 +91,7 @@ def _edge(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> A
     return np.where(open_end, np.round(outside), inside)
 
 
-def _accepted(score: Score, best: Array, p0: Array, level: float) -> Mask:
+def _accepted(score: ScoreTest, best: Array, p0: Array, level: float) -> Mask:
     """Whether the likelihood ratio of p0 against the best value stays under its critical value."""
     stderr = score.stderr(p0)
     excess = (score.center - p0) ** 2 - (score.center - best) ** 2

@@ -24,14 +24,14 @@ from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Axes, Factor, apply
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import Score
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.interval import ScoreTest
+from tacit.reconstruction.table_problem import TableProblem
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096
 
 
-def inversion(problem: Problem) -> Estimate:
+def inversion(problem: TableProblem) -> Estimate:
     """Unbiased estimate of the table asked for."""
     problem.channel.require_reconstructable()
     maps = [
@@ -52,7 +52,7 @@ def inversion(problem: Problem) -> Estimate:
     )
 
 
-def _wanted_rows(problem: Problem, factor: Factor, inverse: Linear) -> Linear:
+def _wanted_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
     """W of one group with the attributes that were not asked for summed out."""
     dropped = tuple(i for i, axis in enumerate(factor.true_axes) if axis >= problem.wanted)
     if not dropped:
@@ -61,18 +61,18 @@ def _wanted_rows(problem: Problem, factor: Factor, inverse: Linear) -> Linear:
     return Dense(rows.sum(axis=dropped).reshape(-1, rows.shape[-1]))
 
 
-def _wanted_axes(problem: Problem) -> list[Axes]:
+def _wanted_axes(problem: TableProblem) -> list[Axes]:
     return [tuple(a for a in f.true_axes if a < problem.wanted) for f in problem.channel.factors]
 
 
-def _pull(problem: Problem, maps: list[Linear], reported: Array) -> Array:
+def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
     """Apply one map a group from the reported table to the table asked for."""
     inward = [factor.reported_axes for factor in problem.channel.factors]
     shape = tuple(a.size for a in problem.attributes)
     return apply(maps, reported, inward, _wanted_axes(problem), shape)
 
 
-def _score(problem: Problem, maps: list[Linear], value: Array, second: Array) -> Score:
+def _score(problem: TableProblem, maps: list[Linear], value: Array, second: Array) -> ScoreTest:
     """Split the second moment of a cell's weights by whether the record is truly in the cell.
 
     second = p own + (1 - p) other holds at the estimate, and other must lie between the least
@@ -80,7 +80,7 @@ def _score(problem: Problem, maps: list[Linear], value: Array, second: Array) ->
     """
     moments = reduce(mul, map(_moments, problem.channel.factors, maps))
     own, low, high = (_arranged(problem, m) for m in (moments.own, moments.low, moments.high))
-    return Score(value, own, other_moment(value, second, own, low, high), problem.n_records)
+    return ScoreTest(value, own, other_moment(value, second, own, low, high), problem.n_records)
 
 
 def other_moment(value: Array, second: Array, own: Array, low: Array, high: Array) -> Array:
@@ -97,14 +97,14 @@ def _moments(factor: Factor, used: Linear) -> SecondMoments:
     return second_moments(Dense(factor.channel.matrix), Dense(used.matrix()))
 
 
-def _arranged(problem: Problem, flat: Array) -> Array:
+def _arranged(problem: TableProblem, flat: Array) -> Array:
     """A flattened table in the order of the groups, as a table in the order asked for."""
     axes = [axis for group in _wanted_axes(problem) for axis in group]
     sizes = [a.size for a in problem.attributes]
     return flat.reshape([sizes[axis] for axis in axes]).transpose(np.argsort(axes))
 
 
-def _covariance(problem: Problem, maps: list[Linear], value: Array) -> Array:
+def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Array:
     """(W diag(p*) W^T - p p^T) / n, cells in the order of value.ravel()."""
     if value.size > MAX_COVARIANCE_CELLS:
         raise DataError(

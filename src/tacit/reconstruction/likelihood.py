@@ -1,12 +1,14 @@
-"""The constrained maximum-likelihood distribution, by expectation-maximisation.
+"""Maximum likelihood over distributions: expectation-maximisation, accelerated by SQUAREM.
 
     p_j <- p_j * g_j,    g_j = sum_i p*_i M_ij / (M p)_i
 
 Huang & Du (2008, eq. 3, from Agrawal et al.), with its summation indices corrected. The fixed
-point maximises the likelihood over the simplex, so no cell is ever negative.
+point maximises the likelihood over the simplex, so no cell is ever negative. The gradient g has
+mean 1 under p, and by concavity max_j g_j - 1 bounds how much the log-likelihood per record can
+still grow: iteration stops when this gap is within tolerance.
 
-Convergence is stated, not assumed: the gradient g has mean 1 under p, and by concavity
-max_j g_j - 1 bounds what the log-likelihood a record can still gain.
+An EM step is safe but short. Two EM steps give a direction and a curvature; SQUAREM (Varadhan &
+Roland, 2008) extrapolates along both, with a shorter step if the likelihood would fall.
 """
 
 from __future__ import annotations
@@ -18,12 +20,37 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.linear_maps import Linear
-from tacit.squarem import Convergence, Step, climb
 
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 2_000
+#: An extrapolation may shrink a probability at most to this share of what an EM step gives.
+SHRINK = 0.01
+#: Step lengths that are tried, each about half the one before.
+_TRIES = 4
+#: Log-likelihoods per record that differ by less are equal.
+_ROUNDING = 1e-14
 
 Map = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How an iteration ended; `gap` is the measure of its steps, 0 at a maximum."""
+
+    converged: bool
+    iterations: int
+    last_change: float
+    log_likelihood: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class EMStep:
+    """The result of one EM step, with the log-likelihood and gap of the point before it."""
+
+    after: Array
+    log_likelihood: float
+    gap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +74,14 @@ def maximise(
     `forward` is the channel, `backward` its transpose; both map tables to tables.
     """
 
-    def step(p: Array) -> Step:
+    def step(p: Array) -> EMStep:
         seen = observed > 0
         expected = np.where(seen, forward(p), 1.0)
         gradient = backward(observed / expected)
         likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
-        return Step(p * gradient, likelihood, float(gradient.max() - 1))
+        return EMStep(p * gradient, likelihood, float(gradient.max() - 1))
 
-    return Fit(*climb(step, start, lambda p: p / p.sum(), tolerance, max_iterations))
+    return Fit(*squarem(step, start, lambda p: p / p.sum(), tolerance, max_iterations))
 
 
 def fit(forward: Linear, frequencies: Array) -> Fit:
@@ -65,3 +92,44 @@ def fit(forward: Linear, frequencies: Array) -> Fit:
         frequencies,
         np.full(forward.shape[1], 1 / forward.shape[1]),
     )
+
+
+def squarem(
+    step: Callable[[Array], EMStep],
+    start: Array,
+    repair: Map,
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[Array, Convergence]:
+    """Iterate `step` until its gap is within `tolerance`; `repair` makes a point feasible.
+
+    An iteration is two EM steps and an extrapolation. The result is one EM step further than the
+    point at which convergence was measured.
+    """
+    point, change = start, 0.0
+    for iteration in range(1, max_iterations + 1):
+        first = step(point)
+        if first.gap <= tolerance:
+            ended = Convergence(True, iteration, change, first.log_likelihood, first.gap)
+            return first.after, ended
+        following = _extrapolated(step, point, first, repair)
+        change, point = float(np.abs(following - point).max()), following
+    last = step(point)
+    return last.after, Convergence(False, max_iterations, change, last.log_likelihood, last.gap)
+
+
+def _extrapolated(
+    step: Callable[[Array], EMStep], point: Array, first: EMStep, repair: Map
+) -> Array:
+    """The longest extrapolation that does not lower the likelihood; else two EM steps."""
+    second = step(first.after)
+    direction, curvature = first.after - point, second.after - 2 * first.after + point
+    norm = float(np.linalg.norm(curvature))
+    length = max(1.0, float(np.linalg.norm(direction)) / norm) if norm > 0 else 1.0
+    for _ in range(_TRIES):
+        target = point + 2 * length * direction + length**2 * curvature
+        third = step(repair(np.maximum(target, SHRINK * second.after)))
+        if third.log_likelihood >= second.log_likelihood - _ROUNDING:
+            return third.after
+        length = (length + 1) / 2
+    return second.after

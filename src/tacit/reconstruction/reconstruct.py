@@ -16,10 +16,10 @@ from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
 
-Method = Callable[[Problem], Estimate]
+TableMethod = Callable[[TableProblem], Estimate]
 
 #: A table of more cells than this is refused; it would not fit in memory.
 MAX_CELLS = 2**26
@@ -37,7 +37,7 @@ class Reconstruction:
         """Number of reported records."""
         return self.patterns.n_records
 
-    def table(self, attributes: Sequence[str], method: Method = inversion) -> Estimate:
+    def table(self, attributes: Sequence[str], method: TableMethod = inversion) -> Estimate:
         """Joint distribution of the true answers to these attributes."""
         if not callable(method):
             raise DataError(
@@ -76,7 +76,7 @@ class Reconstruction:
         name = f"E[{getattr(h, '__name__', 'h')}({said})]".replace("<lambda>", "h")
         return expectation(problem, tabulate(h, problem.attributes), name)
 
-    def _problem(self, attributes: Sequence[str]) -> Problem:
+    def _problem(self, attributes: Sequence[str]) -> TableProblem:
         asked = tuple(attributes) if isinstance(attributes, Iterator) else attributes
         channel = self.design.channel(self.design.closure(asked))
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
@@ -86,7 +86,7 @@ class Reconstruction:
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
         counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
-        return Problem(counts, channel, len(asked), self.n_records)
+        return TableProblem(counts, channel, len(asked), self.n_records)
 
 
 def reconstruct(reported: Any, design: Design) -> Reconstruction:

@@ -17,10 +17,10 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.table_problem import Problem
+from tacit.reconstruction.table_problem import TableProblem
 
 
-def simplex(problem: Problem) -> Estimate:
+def simplex(problem: TableProblem) -> Estimate:
     """The unbiased estimate projected on the simplex."""
     unbiased = inversion(problem)
     return replace(unbiased, value=project(unbiased.value), method="simplex")

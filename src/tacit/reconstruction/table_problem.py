@@ -1,4 +1,4 @@
-"""Problem: what a reconstruction method is given."""
+"""TableProblem: what a reconstruction method is given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.schema import Attribute
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TableProblem:
     """Reported counts of a table, the channel they came through, and the attributes asked for.
 
     `channel.true` starts with the `wanted` attributes; more follow where a joint matrix ties

@@ -22,7 +22,7 @@ from tacit.mine import (
 )
 from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.prune import prices, right_by_depth
-from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([*(Attribute(f"a{i}", ["no", "yes"]) for i in range(6)), Attribute("c", [0, 1, 2])])
@@ -77,7 +77,7 @@ def test_the_gain_of_a_subtree_is_the_difference_of_the_accuracies(name: str) ->
     model, reports = grown(design), validation(design)
     whole = accuracy(model, reports, design)
     alone = accuracy(model.cut(np.arange(len(model.tree_)) == 0), reports, design)
-    found = Reports.of(reconstruct(reports, design).patterns, design, "c")
+    found = TreeReports.of(reconstruct(reports, design).patterns, design, "c")
     below = right_by_depth(model.tree_, found, model.get_depth())
     means = below @ found.shares
     np.testing.assert_allclose(means[[0, -1]], [alone.value, whole.value], atol=1e-12)
@@ -88,7 +88,7 @@ def test_the_gain_of_a_subtree_is_the_difference_of_the_accuracies(name: str) ->
 def test_children_of_a_node_together_weigh_what_the_node_does() -> None:
     design = DESIGNS["mixed"]
     model = grown(design)
-    reports = Reports.of(reconstruct(validation(design), design).patterns, design, "c")
+    reports = TreeReports.of(reconstruct(validation(design), design).patterns, design, "c")
     root = Visit.root(model.tree_, reports)
     rows = root.tables
     own = np.bincount(rows.rows.pattern, rows.by_row()[:, 1], len(reports.shares))

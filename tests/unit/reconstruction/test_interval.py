@@ -19,14 +19,14 @@ from tacit import (
     unrelated,
 )
 from tacit.channel import Coin
-from tacit.reconstruction.interval import Score, normal_interval, score_interval
+from tacit.reconstruction.interval import ScoreTest, normal_interval, score_interval
 
 BINARY = [truthful(), related(0.7), related("1/5"), forced("2/3", ["1/2", "1/2"])]
 BINARY += [unrelated(0.5, [0.9, 0.1]), matrix([[0.8, 0.3], [0.2, 0.7]])]
 
 
-def score(center: float, own: float = 1.0, other: float = 0.0, n: int = 100) -> Score:
-    return Score(np.array(center), np.array(own), np.array(other), n)
+def score(center: float, own: float = 1.0, other: float = 0.0, n: int = 100) -> ScoreTest:
+    return ScoreTest(np.array(center), np.array(own), np.array(other), n)
 
 
 def test_far_from_the_bounds_a_truthful_interval_is_wilsons() -> None:

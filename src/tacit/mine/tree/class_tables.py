@@ -1,4 +1,4 @@
-"""Crossing: an attribute against the class at all nodes, P(E, v, c) with its noise.
+"""ClassTables: an attribute against the class at all nodes, P(E, v, c) with its noise.
 
 Rows are summed by node, by the state of the attribute's group and by the reported answer; what is
 left is linear in the weights g of a category, a state and an answer. Two cases: the class is in the
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.arrays import Array, Index
-from tacit.mine.tree.events import Events
-from tacit.mine.tree.readings import Reading, States
+from tacit.reconstruction.events import Events
+from tacit.reconstruction.weights import GroupWeights, States
 
 if TYPE_CHECKING:
-    from tacit.mine.tree.node_tables import Tables
+    from tacit.mine.tree.node_tables import NodeTables
 
 #: Numbers that are worked on at once where every node has weights of its own.
 _AT_ONCE = 1 << 21
@@ -29,7 +29,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class SplitMoments:
     """What is known beside the values of a split, nodes x categories x classes ( x classes).
 
     `beyond` is P(E,v,c) - P(E,v) P(E,c) / P(E) and `noise` its standard error by the disguise
@@ -48,13 +48,13 @@ class Split:
     """P(E, v, c) for the categories v of one attribute, nodes x categories x classes."""
 
     value: Array
-    moments: Moments | None
+    moments: SplitMoments | None
 
 
-class Crossing(ABC):
+class ClassTables(ABC):
     """Attributes of one group against the class; weights and their squares without both groups."""
 
-    def __init__(self, tables: Tables, g: int, rest: Array, squares: Array) -> None:
+    def __init__(self, tables: NodeTables, g: int, rest: Array, squares: Array) -> None:
         self.tables, self.g, self.rest, self.squares = tables, g, rest, squares
         self.n_classes = tables.reports.sizes[tables.reports.target]
         self._scaled: dict[int, Index] = {}
@@ -86,7 +86,7 @@ class Crossing(ABC):
     def key(self, a: int) -> tuple[Index, int]:
         """The same with the reported answers to an attribute."""
         base, cells = self.base
-        if not self.tables.reports.readings[self.g].by_attribute:
+        if not self.tables.reports.group_weights[self.g].by_attribute:
             return base, cells
         k = self.tables.reports.sizes[a]
         if k not in self._scaled:
@@ -110,7 +110,7 @@ class Crossing(ABC):
         """P(E, v, c)."""
 
     @abstractmethod
-    def moments(self, value: Array, squares: Array, g: Array) -> Moments:
+    def moments(self, value: Array, squares: Array, g: Array) -> SplitMoments:
         """What the squared weights tell."""
 
     def noise(self, value: Array, second: Array) -> Array:
@@ -137,7 +137,7 @@ class Crossing(ABC):
             yield slice(start, start + step)
 
 
-class Within(Crossing):
+class SameGroup(ClassTables):
     """The class is in the same group.
 
     Sums are nodes x cells, g is nodes x categories x classes x cells.
@@ -162,8 +162,8 @@ class Within(Crossing):
         if size in self._alike:
             return self._alike[size]
         events, both = tables.events.take(some), (tables.reports.target, a)
-        reading = tables.reports.readings[self.g]
-        found = expanded(reading, events, both, tables.kinds[self.g]).swapaxes(1, 2)
+        group = tables.reports.group_weights[self.g]
+        found = expanded(group, events, both, tables.kinds[self.g]).swapaxes(1, 2)
         g = np.ascontiguousarray(found).reshape(*found.shape[:3], -1)
         if len(g) == 1 < len(events):
             self._alike[size] = g
@@ -179,7 +179,7 @@ class Within(Crossing):
             return np.asarray(sums @ g[0].reshape(-1, g.shape[3]).T).reshape(-1, *g.shape[1:3])
         return np.asarray(np.einsum("nk,nvck->nvc", sums, g, optimize=True))
 
-    def moments(self, value: Array, squares: Array, g: Array) -> Moments:
+    def moments(self, value: Array, squares: Array, g: Array) -> SplitMoments:
         """`beyond` is the mean of g(v,c) - r g(c) - q g(v) + r q g; r = T(v)/T, q = T(c)/T."""
         total = positive(value.sum(axis=(1, 2)))[:, None]
         r = (value.sum(axis=2) / total)[:, :, None, None]
@@ -188,7 +188,7 @@ class Within(Crossing):
         phi = g - r * whole
         phi = phi - q * phi.sum(axis=2, keepdims=True)
         weighted = g * squares[:, None, None]
-        return Moments(
+        return SplitMoments(
             beyond(value),
             self.noise(value, np.einsum("nk,nvck->nvc", squares, phi**2, optimize=True)),
             np.einsum("nvck,nvdk->nvcd", weighted, g, optimize=True),
@@ -196,7 +196,7 @@ class Within(Crossing):
         )
 
 
-class Beside(Crossing):
+class OtherGroup(ClassTables):
     """The class is in another group.
 
     Sums are nodes x classes ( x classes) x cells, g is nodes x categories x cells.
@@ -240,7 +240,7 @@ class Beside(Crossing):
             return np.asarray(sums @ g[0].T).swapaxes(1, 2)
         return np.asarray(np.einsum("nck,nvk->nvc", sums, g, optimize=True))
 
-    def moments(self, value: Array, squares: Array, g: Array) -> Moments:
+    def moments(self, value: Array, squares: Array, g: Array) -> SplitMoments:
         """`beyond` is the mean of (g(v) - r g) (g(c) - q g); r = T(v)/T, q = T(c)/T."""
         total = positive(value.sum(axis=(1, 2)))[:, None]
         r, q = value.sum(axis=2) / total, value.sum(axis=1) / total
@@ -248,7 +248,7 @@ class Beside(Crossing):
         phi = g - r[:, :, None] * whole[:, None]
         by_class = np.eye(self.n_classes) - q[:, :, None]
         spread = np.einsum("nce,ncf,nefk->nck", by_class, by_class, squares, optimize=True)
-        return Moments(
+        return SplitMoments(
             beyond(value),
             self.noise(value, np.einsum("nck,nvk->nvc", spread, phi**2, optimize=True)),
             np.einsum("ncdk,nvk->nvcd", squares, g**2, optimize=True),
@@ -276,22 +276,23 @@ def _joined(parts: Sequence[Split]) -> Split:
     moments = [part.moments for part in parts if part.moments is not None]
     if not moments:
         return Split(value, None)
-    names = [field.name for field in fields(Moments)]
+    names = [field.name for field in fields(SplitMoments)]
     return Split(
-        value, Moments(*(np.concatenate([getattr(m, name) for m in moments]) for name in names))
+        value,
+        SplitMoments(*(np.concatenate([getattr(m, name) for m in moments]) for name in names)),
     )
 
 
 def expanded(
-    reading: Reading, events: Events, attributes: tuple[int, ...], states: States
+    group: GroupWeights, events: Events, attributes: tuple[int, ...], states: States
 ) -> Array:
     """g by the category of each attribute, the state, and the reported answer to each."""
-    found = reading.parted(events, attributes, states)
+    found = group.parted(events, attributes, states)
     for place, a in enumerate(attributes):
         axis = found.ndim - len(attributes) + place
         miss, hit = np.take(found, [0], axis=axis), np.take(found, [1], axis=axis)
         shape = [1] * found.ndim
         shape[1 + place] = shape[axis] = events.sizes[a]
         same = np.eye(events.sizes[a], dtype=bool).reshape(shape)
-        found = np.where(same, hit, miss) if reading.by_attribute else hit
+        found = np.where(same, hit, miss) if group.by_attribute else hit
     return found

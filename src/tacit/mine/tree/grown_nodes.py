@@ -13,16 +13,18 @@ from functools import partial
 import numpy as np
 
 from tacit.arrays import Array, Index, Mask
-from tacit.mine.tree.node_tables import Tables
-from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree_reports import TreeReports
 
 
-def follow(tree: Tree, reports: Reports) -> Tree:
+def follow(tree: Tree, reports: TreeReports) -> Tree:
     """The same tree, with the shares of its nodes and their covariance read from these reports."""
     value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
     root = np.zeros(1, np.intp)
-    waiting: list[tuple[Index, Callable[[], Tables]]] = [(root, partial(Tables.root, reports))]
+    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [
+        (root, partial(NodeTables.root, reports))
+    ]
     while waiting:
         nodes, tables_of = waiting.pop()
         tables = tables_of()
@@ -39,7 +41,7 @@ def follow(tree: Tree, reports: Reports) -> Tree:
     return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
 
 
-def _below(tables: Tables, attribute: Index, branches: Index, wanted: Mask) -> Tables:
+def _below(tables: NodeTables, attribute: Index, branches: Index, wanted: Mask) -> NodeTables:
     return tables.below(attribute, branches, wanted).merged()
 
 
@@ -48,13 +50,13 @@ class Visit:
     """One node of a tree, with the reports that count there."""
 
     tree: Tree
-    tables: Tables
+    tables: NodeTables
     node: int = 0
 
     @classmethod
-    def root(cls, tree: Tree, reports: Reports) -> Visit:
+    def root(cls, tree: Tree, reports: TreeReports) -> Visit:
         """The root."""
-        return cls(tree, Tables.root(reports))
+        return cls(tree, NodeTables.root(reports))
 
     @property
     def is_leaf(self) -> bool:
@@ -78,7 +80,7 @@ class Visit:
             yield Visit(self.tree, tables, int(child[0, branch]))
 
 
-def right_and_wrong(tree: Tree, reports: Reports) -> Array:
+def right_and_wrong(tree: Tree, reports: TreeReports) -> Array:
     """What each pattern counts towards true class c and predicted class v, patterns x c x v."""
     n_classes = tree.value.shape[1]
     found = np.zeros((len(reports.shares), n_classes, n_classes))

@@ -30,10 +30,10 @@ from threadpoolctl import ThreadpoolController
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import Split
 from tacit.mine.tree.criteria import BestSplits, SplitCriterion
-from tacit.mine.tree.node_tables import Tables
+from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.nodes import GrowingTree
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree_reports import TreeReports
 
 #: Gains no further apart are the same, and the first attribute is taken: where shares were cut at
 #: zero, many attributes leave nothing but pure nodes, and rounding should not choose among them.
@@ -68,7 +68,7 @@ class Frontier:
     """Nodes that may be split: their numbers in the tree, and what can be read there."""
 
     nodes: Index
-    tables: Tables
+    tables: NodeTables
     depth: int
 
 
@@ -77,15 +77,15 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def grow(reports: Reports, rule: GrowthSettings) -> Tree:
+def grow(reports: TreeReports, rule: GrowthSettings) -> Tree:
     """The tree that a rule grows from reports."""
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
         return _grown(reports, rule)
 
 
-def _grown(reports: Reports, rule: GrowthSettings) -> Tree:
+def _grown(reports: TreeReports, rule: GrowthSettings) -> Tree:
     found = GrowingTree(reports, rule.caution, rule.lead(len(reports.features)))
-    root = Tables.root(reports)
+    root = NodeTables.root(reports)
     nodes = found.add(np.array([NONE]), *root.by_class())
     waiting: list[Callable[[], Frontier]] = []
     if found.may_split(nodes).all():
@@ -134,7 +134,7 @@ def _taken(children: Index, parts: Index) -> Index:
 def best_splits(rule: GrowthSettings, frontier: Frontier) -> BestSplits:
     """The split of the largest gain at each node, among those that stand out from noise."""
     tables, reports = frontier.tables, frontier.tables.reports
-    with_noise = rule.caution > 0 and not all(reading.exact for reading in reports.readings)
+    with_noise = rule.caution > 0 and not all(group.exact for group in reports.group_weights)
     best = _none_chosen(tables, with_noise)
     if frontier.depth == rule.max_depth:
         return best
@@ -156,7 +156,7 @@ def best_splits(rule: GrowthSettings, frontier: Frontier) -> BestSplits:
     return best
 
 
-def _none_chosen(tables: Tables, with_noise: bool) -> BestSplits:
+def _none_chosen(tables: NodeTables, with_noise: bool) -> BestSplits:
     n, c = tables.n, tables.reports.sizes[tables.reports.target]
     value = np.zeros((n, max(tables.reports.sizes), c))
     chosen = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)

@@ -1,4 +1,4 @@
-"""Tables: P(E, c) and P(E, v, c) of nodes E, reconstructed from rows of reports, and their noise.
+"""NodeTables: P(E, c) and P(E, v, c) of nodes E, reconstructed from reports, with their noise.
 
 A report's weight for a conjunction is the product of its groups' weights g. So rows are summed by
 node, by the state of the split attribute's group and by the reported answer, each row with what its
@@ -19,11 +19,11 @@ import numpy as np
 
 from tacit.arrays import Array, Index, Mask
 from tacit.counting.keys import Unsigned
-from tacit.mine.tree.class_tables import Beside, Split, Within, expanded
-from tacit.mine.tree.events import Events
-from tacit.mine.tree.readings import States
-from tacit.mine.tree.reports import Reports, Rows
+from tacit.mine.tree.class_tables import OtherGroup, SameGroup, Split, expanded
 from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.tree_reports import Rows, TreeReports
+from tacit.reconstruction.events import Events
+from tacit.reconstruction.weights import States
 
 #: Rows that are looked at together, unless one node has more.
 ROWS = 1 << 19
@@ -31,10 +31,10 @@ ROWS = 1 << 19
 _FEW_STATES = 1 << 16
 
 
-class Tables:
+class NodeTables:
     """What can be read at some nodes: their rows, with what all their tables share."""
 
-    def __init__(self, reports: Reports, rows: Rows, events: Events) -> None:
+    def __init__(self, reports: TreeReports, rows: Rows, events: Events) -> None:
         self.reports, self.rows, self.events = reports, rows, events
         self.n = len(events)
         self.own = int(reports.groups[reports.target])
@@ -56,14 +56,14 @@ class Tables:
     @cached_property
     def weights(self) -> list[Array | None]:
         """The weight of each group in each row; None where it is 1 in all."""
-        return [self._weights(g) for g in range(len(self.reports.readings))]
+        return [self._weights(g) for g in range(len(self.reports.group_weights))]
 
     @classmethod
-    def root(cls, reports: Reports) -> Tables:
+    def root(cls, reports: TreeReports) -> NodeTables:
         """The node without conditions."""
         return cls(reports, reports.rows(), Events.certain(reports.sizes))
 
-    def below(self, attribute: Index, branches: Index, wanted: Mask) -> Tables:
+    def below(self, attribute: Index, branches: Index, wanted: Mask) -> NodeTables:
         """The wanted children of nodes split by an attribute each, in the order of `wanted`.
 
         `branches` says to which branch each category belongs, nodes x categories, NONE for those
@@ -74,12 +74,14 @@ class Tables:
         places[wanted] = np.arange(len(parents))
         rows = self.rows.below(self.reports, attribute, branches, places)
         inside = branches[parents] == which[:, None]
-        return Tables(self.reports, rows, self.events.below(parents, attribute[parents], inside))
+        return NodeTables(
+            self.reports, rows, self.events.below(parents, attribute[parents], inside)
+        )
 
-    def merged(self) -> Tables:
+    def merged(self) -> NodeTables:
         """The same with rows joined that nothing below can tell apart."""
         rows = self.rows.merged(self.reports)
-        return self if rows is self.rows else Tables(self.reports, rows, self.events)
+        return self if rows is self.rows else NodeTables(self.reports, rows, self.events)
 
     def affordable(self, wanted: Mask) -> Iterator[Mask]:
         """Wanted children, parted so that not too many rows are looked at together."""
@@ -99,17 +101,17 @@ class Tables:
         would be next to nothing. None where answers are reported as they are.
         """
         reports = self.reports
-        if all(reading.exact for reading in reports.readings):
+        if all(group.exact for group in reports.group_weights):
             return np.zeros(self.n)
         touched = np.stack(
             [
                 (self.events.choices() < reports.sizes)[:, r.attributes].any(1)
-                for r in reports.readings
+                for r in reports.group_weights
             ]
         )
         touched[self.own] = True
         touched[reports.groups[attribute], np.arange(self.n)] = True
-        each = np.array([reading.heaviest for reading in reports.readings])
+        each = np.array([group.heaviest for group in reports.group_weights])
         weight = np.where(touched, each[:, None], 1.0).prod(axis=0)
         return np.asarray(np.maximum(weight**2 - weight, 0) / reports.n_records)
 
@@ -140,26 +142,24 @@ class Tables:
     def splits(self, attributes: Iterable[int], with_noise: bool) -> Iterator[tuple[int, Split]]:
         """The table of each attribute; with its noise if asked for."""
         wanted = set(attributes)
-        for g, reading in enumerate(self.reports.readings):
-            members = [a for a in reading.attributes if a in wanted]
+        for g, group in enumerate(self.reports.group_weights):
+            members = [a for a in group.attributes if a in wanted]
             if members:
                 rest, squares = self.rest({g, self.own})
                 crossing = (
-                    Within(self, g, rest, squares)
+                    SameGroup(self, g, rest, squares)
                     if g == self.own
-                    else Beside(self, g, rest, squares)
+                    else OtherGroup(self, g, rest, squares)
                 )
                 for a in members:
                     yield a, crossing.split(a, with_noise)
 
     def _weights(self, g: int) -> Array | None:
         """The weight of a group in each row; None if it is 1 in all."""
-        reading, events = self.reports.readings[g], self.events
-        if reading.exact or all(
-            events.allowed[:, events.span(a)].all() for a in reading.attributes
-        ):
+        group, events = self.reports.group_weights[g], self.events
+        if group.exact or all(events.allowed[:, events.span(a)].all() for a in group.attributes):
             return None
-        found = reading.weights(events, self.kinds[g])
+        found = group.weights(events, self.kinds[g])
         return found[0, self.index[g]] if len(found) == 1 else found[self.rows.node, self.index[g]]
 
     def rest(self, without: set[int]) -> tuple[Array, Array]:
@@ -177,7 +177,7 @@ class Tables:
 
     def with_answers(self, key: Index, cells: int, a: int) -> tuple[Index, int]:
         """The same with the reported answers to an attribute."""
-        if not self.reports.readings[self.reports.groups[a]].by_attribute:
+        if not self.reports.group_weights[self.reports.groups[a]].by_attribute:
             return key, cells
         k = self.reports.sizes[a]
         return key * k + self.answers[a], cells * k
@@ -195,7 +195,7 @@ class Tables:
     def after(self, g: int, a: int, some: slice) -> Array:
         """g after a condition on an attribute, nodes (or 1) x categories x (states, answers)."""
         events = self.events if some == slice(None) else self.events.take(some)
-        found = expanded(self.reports.readings[g], events, (a,), self.kinds[g])
+        found = expanded(self.reports.group_weights[g], events, (a,), self.kinds[g])
         return found.reshape(*found.shape[:2], -1)
 
 

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.criteria import summed
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree, first_largest
+from tacit.mine.tree.tree_reports import TreeReports
 
 #: What is known of each node.
 _COLUMNS = [
@@ -33,7 +33,7 @@ class GrowingTree:
     lead: the same for a class that is not the parent's.
     """
 
-    def __init__(self, reports: Reports, caution: float, lead: float) -> None:
+    def __init__(self, reports: TreeReports, caution: float, lead: float) -> None:
         self.reports, self.caution, self.lead = reports, caution, lead
         k, c = max(reports.sizes), reports.sizes[reports.target]
         self.n = 0

@@ -30,14 +30,14 @@ import numpy as np
 
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.grown_nodes import Visit
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree_reports import TreeReports
 
 #: Shares and second moments below this are rounding.
 _ROUNDING = 1e-12
 
 
-def reduced_error(tree: Tree, learnt: Reports, validation: Reports, caution: float) -> Mask:
+def reduced_error(tree: Tree, learnt: TreeReports, validation: TreeReports, caution: float) -> Mask:
     """The nodes to cut at, from the reports that the tree was grown from and from others."""
     cut = np.zeros(len(tree), bool)
     _right_below((Visit.root(tree, learnt), Visit.root(tree, validation)), caution, cut)
@@ -75,7 +75,7 @@ def _mean(visit: Visit, counted: Array) -> tuple[float, float]:
     return mean, max(square - mean**2, _ROUNDING) / reports.n_records
 
 
-def right_by_depth(tree: Tree, reports: Reports, deepest: int) -> Array:
+def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
     """What each pattern counts towards right answers of the tree cut at each depth from 0 on."""
     found = np.zeros((deepest + 1, len(reports.shares)))
     waiting = [(Visit.root(tree, reports), 0)]

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from tacit.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, UnitLayout
-from tacit.squarem import Step, climb
+from tacit.reconstruction.likelihood import EMStep, squarem
 
 #: Records that the marginals count for in each class.
 _PRIOR_RECORDS = 0.5
@@ -155,7 +155,7 @@ class ClassFit:
         return self._model(self._climb(best, _ITERATIONS)[0])
 
     def _climb(self, start: Array, iterations: int) -> tuple[Array, float]:
-        found, ended = climb(self._step, start, self._repaired, _TOLERANCE, iterations)
+        found, ended = squarem(self._step, start, self._repaired, _TOLERANCE, iterations)
         return found, ended.log_likelihood
 
     def _start(self, classes: int, rng: np.random.Generator) -> Array:
@@ -178,7 +178,7 @@ class ClassFit:
         ]
         return LatentClasses(self.layout, flat[:, 0], tuple(answers))
 
-    def _step(self, flat: Array) -> Step:
+    def _step(self, flat: Array) -> EMStep:
         """One step of expectation-maximisation; shares and answers side by side."""
         model, evidence, weights = self._model(flat), self.evidence, self.reports.weights
         told, several = evidence.told(model.answers), []
@@ -198,7 +198,7 @@ class ClassFit:
         likelihood = float(weights @ (peak + np.log(total))[:, 0])
         prior = sum(float((_PRIOR_RECORDS * m * _logs(a)).sum()) for m, a in self._paired(model))
         change = float(np.abs(after - flat).max())
-        return Step(after, (likelihood + prior) / self.reports.total, change)
+        return EMStep(after, (likelihood + prior) / self.reports.total, change)
 
     def _paired(self, model: LatentClasses) -> list[tuple[Array, Array]]:
         return list(zip(self.margins, model.answers, strict=True))

@@ -16,8 +16,8 @@ from tacit.mine.tree import node_tables
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import branches_of, follow
 from tacit.mine.tree.growth import GrowthSettings, grow
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree_reports import TreeReports
 
 SCHEMA = Schema(
     [
@@ -58,10 +58,10 @@ def design_of(name: str) -> Design:
     return Design(SCHEMA, DESIGNS[name])
 
 
-def reports_of(name: str, seed: int = 3) -> Reports:
+def reports_of(name: str, seed: int = 3) -> TreeReports:
     design = design_of(name)
     reported = disguise(true_records(), design, np.random.default_rng(seed))
-    return Reports.of(count(reported, design.reported), design, "ill")
+    return TreeReports.of(count(reported, design.reported), design, "ill")
 
 
 def same(one: Tree, other: Tree) -> None:
@@ -148,7 +148,7 @@ def test_undisguised_leaves_are_pure_or_hold_records_that_answer_alike(criterion
 
 
 def test_records_that_are_all_of_one_class_are_not_split() -> None:
-    reports = Reports.true(np.array([[0, 0], [0, 1]]), np.array([0.4, 0.6]), (2, 2), 0, 10)
+    reports = TreeReports.true(np.array([[0, 0], [0, 1]]), np.array([0.4, 0.6]), (2, 2), 0, 10)
     tree = grow(reports, GrowthSettings(CRITERIA["entropy"], 2.0))
     assert len(tree) == 1
     np.testing.assert_array_equal(tree.chances, [[1, 0]])

@@ -1,4 +1,4 @@
-"""Tables: P(E, v, c), what it is beyond chance and its noise, beside tables written out in full.
+"""NodeTables: P(E, v, c) with its excess over chance and its noise, against tables written out.
 
 The true table is known and every report comes exactly as often as the channel says, so that for a
 function h of true records and phi = W^T h
@@ -24,13 +24,13 @@ from tacit.counting import PatternTable
 from tacit.evaluate.signed_records import inverse_of, reports_of
 from tacit.mine.tree import class_tables, node_tables
 from tacit.mine.tree.class_tables import Split
-from tacit.mine.tree.node_tables import Tables
-from tacit.mine.tree.reports import Reports
+from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.tree_reports import TreeReports
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import random_table, reported_table
 
-#: Reports in all: counts are whole, so shares are rounded to this.
+#: TreeReports in all: counts are whole, so shares are rounded to this.
 MANY = 2.0**50
 #: Rounding of sums of some hundred products of weights up to TAMEST in each group.
 ROUNDING = 1e-9
@@ -62,8 +62,8 @@ class Setting:
         return PatternTable(self.design.reported, codes, counts.ravel()[cells].astype(np.int64))
 
     @cached_property
-    def reports(self) -> Reports:
-        return Reports.of(self.patterns, self.design, self.target)
+    def reports(self) -> TreeReports:
+        return TreeReports.of(self.patterns, self.design, self.target)
 
     @cached_property
     def written_out(self) -> tuple[Array, Array]:
@@ -101,10 +101,10 @@ def setting(family: str, sizes: tuple[int, ...], other: str, where: str) -> Sett
     return Setting(design, target.name, random_table(3, design.schema.sizes, sparse=False))
 
 
-def levels(given: Setting) -> Iterator[tuple[Tables, list[Mask]]]:
+def levels(given: Setting) -> Iterator[tuple[NodeTables, list[Mask]]]:
     """Some nodes with their true cells: the root, its children by one attribute, one deeper."""
     shape, sizes = given.true.shape, given.design.schema.sizes
-    found, inside = Tables.root(given.reports), [np.ones(shape, bool)]
+    found, inside = NodeTables.root(given.reports), [np.ones(shape, bool)]
     yield found, inside
     for a in given.reports.features[:2]:
         parts = np.where(np.arange(max(sizes)) < sizes[a], np.arange(max(sizes)) > 0, NONE)
@@ -182,7 +182,7 @@ def test_values_and_second_moments_are_those_of_weights_written_out(
                 _same(split.moments.cross[node, v], (g * reported) @ whole.T)
 
 
-def _target(found: Tables) -> int:
+def _target(found: NodeTables) -> int:
     return found.reports.target
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.mine.tree.nodes import GrowingTree
-from tacit.mine.tree.reports import Reports
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree_reports import TreeReports
 
 # Attributes 0 (two categories), 1 (the class), 2 (three): the root asks 2, its second child 0.
 #   0 root: 2 = 0 -> 1, 2 = 1 -> 2, 2 = 2 -> 1
@@ -92,7 +92,7 @@ SIZES = (2, 2, 3)
 def nodes(caution: float = 2.0, lead: float = 2.0) -> GrowingTree:
     """No nodes yet, of a survey of 100 records."""
     records = np.zeros((1, 3), np.uint8)
-    return GrowingTree(Reports.true(records, np.ones(1), SIZES, 1, 100), caution, lead)
+    return GrowingTree(TreeReports.true(records, np.ones(1), SIZES, 1, 100), caution, lead)
 
 
 def moments(value: list[float], noise: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Reports: reported patterns made ready for a tree, and the rows in which they count at nodes."""
+"""TreeReports: reported patterns prepared for a tree, and the rows that count at its nodes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ from tacit.counting.keys import Unsigned, column_blocks
 from tacit.design import Design
 from tacit.evaluate.signed_records import inverse_of, reports_of
 from tacit.label_codes import code_type
-from tacit.mine.tree.readings import DROPPED, KeptOrDrawn, Reading, States, reading_of
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
+from tacit.reconstruction.weights import (
+    DROPPED,
+    GroupWeights,
+    KeepOrDrawWeights,
+    States,
+    weights_of_channel,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class TreeReports:
     """Reported patterns, their shares of the records, and how each group is read.
 
     `answers` has the reported codes of each true attribute, patterns x attributes; 0 where it is
@@ -35,12 +41,12 @@ class Reports:
     target: int
     shares: Array
     n_records: int
-    readings: tuple[Reading, ...]
+    group_weights: tuple[GroupWeights, ...]
     answers: Unsigned
     cells: tuple[Index, ...]
 
     @classmethod
-    def of(cls, patterns: PatternTable, design: Design, target: str) -> Reports:
+    def of(cls, patterns: PatternTable, design: Design, target: str) -> TreeReports:
         """The reports in a pattern table of a design."""
         channel = design.channel(design.schema.names)
         for factor in channel.factors:
@@ -48,13 +54,13 @@ class Reports:
         sizes = design.schema.sizes
         answers = np.zeros((len(patterns), len(sizes)), code_type(design.schema))
         read = [_read(factor, design, patterns, answers) for factor in channel.factors]
-        readings, cells = zip(*read, strict=True)
+        group_weights, cells = zip(*read, strict=True)
         shares = patterns.counts / patterns.n_records
         place = design.schema.index(target)
-        return cls(sizes, place, shares, patterns.n_records, readings, answers, cells)
+        return cls(sizes, place, shares, patterns.n_records, group_weights, answers, cells)
 
     @classmethod
-    def restored(cls, found: Reconstruction, target: str) -> Reports:
+    def restored(cls, found: Reconstruction, target: str) -> TreeReports:
         """The reconstructed joint table as if it had been reported, negative shares and all.
 
         It has the same tables at every node, for any design, but no longer their noise.
@@ -67,12 +73,12 @@ class Reports:
     @classmethod
     def true(
         cls, records: Unsigned, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
-    ) -> Reports:
+    ) -> TreeReports:
         """Records that are reported as they are."""
-        reading = KeptOrDrawn(tuple(range(len(sizes))), 1.0, uniform(sizes))
+        group = KeepOrDrawWeights(tuple(range(len(sizes))), 1.0, uniform(sizes))
         nothing = np.zeros(len(shares), np.intp)
         codes = np.ascontiguousarray(records)
-        return cls(sizes, target, shares, n_records, (reading,), codes, (nothing,))
+        return cls(sizes, target, shares, n_records, (group,), codes, (nothing,))
 
     @property
     def features(self) -> list[int]:
@@ -83,19 +89,19 @@ class Reports:
     def groups(self) -> Index:
         """The group of each attribute."""
         found = np.zeros(len(self.sizes), np.intp)
-        for g, reading in enumerate(self.readings):
-            found[list(reading.attributes)] = g
+        for g, group in enumerate(self.group_weights):
+            found[list(group.attributes)] = g
         return found
 
     def rows(self) -> Rows:
         """Every pattern, at one node that has no conditions."""
         n = len(self.shares)
-        states = zip(self.readings, self.cells, strict=True)
+        states = zip(self.group_weights, self.cells, strict=True)
         return Rows(
             np.arange(n),
             np.zeros(n, np.intp),
             self.shares,
-            tuple(reading.start(cells) for reading, cells in states),
+            tuple(group.start(cells) for group, cells in states),
         )
 
 
@@ -129,7 +135,9 @@ class Rows:
         kept = self.take(np.flatnonzero(number[self.node] >= 0))
         return Rows(kept.pattern, number[kept.node], kept.share, kept.states)
 
-    def below(self, reports: Reports, attribute: Index, branches: Index, children: Index) -> Rows:
+    def below(
+        self, reports: TreeReports, attribute: Index, branches: Index, children: Index
+    ) -> Rows:
         """The rows at the children of nodes that are split by an attribute each.
 
         `branches` says to which branch of a node each category belongs, nodes x categories;
@@ -137,20 +145,20 @@ class Rows:
         """
         split_by = attribute[self.node]
         taken = branches[self.node, reports.answers[self.pattern, split_by]]
-        group = reports.groups[split_by]
+        split_group = reports.groups[split_by]
         parts: list[list[npt.NDArray[Any]]] = []
-        for g, reading in enumerate(reports.readings):
-            rows = np.flatnonzero(group == g)
+        for g, group in enumerate(reports.group_weights):
+            rows = np.flatnonzero(split_group == g)
             if len(rows):
-                parts += self._stepped(g, reading, rows, split_by[rows], taken[rows], children)
+                parts += self._stepped(g, group, rows, split_by[rows], taken[rows], children)
         return _rows(parts) if parts else self.take(np.zeros(0, np.intp))
 
     def _stepped(
-        self, g: int, reading: Reading, rows: Index, by: Index, taken: Index, children: Index
+        self, g: int, group: GroupWeights, rows: Index, by: Index, taken: Index, children: Index
     ) -> Iterator[list[npt.NDArray[Any]]]:
         """Columns of the rows in each branch, for splits by attributes of one group."""
         own, node = self.states[g][rows], self.node[rows]
-        if reading.exact:
+        if group.exact:
             child = np.where(taken == NONE, NONE, children[node, taken])
             kept = np.flatnonzero(child != NONE)
             some = rows[kept]
@@ -160,16 +168,16 @@ class Rows:
             return
         for branch in np.flatnonzero((children != NONE).any(axis=0)):
             child = children[node, branch]
-            after = reading.step(own, by, taken == branch)
+            after = group.step(own, by, taken == branch)
             kept = np.flatnonzero((child >= 0) & (after != DROPPED))
             some = rows[kept]
             states = [after[kept] if h == g else old[some] for h, old in enumerate(self.states)]
             yield [self.pattern[some], child[kept], self.share[some], *states]
 
-    def merged(self, reports: Reports) -> Rows:
+    def merged(self, reports: TreeReports) -> Rows:
         """The same with rows joined that differ in nothing a later condition could see."""
-        pairs = zip(reports.readings, self.states, strict=True)
-        spent = np.logical_and.reduce([reading.spent(states) for reading, states in pairs])
+        pairs = zip(reports.group_weights, self.states, strict=True)
+        spent = np.logical_and.reduce([group.spent(states) for group, states in pairs])
         if not spent.any():
             return self
         nodes, first, which = np.unique(self.node[spent], return_index=True, return_inverse=True)
@@ -187,15 +195,17 @@ def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
 
 def _read(
     factor: Factor, design: Design, patterns: PatternTable, answers: Unsigned
-) -> tuple[Reading, Index]:
+) -> tuple[GroupWeights, Index]:
     """How a group is read, and its joint report; fills its columns of the answers."""
     places = tuple(design.schema.index(name) for name in factor.names)
-    reading = reading_of(places, factor.channel, partial(inverse_of, factor, design, patterns))
+    group = weights_of_channel(
+        places, factor.channel, partial(inverse_of, factor, design, patterns)
+    )
     names = reports_of(design, factor)
     columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
-    if reading.by_attribute:
+    if group.by_attribute:
         for place, column in zip(places, columns, strict=True):
             answers[:, place] = column
-        return reading, np.zeros(len(patterns), np.intp)
+        return group, np.zeros(len(patterns), np.intp)
     keys = column_blocks(columns, [patterns.schema[name].size for name in names])
-    return reading, np.concatenate([block.astype(np.intp) for block in keys])
+    return group, np.concatenate([block.astype(np.intp) for block in keys])

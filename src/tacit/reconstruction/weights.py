@@ -1,4 +1,4 @@
-"""Readings: what a group's report counts towards an event of true answers.
+"""Group weights: what a group's report counts towards an event of true answers.
 
     g(y; E) = sum of W[x, y] over the true answers x in E,    P(E) = mean of g over the reports
 
@@ -31,7 +31,7 @@ from tacit.channel.channel import Channel
 from tacit.channel.distribution import Distribution
 from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
-from tacit.mine.tree.events import Events
+from tacit.reconstruction.events import Events
 
 States = npt.NDArray[np.signedinteger[Any]]
 #: States from here on are those of reports that no longer count.
@@ -41,7 +41,7 @@ _WORD = 63
 
 
 @dataclass(frozen=True, eq=False)
-class Reading(ABC):
+class GroupWeights(ABC):
     """One group: the places of its true attributes in the schema."""
 
     attributes: tuple[int, ...]
@@ -95,7 +95,7 @@ class Reading(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptOrDrawn(Reading):
+class KeepOrDrawWeights(GroupWeights):
     """All true with probability theta, else a draw: state 0 met all conditions, 1 did not."""
 
     theta: float
@@ -138,7 +138,7 @@ class KeptOrDrawn(Reading):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptOrComplement(Reading):
+class KeepOrComplementWeights(GroupWeights):
     """Yes/no answers, all true or all opposite: states 0 untouched, 1 all true, 2 all opposite."""
 
     theta: float
@@ -158,7 +158,7 @@ class KeptOrComplement(Reading):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptOrDifferent(Reading):
+class KeepOrDifferWeights(GroupWeights):
     """All true, or every answer another one: states have a bit for each attribute that was hit."""
 
     theta: float
@@ -217,7 +217,7 @@ def _by_agreement(theta: float, kinds: tuple[tuple[int, int], ...]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ByMatrix(Reading):
+class MatrixWeights(GroupWeights):
     """Any channel of the joint answer: the state is the joint report."""
 
     inverse: Array
@@ -249,16 +249,16 @@ def _cells(masks: Sequence[Mask]) -> Array:
     return first
 
 
-def reading_of(
+def weights_of_channel(
     attributes: tuple[int, ...], channel: Channel, inverse: Callable[[], Array]
-) -> Reading:
+) -> GroupWeights:
     """The reading of a group with this channel; `inverse` gives W where it is a matrix."""
     match channel:
         case ReplacementChannel(theta, drawn):
-            return KeptOrDrawn(attributes, float(theta), drawn)
+            return KeepOrDrawWeights(attributes, float(theta), drawn)
         case AgreementChannel(theta, sizes) if set(sizes) == {2}:
-            return KeptOrComplement(attributes, float(theta))
+            return KeepOrComplementWeights(attributes, float(theta))
         case AgreementChannel(theta, sizes):
-            return KeptOrDifferent(attributes, float(theta), sizes)
+            return KeepOrDifferWeights(attributes, float(theta), sizes)
         case _:
-            return ByMatrix(attributes, inverse())
+            return MatrixWeights(attributes, inverse())

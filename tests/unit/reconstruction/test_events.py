@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.mine.tree.events import Events
+from tacit.reconstruction.events import Events
 
 SIZES = (3, 2, 4)
 

@@ -1,4 +1,4 @@
-"""Readings: g(y; E) is the sum of W[x, y] over the true answers x in E, for every family.
+"""Group weights: g(y; E) is the sum of W[x, y] over the true answers x in E, for every family.
 
 A report goes through the conditions one at a time, and its state must weigh what the inverse of the
 channel, written out, says.
@@ -14,8 +14,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.arrays import Array, Mask
 from tacit.mine import DecisionTree
-from tacit.mine.tree.events import Events
-from tacit.mine.tree.readings import DROPPED, Reading, reading_of
+from tacit.reconstruction.events import Events
+from tacit.reconstruction.weights import DROPPED, GroupWeights, weights_of_channel
 from tests.support.families import CASES, Case
 from tests.support.tables import cells_of
 
@@ -29,9 +29,9 @@ def inverse(case: Case) -> Array:
     return np.linalg.pinv(case.coin.channel(case.attributes).matrix)
 
 
-def reading(case: Case) -> Reading:
+def weights_for(case: Case) -> GroupWeights:
     places = tuple(range(len(case.attributes)))
-    return reading_of(places, case.coin.channel(case.attributes), lambda: inverse(case))
+    return weights_of_channel(places, case.coin.channel(case.attributes), lambda: inverse(case))
 
 
 def conditions(sizes: tuple[int, ...], rng: np.random.Generator) -> list[tuple[int, Mask]]:
@@ -47,7 +47,7 @@ def conditions(sizes: tuple[int, ...], rng: np.random.Generator) -> list[tuple[i
 
 def read(case: Case, steps: list[tuple[int, Mask]]) -> tuple[Events, Array]:
     """The event of these conditions, and g of every report after them."""
-    own, sizes = reading(case), tuple(a.size for a in case.attributes)
+    own, sizes = weights_for(case), tuple(a.size for a in case.attributes)
     reports = np.arange(case.coin.channel(case.attributes).matrix.shape[0])
     states, events = own.start(reports), Events.certain(sizes)
     codes = np.array(cells_of(case.attributes))
@@ -84,7 +84,7 @@ def test_a_group_without_conditions_weighs_one(case: Case) -> None:
 @every_case
 def test_the_parts_of_an_event_add_up_to_it(case: Case) -> None:
     """g of all reports for the event parted by an attribute sums to g of the event."""
-    own, sizes = reading(case), tuple(a.size for a in case.attributes)
+    own, sizes = weights_for(case), tuple(a.size for a in case.attributes)
     reports = np.arange(case.coin.channel(case.attributes).matrix.shape[0])
     states = np.unique(own.start(reports))
     certain = Events.certain(sizes)
@@ -118,7 +118,7 @@ def test_only_groups_that_always_tell_the_truth_are_exact() -> None:
     attributes = (Attribute("a", ["x", "y"]),)
 
     def exact(coin: Any) -> bool:
-        return reading_of((0,), coin.channel(attributes), lambda: np.eye(2)).exact
+        return weights_of_channel((0,), coin.channel(attributes), lambda: np.eye(2)).exact
 
     assert exact(truthful())
     assert not exact(related(0.9))
