@@ -63,7 +63,7 @@ endef
 
 $(VENV)/.runtime: $(PINS)
 	$(new_environment)
-	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable .
+	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

@@ -2,24 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from tacit.channel import (
-    crosswise,
-    forced,
-    frapp,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-    unrelated,
-)
-from tacit.design import Design, Group
-from tacit.errors import TacitError
 from tacit.lazy_names import lazy_names
-from tacit.schema import Attribute, Schema
 
 if TYPE_CHECKING:
+    from tacit.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
+    from tacit.channel.matrix import matrix
+    from tacit.channel.related import crosswise, related
+    from tacit.design import Design, Group
+    from tacit.errors import TacitError
     from tacit.reconstruction.reconstruct import reconstruct
     from tacit.record_disguise import disguise
+    from tacit.schema import Attribute, Schema
 
 __version__ = "0.1.0"
 
@@ -41,6 +34,16 @@ __all__ = [
     "unrelated",
 ]
 
-__getattr__ = lazy_names(
-    __name__, {"disguise": "tacit.record_disguise", "reconstruct": "tacit.reconstruction"}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tacit.channel": (
+            "crosswise forced frapp matrix related truthful uniform_perturbation unrelated"
+        ),
+        "tacit.design": "Design Group",
+        "tacit.errors": "TacitError",
+        "tacit.reconstruction": "reconstruct",
+        "tacit.record_disguise": "disguise",
+        "tacit.schema": "Attribute Schema",
+    },
 )

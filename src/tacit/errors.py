@@ -10,7 +10,8 @@
     ├── StoreError                a database of responses cannot be used as asked
     │   ├── Busy                  more responses wait than the service takes; try again soon
     │   └── Unavailable           the database does not answer; nothing was acknowledged
-    └── ServiceError              the service cannot run as asked: a setting, a port
+    ├── ServiceError              the service cannot run as asked: a setting, a port
+    └── MissingExtraError         an optional package is not installed
 
 Each message says what was wrong, where, and what is allowed.
 """
@@ -76,6 +77,10 @@ class Unavailable(StoreError):  # noqa: N818
 
 class ServiceError(TacitError):
     """The service cannot run as asked: a setting is wrong, a port is taken."""
+
+
+class MissingExtraError(TacitError):
+    """An optional package is not installed; the message names the extra that installs it."""
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:

@@ -33,11 +33,6 @@ class Distinct:
     positions: npt.NDArray[np.int32]
 
 
-def is_frame(records: object) -> bool:
-    """Whether this is an eager frame; False for a lazy one, a series, an array."""
-    return isinstance(_wrapped(records), nw.DataFrame)
-
-
 def open_frame(records: object) -> nw.DataFrame[Any]:
     """The frame as narwhals sees it; an error for anything else and for a frame of 0 records."""
     frame = _wrapped(records)

@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from narwhals.typing import IntoDataFrame
 
-from tacit import frames
 from tacit.arrays import Codes
 from tacit.attribute import Attribute, Label, text
 from tacit.errors import DataError, unknown
-from tacit.frames import backend_of, is_frame
 from tacit.schema import Schema
 
-__all__ = ["backend_of", "code_type", "decode", "encode", "frame_of", "is_frame"]
+if TYPE_CHECKING:
+    import narwhals as nw
+    from narwhals.typing import IntoDataFrame
 
-Library = Literal[nw.Implementation.PANDAS, nw.Implementation.POLARS, nw.Implementation.PYARROW]
-BACKENDS: dict[str, Library] = {
-    "pandas": nw.Implementation.PANDAS,
-    "polars": nw.Implementation.POLARS,
-    "pyarrow": nw.Implementation.PYARROW,
-}
+    from tacit.frames import Distinct
+
+# Arrow and narwhals are slow to load: functions that handle frames import them, so records that
+# are arrays of codes never need them.
+
+BACKENDS = ("pandas", "polars", "pyarrow")
 FROM_0 = "(counting from 0)"
 UNKNOWN, ABSENT = -1, -2
 
@@ -50,6 +47,8 @@ def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int
     """
     if isinstance(records, np.ndarray):
         return _checked(records, schema, first)
+    from tacit import frames
+
     frame = frames.open_frame(records)
     codes = np.empty((len(frame), len(schema)), dtype=code_type(schema), order="F")
     for place, attribute in enumerate(schema):
@@ -63,6 +62,8 @@ def decode(codes: Codes, schema: Schema, backend: str | nw.Implementation) -> An
     An attribute whose labels are all text, all booleans, all integers or all floats gives a
     column of that type; mixed labels, and integers beyond 64 bits, become text.
     """
+    import pyarrow as pa
+
     checked = _checked(np.asarray(codes), schema)
     columns = {
         attribute.name: _labels(attribute, len(checked)).take(pa.array(checked[:, place]))
@@ -82,6 +83,9 @@ def frame_of(
 
 
 def _native(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
     if backend is None:
         backend = next(name for name in BACKENDS if find_spec(name))
     name = backend.value if isinstance(backend, nw.Implementation) else backend
@@ -89,10 +93,13 @@ def _native(columns: dict[str, Any], backend: str | nw.Implementation | None) ->
         raise DataError(unknown("backend", name, BACKENDS))
     if not find_spec(name):
         raise DataError(f"the library {name!r} is not installed")
-    return nw.from_arrow(pa.table(columns), backend=BACKENDS[name]).to_native()
+    made_by: Any = nw.Implementation.from_string(name)
+    return nw.from_arrow(pa.table(columns), backend=made_by).to_native()
 
 
 def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[np.integer[Any]]:
+    from tacit import frames
+
     if attribute.edges and frames.is_numeric(column):
         return _binned_codes(frames.numbers(column), attribute, first)
     seen = frames.distinct(column)
@@ -124,7 +131,7 @@ def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
 
 
 def _check_cells(
-    codes: npt.NDArray[np.int32], seen: frames.Distinct, attribute: Attribute, first: int
+    codes: npt.NDArray[np.int32], seen: Distinct, attribute: Attribute, first: int
 ) -> None:
     """An error for the first cell without a category; declared but unused values are none."""
     bad = codes == UNKNOWN
@@ -150,6 +157,8 @@ def _missing_cells(absent: npt.NDArray[np.bool_], attribute: Attribute, first: i
 
 def _labels(attribute: Attribute, n_records: int) -> Any:
     """The labels as an Arrow array of one type, ready to be repeated for every record."""
+    import pyarrow as pa
+
     labels = _arrow(attribute.categories)
     # Arrow's plain strings count their bytes in 32 bits.
     longest = max(len(text(label).encode()) for label in attribute.categories)
@@ -159,7 +168,9 @@ def _labels(attribute: Attribute, n_records: int) -> Any:
 
 
 def _arrow(values: Sequence[Label]) -> Any:
-    """Values as an Arrow array; as text where they mix types or exceed 64 bits."""
+    """Values as an Arrow array; as text if they mix types or exceed 64 bits."""
+    import pyarrow as pa
+
     kinds = {type(value) for value in values}
     wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
     if len(kinds) > 1 or wide:

@@ -1,7 +1,6 @@
-"""Names of a package that are imported when they are first used (PEP 562).
+"""Package names that are imported on first use (PEP 562).
 
-A survey server must start quickly and must not load what reconstructs, but `import tacit` runs
-before any module of it.
+`import tacit` stays fast, and a survey server never loads the code that reconstructs.
 """
 
 from __future__ import annotations
@@ -12,14 +11,23 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package: imports a name from the module that `homes` gives for it."""
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package.
 
-    def find(name: str) -> Any:
+    `modules` maps each module to the names that the package takes from it, separated by spaces.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(homes[name]), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
-    return find
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return load, names

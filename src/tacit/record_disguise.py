@@ -19,7 +19,7 @@ from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
 from tacit.design import Design, Group, check_design
 from tacit.errors import DataError
 from tacit.exact_draws import Draws, Integers, Source, source_of
-from tacit.label_codes import backend_of, code_type, decode, encode, is_frame
+from tacit.label_codes import code_type, decode, encode
 
 #: Records disguised at a time, so that they stay in the cache.
 BLOCK = 1 << 15
@@ -40,7 +40,11 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
             f"for the operating system's entropy; got {rng!r}"
         )
     reported = disguise_codes(encode(true, design.schema), design, source_of(rng))
-    return decode(reported, design.reported, backend_of(true)) if is_frame(true) else reported
+    if isinstance(true, np.ndarray):
+        return reported
+    from tacit.frames import backend_of
+
+    return decode(reported, design.reported, backend_of(true))
 
 
 def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:

@@ -21,6 +21,7 @@ import typer
 from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
 from tacit.errors import TacitError
+from tacit.extras import optional_imports
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # Typer brings its own copy of Click or uses Click, depending on its version; the base class of
@@ -107,7 +108,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     app = command_line(*(name for name in given[:1] if name in COMMANDS))
     drop_notes()
     try:
-        status = app(given, prog_name="tacit", standalone_mode=False) or 0
+        with optional_imports():
+            status = app(given, prog_name="tacit", standalone_mode=False) or 0
         tell_notes()
         sys.stdout.flush()
         return status

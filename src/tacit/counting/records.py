@@ -9,7 +9,7 @@ from typing import Any
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
 from tacit.design import Design
-from tacit.files import Origin, Progress, check_origin, read_batches
+from tacit.files import Origin, Progress, check_origin
 from tacit.label_codes import encode
 from tacit.schema import Schema
 
@@ -34,6 +34,8 @@ def count_reported(records: Any, design: Design) -> PatternTable:
 
 def _counted(path: Path, schema: Schema, progress: Progress | None) -> PatternTable:
     """Batches counted one by one; like merges with like, so that no pattern is merged often."""
+    from tacit.files import read_batches
+
     tables: list[PatternTable] = []
     for codes in read_batches(path, schema, progress):
         tables.append(count(codes, schema))

@@ -43,9 +43,13 @@ __all__ = [
     "writing_records",
 ]
 
-_READING = dict.fromkeys(("BATCH", "read_batches", "read_frame"), "tacit.files.record_reader")
-_WRITING = dict.fromkeys(
-    ("check_apart", "check_out", "write_bytes", "write_frame", "write_text", "writing_records"),
-    "tacit.files.record_writer",
+# Arrow is slow to load.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tacit.files.record_reader": "BATCH read_batches read_frame",
+        "tacit.files.record_writer": (
+            "check_apart check_out write_bytes write_frame write_text writing_records"
+        ),
+    },
 )
-__getattr__ = lazy_names(__name__, _READING | _WRITING)  # Arrow is slow to start

@@ -23,6 +23,7 @@ from tacit.counting.distinct import distinct
 from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
+from tacit.extras import optional_imports
 from tacit.mine.miner import Codes, Miner, non_negative
 from tacit.mine.reported_records import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
@@ -228,7 +229,8 @@ class DecisionTree(Miner):
 
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree drawn, cut below `max_depth`; `reported` as for `rules`."""
-        from tacit.mine.tree.tree_plot import figure
+        with optional_imports():
+            from tacit.mine.tree.tree_plot import figure
 
         return figure(*self._seen(reported), self.tree_.label, max_depth)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.number_text import number_of
 from tacit.optimize.choice import ChosenChannel
@@ -152,7 +153,8 @@ class Front:
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""
-        from tacit.optimize.front_plot import plot_front  # matplotlib is slow to start
+        with optional_imports():
+            from tacit.optimize.front_plot import plot_front
 
         return plot_front(self)
 

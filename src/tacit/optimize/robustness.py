@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
@@ -115,7 +116,8 @@ class Robustness:
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""
-        from tacit.optimize.front_plot import plot_robustness
+        with optional_imports():
+            from tacit.optimize.front_plot import plot_robustness
 
         return plot_robustness(self, level)
 

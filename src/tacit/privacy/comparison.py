@@ -22,6 +22,7 @@ from tacit.channel import Coin, related, truthful, unrelated
 from tacit.channel.numbers import Number, fraction
 from tacit.design import Design, Group
 from tacit.errors import DataError, unknown
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
 from tacit.privacy.prior import Prior, prior_of
@@ -152,7 +153,8 @@ class Comparison:
 
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
-        from tacit.privacy.privacy_plots import curves
+        with optional_imports():
+            from tacit.privacy.privacy_plots import curves
 
         return curves(self)
 

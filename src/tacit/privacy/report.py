@@ -12,6 +12,7 @@ from tacit.bounds import DesignReports, is_undisguised
 from tacit.channel.numbers import sum_up
 from tacit.design import Design, check_design
 from tacit.errors import DataError
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
 from tacit.privacy.alerts import warnings
@@ -285,13 +286,15 @@ class Report:
 
     def figure(self) -> Figure:
         """How often a guess is right, a mark per adversary."""
-        from tacit.privacy.privacy_plots import guesses
+        with optional_imports():
+            from tacit.privacy.privacy_plots import guesses
 
         return guesses(self)
 
     def to_html(self) -> str:
         """A page by itself: sentences, warnings, figure, tables; it loads nothing."""
-        from tacit.privacy.privacy_page import page
+        with optional_imports():
+            from tacit.privacy.privacy_page import page
 
         return page(self)
 

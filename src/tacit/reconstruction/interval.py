@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
@@ -64,7 +63,7 @@ def check_level(level: float) -> None:
 def normal_interval(value: Array, stderr: Array, level: float) -> Interval:
     """value -+ z * stderr, for quantities without bounds."""
     check_level(level)
-    reach = ndtri((1 + level) / 2) * stderr
+    reach = _quantile(level) * stderr
     return Interval(value - reach, value + reach)
 
 
@@ -79,6 +78,13 @@ def score_interval(score: ScoreTest, level: float) -> Interval:
     lower = _edge(accepted, np.zeros_like(best), best)
     upper = _edge(accepted, np.ones_like(best), best)
     return Interval(lower, upper)
+
+
+def _quantile(level: float) -> float:
+    """The normal deviate that is exceeded, on either side, with probability 1 - level."""
+    from scipy.special import ndtri  # slow to load
+
+    return float(ndtri((1 + level) / 2))
 
 
 def _edge(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> Array:
@@ -117,13 +123,15 @@ def _critical(below: Array, above: Array, level: float) -> Array:
 @lru_cache(maxsize=16)
 def _one_bound(level: float) -> tuple[Array, Array]:
     """Critical values against the distance of the only bound, to interpolate in."""
-    grid = np.linspace(0.0, ndtri((1 + level) / 2), 4097)
+    grid = np.linspace(0.0, _quantile(level), 4097)
     return grid, _solved(grid, np.full_like(grid, _FAR), level)
 
 
 def _solved(near: Array, far: Array, level: float) -> Array:
     """The critical value at which the estimate is accepted with probability `level`."""
-    least, most = np.zeros_like(near), np.full_like(near, ndtri((1 + level) / 2))
+    from scipy.special import ndtr  # slow to load
+
+    least, most = np.zeros_like(near), np.full_like(near, _quantile(level))
     for _ in range(_INNER):
         c = (least + most) / 2
         enough = ndtr(_reach(c, far)) - ndtr(-_reach(c, near)) >= level

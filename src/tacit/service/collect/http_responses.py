@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
-
-from starlette.types import Message, Receive, Scope, Send
+from typing import TYPE_CHECKING
 
 from tacit.service.page.manifest import import_map, integrity
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
 
 Header = tuple[bytes, bytes]
 

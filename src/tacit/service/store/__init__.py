@@ -4,8 +4,11 @@ A response is durable when `Store.write` returns. No row, order, id or log that 
 to a one-time link, an address or a time of day.
 """
 
-from tacit.service.store.packed_codes import code_type, packed, unpacked
-from tacit.service.store.store import Store
-from tacit.service.store.store_values import Outcome, Response, SurveyState
+from tacit.extras import optional_imports
+
+with optional_imports():
+    from tacit.service.store.packed_codes import code_type, packed, unpacked
+    from tacit.service.store.store import Store
+    from tacit.service.store.store_values import Outcome, Response, SurveyState
 
 __all__ = ["Outcome", "Response", "Store", "SurveyState", "code_type", "packed", "unpacked"]

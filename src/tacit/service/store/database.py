@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import StoreError, Unavailable
+from tacit.extras import optional_imports
 
 #: Seconds to wait for somebody else's lock before the database counts as not answering.
 PATIENCE = 5.0
@@ -124,7 +125,6 @@ class Database(ABC):
 
 def database(url: str | Path, there: bool = False) -> Database:
     """The database that a path or a URL names; a file must be there already if it says so."""
-    from tacit.service.store.postgres import Postgres
     from tacit.service.store.sqlite import Sqlite
 
     if isinstance(url, Path) or "://" not in url:
@@ -133,6 +133,8 @@ def database(url: str | Path, there: bool = False) -> Database:
     if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.host:
         return Sqlite(Path(parsed.database), there)
     if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        with optional_imports():
+            from tacit.service.store.postgres import Postgres
         return Postgres(parsed.set(drivername="postgresql+psycopg"))
     raise StoreError(
         f"{parsed.drivername}: not a database that tacit knows; give a path, "

@@ -1,0 +1,36 @@
+"""Optional packages: which extra installs each, and the error if one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tacit.errors import MissingExtraError
+
+#: The extra of `pip install 'tacit[extra]'` that installs a package, by the name it is imported by.
+EXTRAS = {
+    "alembic": "service",
+    "httptools": "service",
+    "matplotlib": "plot",
+    "prometheus_client": "service",
+    "psycopg": "postgres",
+    "sqlalchemy": "service",
+    "starlette": "service",
+    "structlog": "service",
+    "uvicorn": "service",
+    "uvloop": "service",
+}
+
+
+@contextmanager
+def optional_imports() -> Iterator[None]:
+    """Turn the failed import of an optional package into an error that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingExtraError(
+            f"{package} is not installed; run: pip install 'tacit[{EXTRAS[package]}]'"
+        ) from None
