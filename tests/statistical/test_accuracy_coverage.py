@@ -1,8 +1,9 @@
-"""95 % intervals of estimated accuracy cover the true one in 93.5 % to 96.5 % of test sets.
+"""Standard errors of estimated accuracy are those of many test sets, and 95 % intervals cover.
 
-Chance moves a coverage of 95 % in 4,000 test sets by 1.5 % in 14 of 10^6 seeds. Test sets are
-drawn from a population whose joint distribution is known, so the accuracy of the model on it is
-too. The negative control has standard errors that are 15 % too small.
+Test sets are drawn from a population whose joint distribution is known, so the accuracy of the
+model on it is too. Errors in units of their standard error have a mean square of 1, which
+1,600 test sets tell far better than coverage does. A correct program fails an assertion once in a
+million. The negative control has standard errors that are 15 % too small.
 """
 
 from __future__ import annotations
@@ -12,16 +13,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom, chi2
 
 from tacit import Design, Group, Schema, disguise, matrix, related, unrelated
 from tacit.counting import count
 from tacit.evaluate import accuracy, personal_accuracy, recall
 from tacit.evaluate.signed_records import signed_records
 from tacit.reconstruction.interval import normal_interval
+from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 
-TEST_SETS, SEED, LEVEL = 4_000, 2718, 0.95
-LEAST, MOST, TOO_SMALL = 0.935, 0.965, 0.85
+TEST_SETS, SEED, LEVEL = 1_600, 2718, 0.95
+TOO_SMALL = 0.85
+TAILS = (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2)
+LEAST, MOST = binom.ppf(TAILS, TEST_SETS, LEVEL) / TEST_SETS
+SMALLEST, LARGEST = chi2.ppf(TAILS, TEST_SETS) / TEST_SETS
 
 THREE = [[0.7, 0.1, 0.2], [0.2, 0.8, 0.1], [0.1, 0.1, 0.7]]
 UNSURE = [[0.7, 0.1], [0.1, 0.7], [0.2, 0.2]]
@@ -83,11 +89,16 @@ def coverage(value: Any, stderr: Any, truth: Any) -> Any:
     return np.mean((lower <= truth) & (truth <= upper), axis=0)
 
 
+def mean_square(value: Any, stderr: Any, truth: Any) -> Any:
+    """Of the errors in units of their standard error."""
+    return np.mean(((value - truth) / stderr) ** 2, axis=0)
+
+
 def assert_covers(value: Any, stderr: Any, truth: Any) -> None:
-    covered = coverage(value, stderr, truth)
-    assert (covered >= LEAST).all(), covered
-    assert (covered <= MOST).all(), covered
-    assert (coverage(value, TOO_SMALL * stderr, truth) < LEAST).all()
+    covered, square = coverage(value, stderr, truth), mean_square(value, stderr, truth)
+    assert ((covered >= LEAST) & (covered <= MOST)).all(), covered
+    assert ((square >= SMALLEST) & (square <= LARGEST)).all(), square
+    assert (mean_square(value, TOO_SMALL * stderr, truth) > LARGEST).all()
 
 
 @pytest.mark.parametrize("name", DESIGNS)

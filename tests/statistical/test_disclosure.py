@@ -14,7 +14,7 @@ from scipy.stats import binom
 from tacit import Design, Group, Schema, reconstruct, related, uniform_perturbation
 from tacit.arrays import Array
 from tacit.counting import PatternTable
-from tacit.privacy import report
+from tacit.privacy import Report, report
 from tacit.privacy.disclosure import assess
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
@@ -139,9 +139,14 @@ def test_who_knows_other_answers_is_not_known_where_no_joint_table_fits() -> Non
     assert "a number not known if other answers are known" in found.to_html()
 
 
-def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
+@cache
+def of_few_reports() -> Report:
     _, design, reported = ten_questions(80)
-    found = report(design, reconstruct(reported, design))
+    return report(design, reconstruct(reported, design))
+
+
+def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
+    found = of_few_reports()
     assert found.disclosure.record.accuracy is None
     assert {held.accuracy for held in found.disclosure.attributes.values()} == {None}
     assert found.map_privacy.record is None
@@ -151,8 +156,7 @@ def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
 
 
 def test_the_warning_about_dependence_comes_first_in_text_page_and_json() -> None:
-    _, design, reported = ten_questions(80)
-    found = report(design, reconstruct(reported, design))
+    found = of_few_reports()
     warning = "What a whole reported record reveals is estimated from 80 reported records."
     assert warning in str(found).split("\n", maxsplit=1)[0]
     page = found.to_html()

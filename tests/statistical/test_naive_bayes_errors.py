@@ -69,9 +69,9 @@ SETTINGS = {
     "one unrelated group": four([Group(SCHEMA.names, unrelated(0.5, HALF))], 4000),
     "three groups": four(
         [
-            Group(["class", "a"], related(0.8)),
-            Group(["b"], related(0.75)),
-            Group(["c"], unrelated(0.6, HALF)),
+            Group(["class", "a"], related(0.9)),
+            Group(["b"], related(0.85)),
+            Group(["c"], unrelated(0.75, HALF)),
         ],
         4000,
     ),

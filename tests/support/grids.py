@@ -26,6 +26,12 @@ def all_pairs(properties: Iterable[Properties]) -> set[Properties]:
     return chosen
 
 
+def thinned(chosen: Iterable[tuple[Any, ...]], others: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Values for `parametrize`: the chosen ones always, the others with --complete."""
+    more = [pytest.param(*values, marks=pytest.mark.complete) for values in others]
+    return [*chosen, *more]
+
+
 def pairwise(
     values: Iterable[Any], properties: Callable[[Any], Properties], ids: Callable[[Any], str] = str
 ) -> list[Any]:
