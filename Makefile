@@ -25,7 +25,8 @@ demo: $(VENV)/.runtime ## the main job end to end, on data that come with the pa
 	@$(VENV)/bin/tacit demo $(ARGS)
 
 quick: $(VENV)/.dev ## the quick tests, in under a minute: after each edit
-	$(VENV)/bin/pytest -q -n auto --dist worksteal -m "not slow" $(QUICK) $(ARGS)
+	$(VENV)/bin/pytest -q -n auto --dist worksteal -m "not slow" \
+		--hypothesis-profile=quick $(QUICK) $(ARGS)
 
 test: $(VENV)/.dev ## the tests, on all cores; ARGS="-k word" selects some
 	$(VENV)/bin/pytest -n auto --dist worksteal $(ARGS)

@@ -1,4 +1,4 @@
-"""The option --complete, and databases that tests share."""
+"""Which tests run, on how many processes; databases that tests share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.support.postgres import Cluster
+
+
+#: For `make quick`: as the profile "ci", which other runs use, with fewer examples.
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many processes again as cores: tests of the service wait most of their time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (cores or 1) * 3 // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,7 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that need PostgreSQL are slow; `complete` ones need the option."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
     if config.getoption("--complete"):
         return
     left_out = [item for item in items if item.get_closest_marker("complete")]
@@ -44,7 +60,7 @@ def cluster() -> Iterator[Cluster]:
     made.remove()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new database of each kind."""
     if request.param == "sqlite":

@@ -36,7 +36,7 @@ CONNECTIONS = 16
 #: One-time links for each kill, more than the load can use; used ones that are tried again.
 LINKS, TRIED = 10_000, 50
 #: Seconds a server runs between two kills, at least and at most.
-LIVES = (0.1, 0.9)
+LIVES = (0.05, 0.45)
 #: After every so many kills another one comes while the server starts, before it would answer.
 EARLY = 4
 SECONDS = 60.0
@@ -176,24 +176,31 @@ def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
     check(database, INVITED, report, links)
 
 
-def test_a_server_killed_20_times_on_sqlite_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    killed_again_and_again(tmp_path, str(tmp_path / "survey.db"), 20)
+often = pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.complete)])
 
 
-def test_a_server_killed_10_times_on_postgresql_loses_and_doubles_nothing(
-    tmp_path: Path, cluster: Cluster
+@often
+def test_a_server_killed_often_on_sqlite_loses_and_doubles_nothing(
+    tmp_path: Path, kills: int
 ) -> None:
-    killed_again_and_again(tmp_path, cluster.url(), 10)
+    killed_again_and_again(tmp_path, str(tmp_path / "survey.db"), kills)
 
 
-def test_a_server_whose_postgresql_is_restarted_5_times_comes_back_by_itself(
+@often
+def test_a_server_killed_often_on_postgresql_loses_and_doubles_nothing(
+    tmp_path: Path, cluster: Cluster, kills: int
+) -> None:
+    killed_again_and_again(tmp_path, cluster.url(), kills)
+
+
+def test_a_server_whose_postgresql_is_restarted_comes_back_by_itself(
     tmp_path: Path, cluster: Cluster
 ) -> None:
     moments = random.Random(5)
     database = cluster.url()
     with serving(tmp_path, database, OPEN) as service:
         load = Running(given(service, OPEN))
-        for mode in ("fast", "immediate", "fast", "immediate", "immediate"):
+        for mode in ("fast", "immediate", "immediate"):
             time.sleep(moments.uniform(*LIVES))
             cluster.restart(mode)
             assert service.alive

@@ -32,7 +32,7 @@ from tests.support.tables import counts_of, random_table
 criteria = st.sampled_from(["entropy", "gini"])
 #: Rounding, relative to the largest entry of what is summed.
 ROUNDING = 1e-9
-few = settings(max_examples=40)
+few = settings(max_examples=settings.default.max_examples * 2 // 5)
 
 
 def table_of(schema: Schema, counts: Array) -> PatternTable:

@@ -117,6 +117,7 @@ def test_views_with_gaps_are_counted() -> None:
         assert_counts(count(np.asfortranarray(wide)[:, 3:14], schema), wide[:, 3:14])
 
 
+@pytest.mark.slow
 def test_patterns_have_the_smallest_unsigned_type_in_fortran_order() -> None:
     for name, dtype in [("mixed", "u1"), ("more than a byte", "u2"), ("wide categories", "u2")]:
         table = count(records(SIZES[name], 100).astype(np.int64), schema_of(SIZES[name]))
@@ -157,6 +158,7 @@ def test_the_key_of_a_record_is_its_number_among_all_records() -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.slow
 def test_counting_takes_little_memory_on_top_of_the_records(order: str) -> None:
     n, limit = 1_000_000, 64 * 2**20
     codes = np.asarray(records((2,) * 17, n), order=order)

@@ -120,6 +120,7 @@ def test_the_result_has_the_smallest_unsigned_type(n_categories: int, dtype: str
     assert Draws([uniform]).draw(None, 10, source_of(np.random.default_rng(1))).dtype == dtype
 
 
+@pytest.mark.slow
 def test_more_than_65536_categories_can_be_drawn() -> None:
     n_categories = PAIRS + 1
     uniform = [Fraction(1, n_categories)] * n_categories

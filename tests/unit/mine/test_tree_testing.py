@@ -65,6 +65,7 @@ def test_what_leaves_tell_is_what_copies_of_records_tell(groups: Any, criterion:
         np.testing.assert_allclose(ours.stderr, copies.stderr, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_design_of_twenty_groups_can_be_tested_and_scored() -> None:
     schema = Schema([Attribute(f"a{i}", ["x", "y", "z"]) for i in range(20)])
     design = Design(schema, [Group([name], uniform_perturbation("4/5")) for name in schema.names])

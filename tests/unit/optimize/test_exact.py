@@ -105,6 +105,7 @@ def test_beyond_enumeration_the_bound_is_still_a_bound(cap: float) -> None:
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.slow
 def test_no_square_channel_is_below_the_bound(bounds: dict[str, Any]) -> None:
     prior = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
     made = front(prior, 1000, **bounds, method=Exact(4))
@@ -167,6 +168,7 @@ def test_merging_reports_keeps_columns_and_lowers_accuracy() -> None:
 
 
 @pytest.mark.parametrize("bounds", [{"delta": 0.3}, {"epsilon": 1.0}])
+@pytest.mark.slow
 def test_categories_that_are_alike_do_not_stall_the_search(bounds: dict[str, float]) -> None:
     """At the end of this front reports that exclude one category each and one that tells nothing
     are best; no few of them help alone.
@@ -176,6 +178,7 @@ def test_categories_that_are_alike_do_not_stall_the_search(bounds: dict[str, flo
     assert len(made.channels[0]) <= 20
 
 
+@pytest.mark.slow
 def test_beyond_twenty_categories_the_bound_is_honest() -> None:
     made = front(np.full(22, 1 / 22), 1000, delta=0.9, method=Exact(privacy=[0.2]))
     assert 0 < made.lower_bound[0] < made.mse[0]

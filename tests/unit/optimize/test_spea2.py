@@ -128,6 +128,7 @@ def test_a_search_continued_is_the_search_done_at_once() -> None:
     assert saved.to_json() == half.to_json()
 
 
+@pytest.mark.slow
 def test_a_state_is_kept_every_thousand_generations() -> None:
     problem = problem_of([0.6, 0.4], 1000, delta=0.7)
     kept: list[SearchState] = []

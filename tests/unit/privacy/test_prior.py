@@ -100,6 +100,7 @@ def test_draws_of_a_prior_spread_as_its_covariance_says(reported: Any) -> None:
     assert np.abs(spread - 1).max() < 6 / np.sqrt(8000)
 
 
+@pytest.mark.slow
 def test_a_reconstruction_serves_as_a_prior_and_a_seed_changes_its_draws(reported: Any) -> None:
     found = reconstruct(reported, DESIGN)
     first, again, other = (

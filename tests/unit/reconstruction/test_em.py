@@ -88,6 +88,7 @@ def compared() -> list[tuple[Array, Array, Array, Any]]:
     return result
 
 
+@pytest.mark.slow
 def test_em_is_the_constrained_maximum_in_50_random_cases(compared: Any) -> None:
     assert len(compared) == CASES
     apart = [np.abs(found - best).max() for found, best, _, _ in compared]

@@ -64,6 +64,7 @@ def stop(script: Path, folder: Path, number: signal.Signals, more: int, later: f
         assert process.wait(timeout=60) != 0
 
 
+@pytest.mark.slow
 def test_stopped_at_random_moments_and_continued_equals_uninterrupted(
     script: Path, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ def test_what_a_repeat_takes_is_no_part_of_a_setting() -> None:
     assert "seconds" not in short.to_dict()
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_does_not_change_a_byte(tmp_path: Path) -> None:
     chosen = [one for one in zhan_matwin.settings(PLAN) if one.name.startswith("wisconsin-unrel")]
     alone = run(chosen, run_setting, tmp_path / "1", 1)

@@ -102,6 +102,7 @@ def shown(page: str) -> tuple[list[str], list[str]]:
     return numbers, re.findall(r"\d*\.\d{4}\b", sentences)
 
 
+@pytest.mark.slow
 def test_every_number_of_a_table_is_in_a_csv_file(folder: Path) -> None:
     cells, _ = shown(text_of(folder))
     assert len(cells) > 500

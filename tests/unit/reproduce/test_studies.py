@@ -145,6 +145,7 @@ def test_warner_reaches_what_the_paper_states() -> None:
     assert abs(min(float(row["privacy"] or 0) for row in rows) - 0.599) <= 0.005
 
 
+@pytest.mark.slow
 def test_exact_channels_reach_one_minus_delta_and_the_iterative_estimator_is_run() -> None:
     rows = rows_of("huang-du", "gamma-exact")
     assert abs(min(float(row["privacy"] or 0) for row in rows) - 0.25) <= 1e-3

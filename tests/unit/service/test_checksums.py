@@ -97,6 +97,7 @@ def test_a_whole_backup_passes(store: Store, tmp_path: Path) -> None:
     copy.close()
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_a_sqlite_file_changes_an_export_unnoticed(tmp_path: Path) -> None:
     """Any bit of the file: the export is refused, or it is what it was before."""
     path = tmp_path / "survey.db"

@@ -100,6 +100,7 @@ def _copied_over(source: Path, target: Path) -> None:
     subprocess.run(["cp", source, target], check=True)
 
 
+@pytest.mark.slow
 def test_a_copy_put_under_the_writer_is_not_mixed_with_pages_from_its_cache(
     tmp_path: Path,
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_preview_keeps_nothing() -> None:
     assert vars(sink) == {}
 
 
+@pytest.mark.slow
 def test_other_commands_do_not_load_the_service() -> None:
     heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog"]
     code = (

@@ -198,6 +198,7 @@ def test_a_locked_database_is_unavailable_and_the_writer_recovers(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_unavailable_and_the_writer_recovers(tmp_path: Path) -> None:
     store = store_of(tmp_path / "survey.db")
     pages = [1_000_000]

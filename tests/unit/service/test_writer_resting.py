@@ -68,6 +68,7 @@ def test_a_small_transaction_is_gone_from_the_log_when_it_is_acknowledged(tmp_pa
     store.close()
 
 
+@pytest.mark.slow
 def test_a_long_log_is_emptied_under_lasting_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

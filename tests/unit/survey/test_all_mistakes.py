@@ -88,6 +88,7 @@ def test_each_mistake_alone_is_told(name: str) -> None:
     assert len(mistakes(written(name))) == TOLD.get(name, 1)
 
 
+@pytest.mark.slow
 def test_no_mistake_hides_another_and_none_is_made_up() -> None:
     alone = {name: mistakes(written(name)) for name in MISTAKES}
     hidden, made_up = {}, {}

@@ -79,6 +79,7 @@ def drawn(found: Any) -> tuple[list[Any], list[Any], Any]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_boxes_and_texts_do_not_overlap_and_stay_inside(shape: str) -> None:
     k, n_attributes, n_splits = SHAPES[shape]
     tree = tree_of(k, n_attributes, n_splits)
@@ -96,6 +97,7 @@ def test_boxes_and_texts_do_not_overlap_and_stay_inside(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_a_box_holds_its_text(shape: str) -> None:
     k, n_attributes, n_splits = SHAPES[shape]
     found = figure(tree_of(k, n_attributes, n_splits), schema_of(k, n_attributes), "income")

@@ -226,6 +226,7 @@ def test_the_class_of_a_rule_is_the_model_s_whatever_other_records_say() -> None
 
 @pytest.mark.parametrize("crowd", [TWO_GROUPS, ONE_GROUP], ids=["two groups", "one group"])
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.slow
 def test_intervals_from_other_records_cover_the_truth_of_the_crowd(
     crowd: Crowd, criterion: str
 ) -> None:
