@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
-#: Far longer than the survey block takes.
-SECONDS = 300
+from tests.support.doc_blocks import blocks, pasted
+
+BLOCKS = blocks("README.md")
 
 
 def test_the_estimate_example_prints_what_the_readme_shows() -> None:
@@ -30,17 +26,9 @@ def test_the_mining_example_draws_the_tree_that_the_readme_describes(tmp_path: P
     assert "<svg" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
 
 
-def test_every_picture_and_link_of_the_readme_exists() -> None:
-    root = Path(__file__).resolve().parents[2]
-    named = re.findall(r'src="([^"]+)"', README) + re.findall(r"\]\((?!http)([^)#]+)", README)
-    assert len(named) >= 3
-    assert [name for name in named if not (root / name).exists()] == []
-
-
 def test_the_survey_block_pasted_into_a_shell_ends_in_estimates(tmp_path: Path) -> None:
-    """As printed, in an empty folder; only the port is set from outside: 8000 may be taken."""
     (block,) = (code for language, code in BLOCKS if language == "sh" and "tacit serve" in code)
-    done = _pasted(block, tmp_path)
+    done = pasted(block, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "error:" not in done.stderr
     truth = re.search(r"^harassed +no +[\d.]+\s+yes +([\d.]+)", done.stdout, re.MULTILINE)
@@ -54,41 +42,4 @@ def test_the_survey_block_pasted_into_a_shell_ends_in_estimates(tmp_path: Path) 
 
 def test_every_command_of_the_survey_block_must_succeed(tmp_path: Path) -> None:
     """The check above can fail: one broken command makes the shell's status wrong."""
-    assert _pasted("tacit survey check none.yaml\ntacit --version\n", tmp_path).returncode == 2
-
-
-def _pasted(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a block by bash, which stops at the first command that fails; end all it started."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "TACIT_PORT": str(_free_port()),
-    }
-    shell = subprocess.Popen(
-        ["bash", "-e"],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, err = shell.communicate(block, SECONDS)
-    finally:
-        _end(shell.pid)
-    return subprocess.CompletedProcess("bash", shell.returncode, out, err)
-
-
-def _end(group: int) -> None:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    assert pasted("tacit survey check none.yaml\ntacit --version\n", tmp_path).returncode == 2

@@ -81,3 +81,27 @@ def test_every_decision_is_in_the_index(texts: dict[str, str]) -> None:
     notes = {name.removeprefix(folder) for name in texts if name.startswith(folder)}
     index = texts[folder + "README.md"]
     assert [note for note in notes - {"README.md"} if note not in index] == []
+
+
+def _anchors(text: str) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_of_a_page_leads_somewhere(root: Path, texts: dict[str, str]) -> None:
+    pages = {name: text for name, text in texts.items() if name.endswith(".md")}
+    broken = []
+    for page, text in pages.items():
+        links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r' src="([^"]+)"', text)
+        for link in links:
+            path, _, anchor = link.partition("#")
+            target = (root / page).parent / path if path else root / page
+            if "://" in link:
+                continue
+            if not target.exists() or (
+                anchor and anchor not in _anchors(target.read_text(encoding="utf-8"))
+            ):
+                broken.append(f"{page}: {link}")
+    assert pages
+    assert broken == []
