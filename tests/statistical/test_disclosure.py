@@ -132,8 +132,8 @@ def test_who_knows_other_answers_is_not_known_where_no_joint_table_fits() -> Non
     _, design, reported = alike(18, 300)
     found = report(design, reconstruct(reported, design))
     assert set(found.knowing_others.values()) == {None}
-    rows = found.tables()[0]
-    assert rows[1][rows[0].index("others known")] == "not known"
+    table = found.tables()[0]
+    assert table.rows[0][table.heads.index("others known")] == "not known"
     assert "is not known; it may be everything." in found.sentences[-1]
     assert found.to_dict()["attributes"]["a0"]["knowing_others"] is None
     assert "a number not known if other answers are known" in found.to_html()
@@ -151,7 +151,7 @@ def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
     assert {held.accuracy for held in found.disclosure.attributes.values()} == {None}
     assert found.map_privacy.record is None
     assert str(found).startswith("warning: Where it says “not known”, these 80 reported records")
-    assert found.tables()[0][-1][3] == "not known"
+    assert found.tables()[0].rows[-1][3] == "not known"
     assert found.to_dict()["attributes"]["a0"]["from_record"] is None
 
 

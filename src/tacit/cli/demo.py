@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import tacit.table
 from tacit.arrays import Array, Codes
 from tacit.cli import show
 from tacit.cli.demo_disguise import best_disguise, protection
@@ -125,8 +126,8 @@ def _render(design: Design, found: Found, served: list[Comparison], seconds: flo
     _say(out, "asked", f"{n_records:,} people of the 1994 US census (UCI Adult)", *_asked(design))
     _say(out, "one record", *_revealed(design))
     _say(out, "the crowd", "from the reported records alone, in percent:")
-    out.print(show.table(_columns("question", "answer"), _named_rows(alone)), "")
-    out.print(show.table(_columns(*ACROSS_GROUPS), _rows(across)), "")
+    out.print(show.table(_shown(("question", "answer"), _named_rows(alone))), "")
+    out.print(show.table(_shown(ACROSS_GROUPS, _rows(across))), "")
     _say(
         out,
         "two models",
@@ -143,7 +144,7 @@ def _render(design: Design, found: Found, served: list[Comparison], seconds: flo
         "over HTTP,",
         "and from what the database holds:",
     )
-    out.print(show.table(_columns("question", "answer"), _named_rows(served)), "")
+    out.print(show.table(_shown(("question", "answer"), _named_rows(served))), "")
     _say(
         out,
         "result",
@@ -181,9 +182,9 @@ def _revealed(design: Design) -> Iterator[str]:
         )
 
 
-def _columns(*labels: str) -> list[tuple[str, str]]:
-    numbers = ("truth", "reported", "estimate", "std. error", "95 % interval", "")
-    return [*((label, "left") for label in labels), *((number, "right") for number in numbers)]
+def _shown(labels: Sequence[str], rows: Iterable[list[str | Text]]) -> tacit.table.Table:
+    heads = (*labels, "truth", "reported", "estimate", "std. error", "95 % interval", "")
+    return tacit.table.Table(heads, list(rows), align="ll" + "r" * 6)
 
 
 def _named_rows(comparisons: list[Comparison]) -> Iterator[list[str | Text]]:

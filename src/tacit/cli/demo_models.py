@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+import tacit.table
 from tacit.arrays import Codes
 from tacit.channel import truthful
 from tacit.cli import show
@@ -105,11 +106,11 @@ def score_table(scores: Sequence[Score]) -> Table:
     """One row a model and what it was learnt from, its measures beside each other."""
     rows = dict.fromkeys((score.model, score.learnt_from) for score in scores)
     measures = dict.fromkeys(score.measure for score in scores)
-    columns = [("model", "left"), ("from", "left")]
+    heads = ["model", "from"]
     for measure in measures:
-        columns += [(measure, "right"), ("estimate", "right"), ("", "left")]
+        heads += [measure, "estimate", ""]
     named = ["", *(model for model, _ in rows)]
-    made = show.table(columns, [])
+    made = show.table(tacit.table.Table(heads, [], align="ll" + "rrl" * len(measures)))
     for (before, model), row in zip(pairwise(named), rows, strict=True):
         own = [score for score in scores if (score.model, score.learnt_from) == row]
         cells = [cell for score in own for cell in _cells(score)]
@@ -125,9 +126,9 @@ def _cells(score: Score) -> list[str | Text]:
 def rule_table(rules: Sequence[TreeRule]) -> Table:
     """Rules with their support and confidence."""
     target = rules[0].attribute if rules else ""
-    columns = [("rule of the tree learnt from reports", "left"), (target, "left")]
-    columns += [("support", "right"), ("confidence", "right")]
-    return show.table(columns, map(_rule_cells, rules))
+    heads = ("rule of the tree learnt from reports", target, "support", "confidence")
+    rows = [_rule_cells(rule) for rule in rules]
+    return show.table(tacit.table.Table(heads, rows, align="llrr"))
 
 
 def _rule_cells(rule: TreeRule) -> list[str]:

@@ -19,6 +19,7 @@ from tacit.files import check_apart, read_design, read_frame, write_text
 from tacit.frames import is_numeric
 from tacit.number_text import number_of
 from tacit.schema import Schema
+from tacit.table import Table
 
 design_commands = typer.Typer(rich_markup_mode="rich")
 
@@ -110,27 +111,15 @@ def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
     out = show.console()
     out.print(f"{file}: {_parts(design)}")
     out.print(f"fingerprint {found['fingerprint']}\n")
-    out.print(show.table(_GROUP_COLUMNS, _group_rows(design, found)), "")
-    out.print(show.table(_ATTRIBUTE_COLUMNS, _attribute_rows(found)), "")
+    show.print_table(Table(_GROUP_HEADS, _group_rows(design, found), align="rlrrr"))
+    show.print_table(Table(_ATTRIBUTE_HEADS, _attribute_rows(found), align="lrrrl"))
     out.print(f"One record, all its answers together: epsilon {_epsilon(found['record'])}.")
     for note in found["notes"]:
         out.print(f"note: {note}")
 
 
-_GROUP_COLUMNS = (
-    ("group", "right"),
-    ("attributes, coin", "left"),
-    ("epsilon", "right"),
-    ("condition", "right"),
-    ("reconstructable", "right"),
-)
-_ATTRIBUTE_COLUMNS = (
-    ("attribute", "left"),
-    ("group", "right"),
-    ("epsilon", "right"),
-    ("condition", "right"),
-    ("categories", "left"),
-)
+_GROUP_HEADS = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
+_ATTRIBUTE_HEADS = ("attribute", "group", "epsilon", "condition", "categories")
 
 
 def _group_rows(design: Design, found: dict[str, Any]) -> list[list[str | Text]]:

@@ -100,8 +100,9 @@ def estimate(
         write_frame(out, _frame(estimates, level))
     if as_json:
         typer.echo(_json(design, estimates, level))
-    else:
-        show.estimates(estimates, level)
+        return
+    for each in estimates:
+        show.print_table(each.to_table(level))
 
 
 def _check(

@@ -42,7 +42,9 @@ def evaluate(
     patterns = counted(design_file, design, records)
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
     if not as_json:
-        return show.estimates(measures, level)
+        for found in measures:
+            show.print_table(found.to_table(level))
+        return
     content = {
         "tacit": "evaluation",
         "version": 1,
@@ -51,7 +53,6 @@ def evaluate(
         "estimates": [found.to_dict(level) for found in measures],
     }
     typer.echo(show.json_text(content))
-    return None
 
 
 def _check_same(

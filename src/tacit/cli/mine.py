@@ -17,6 +17,7 @@ from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.interval import check_level
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.mine import NaiveBayes
@@ -137,12 +138,12 @@ def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
         soft_wrap=True,
     )
     interval = f"{show.percent(content['level'])} interval"
-    numbers = [("estimate", "right"), ("std. error", "right"), (interval, "right")]
+    numbers = ("estimate", "std. error", interval)
     prior = content["prior"]
     rows = [dict(zip(prior, row, strict=True)) for row in zip(*prior.values(), strict=True)]
-    out.print(show.table([(str(model.target), "left"), *numbers], map(_row, rows)), "")
-    labels = [("log-odds of", "left"), ("attribute", "left"), ("category", "left")]
-    out.print(show.table([*labels, *numbers], map(_row, content["log_odds"])), "")
+    show.print_table(Table((str(model.target), *numbers), list(map(_row, rows))))
+    heads = ("log-odds of", "attribute", "category", *numbers)
+    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
     for note in content["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
 

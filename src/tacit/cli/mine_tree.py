@@ -16,6 +16,7 @@ from tacit.errors import DataError, FileError
 from tacit.files import check_apart, read_design, write_bytes, write_text
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction.interval import check_level
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -203,12 +204,12 @@ def _render_rules(out: Console, content: dict[str, Any]) -> None:
     """The first rules as a table; those are in the order of the records that they get right."""
     rules = content["rules"]
     interval = f"{show.percent(content['level'])} interval"
-    numbers = [(name, "right") for name in ("support", interval, "confidence", interval)]
+    numbers = ("support", interval, "confidence", interval)
     classes = [str(rule["category"]) for rule in rules] + [str(content["target"])]
-    room = out.width - sum(len(name) + 2 for name, _ in numbers) - max(map(len, classes)) - 2
+    room = out.width - sum(len(name) + 2 for name in numbers) - max(map(len, classes)) - 2
     rows = [_row(rule, room) for rule in rules[:STRONGEST]]
-    columns = [("rule", "left"), (str(content["target"]), "left"), *numbers]
-    out.print(show.table(columns, rows))
+    heads = ("rule", str(content["target"]), *numbers)
+    out.print(show.table(Table(heads, rows, align="llrrrr")))
     if len(rules) > STRONGEST:
         out.print(f"... {number_of(len(rules) - STRONGEST, 'more rule')}; --json has all")
     out.print()

@@ -21,6 +21,7 @@ from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, read_described, write_bytes, write_text
 from tacit.json_documents import parse_json
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.optimize import ChosenChannel, Front
@@ -328,11 +329,10 @@ def _content(picked: ChosenChannel) -> dict[str, Any]:
 
 def _render(found: Front, picked: ChosenChannel | None) -> None:
     console = show.console()
-    console.print(found.caption(), soft_wrap=True)
     if picked is None:
-        header, *rows = found.rows(SHOWN)
-        console.print(show.table([(name, "right") for name in header], rows), "")
+        show.print_table(found.to_table(SHOWN))
         return
+    console.print(found.caption(), soft_wrap=True)
     console.print(
         f"privacy {picked.privacy:.4f}, mean squared error {picked.mse:.4g}; no channel of this "
         f"privacy has less than {picked.lower_bound:.4g}\n",
@@ -342,8 +342,7 @@ def _render(found: Front, picked: ChosenChannel | None) -> None:
         [report.label, f"{100 * report.share:.2f} %", _who(report.chances, picked.categories)]
         for report in picked.reports
     ]
-    columns = [("report", "left"), ("share", "right"), ("reported by", "left")]
-    console.print(show.table(columns, rows), "")
+    show.print_table(Table(("report", "share", "reported by"), rows, align="lrl"))
 
 
 def _who(chances: tuple[float, ...], categories: list[str]) -> str:
@@ -356,11 +355,5 @@ def _render_robustness(front: Front, estimate: Estimate, seed: int) -> None:
     from tacit.optimize import robustness
 
     found = robustness(front, estimate, DRAWS, np.random.default_rng(seed))
-    console = show.console()
-    console.print(
-        f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):",
-        soft_wrap=True,
-    )
-    header, *rows = found.rows()
-    step = -(-len(rows) // SHOWN)
-    console.print(show.table([(name, "right") for name in header], rows[::step]), "")
+    title = f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):"
+    show.print_table(replace(found.to_table(most=SHOWN), title=title))

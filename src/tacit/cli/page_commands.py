@@ -10,6 +10,7 @@ import typer
 from tacit import __version__
 from tacit.cli import show
 from tacit.cli.arguments import AsJson
+from tacit.table import Table
 
 page_commands = typer.Typer(rich_markup_mode="rich")
 
@@ -53,7 +54,7 @@ def manifest(as_json: AsJson = False) -> None:
         typer.echo(show.json_text(told))
         return
     rows = [(name, integrity(data)) for name, data in sent.items()]
-    show.console().print(show.table([("file", "left"), ("integrity", "left")], rows))
+    show.console().print(show.table(Table(("file", "integrity"), rows, align="ll")))
 
 
 @page_commands.command("verify")
@@ -77,7 +78,7 @@ def verify(
     else:
         rows = [(f.name, "ok" if f.right else "WRONG", f.told) for f in found]
         out = show.console()
-        out.print(show.table([("checked", "left"), ("", "left"), ("found", "left")], rows))
+        out.print(show.table(Table(("checked", "", "found"), rows, align="lll")))
         out.print(_conclusion(wrong))
     if wrong:
         raise typer.Exit(DIFFERS)

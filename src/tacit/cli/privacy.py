@@ -194,12 +194,10 @@ def _render(found: Report | Comparison) -> None:
     for said in found.lead():
         out.print(said)
     out.print()
-    for header, *rows in found.tables():
-        wide = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
-        first, *numbers = header
-        if wide > out.width:
+    for table in found.tables():
+        first, *numbers = table.heads
+        if max(map(len, table.text().splitlines())) > out.width:
             numbers = [name.replace(" ", "\n") for name in numbers]
-        columns = [(first, "left"), *((name, "right") for name in numbers)]
-        out.print(show.table(columns, rows), "")
+        show.print_table(replace(table, heads=[first, *numbers]))
     for said in found.notes():
         out.print(said)

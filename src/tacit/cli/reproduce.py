@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tacit.cli import show
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.reproduce.job_runner import Progress as Done
@@ -106,13 +107,6 @@ def _render(sections: list[Section], out: Path, seconds: float) -> None:
         [str(row[0]), str(row[1]), str(row[2]), f"{row[3]:+.4f}", str(row[4])]
         for row in summary_rows(sections)
     ]
-    columns = [
-        ("paper", "left"),
-        ("compared", "right"),
-        ("as near as asked", "right"),
-        ("largest difference", "right"),
-        ("where", "left"),
-    ]
-    console = show.console()
-    console.print(show.table(columns, rows), "")
-    console.print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)
+    heads = ("paper", "compared", "within tolerance", "largest difference", "where")
+    show.print_table(Table(heads, rows, align="lrrrl"))
+    show.console().print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)

@@ -7,18 +7,19 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+import rich.table
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.text import Text
 
 from tacit.files import Progress as Tell
-from tacit.reconstruction import Estimate
+from tacit.table import Table, cell_text
 
 #: Width of output that goes to a file or another program.
 PLAIN_WIDTH = 160
@@ -32,34 +33,31 @@ def console() -> Console:
     return Console(width=wide, markup=False, highlight=False, emoji=False)
 
 
-def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Table:
-    """A light table; a column is its header and 'left' or 'right'."""
-    made = Table(
+def table(shown: Table) -> rich.table.Table:
+    """A light table; labels wrap where a terminal is narrow, numbers do not."""
+    made = rich.table.Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         header_style="bold",
     )
-    for header, side in columns:
-        if side == "left":
-            made.add_column(header, overflow="fold")
+    for head, side in zip(shown.heads, shown.align, strict=True):
+        if side == "l":
+            made.add_column(head, overflow="fold")
         else:
-            made.add_column(header, justify="right", no_wrap=True)
-    for row in rows:
-        made.add_row(*row)
+            made.add_column(head, justify="right", no_wrap=True)
+    for row in shown.rows:
+        made.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
     return made
 
 
-def estimates(found: Iterable[Estimate], level: float) -> None:
-    """Each estimate as a table under its caption."""
-    out = console()
-    for estimate in found:
-        header, *rows = estimate.rows(level)
-        labels = [(name, "left") for name in header[:-3]]
-        numbers = ("estimate", "std. error", f"{percent(level)} interval")
-        out.print(estimate.caption(), soft_wrap=True)
-        out.print(table([*labels, *((name, "right") for name in numbers)], rows), "")
+def print_table(shown: Table, out: Console | None = None) -> None:
+    """A table under its title, and an empty line."""
+    out = out or console()
+    if shown.title:
+        out.print(shown.title, soft_wrap=True)
+    out.print(table(shown), "")
 
 
 def json_text(content: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from tacit.cli.respondents import await_survey, send
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
 from tacit.errors import ServiceError
 from tacit.number_text import number_of
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.survey import Published
@@ -122,5 +123,4 @@ def _render(published: Published, true: Codes) -> None:
         shares = np.bincount(true[:, place], minlength=attribute.size) / len(true)
         for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
             rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
-    columns = [("attribute", "left"), ("answer", "left"), ("true share", "right")]
-    out.print(show.table(columns, rows))
+    out.print(show.table(Table(("attribute", "answer", "true share"), rows, align="llr")))

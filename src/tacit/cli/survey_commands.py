@@ -17,6 +17,7 @@ from tacit.design import Design
 from tacit.errors import FileError, SchemaError
 from tacit.files import check_apart, write_text
 from tacit.number_text import number_of
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
@@ -199,11 +200,11 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
     out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
     out.print(f"fingerprint {survey.design.fingerprint}\n")
-    out.print(show.table(_QUESTIONS, _question_rows(survey)), "")
-    out.print(show.table(_GROUPS, _group_rows(survey.design)), "")
+    show.print_table(Table(_QUESTIONS, _question_rows(survey), align="llll"))
+    show.print_table(Table(_GROUPS, _group_rows(survey.design), align="rllr"))
     n = number_of(planned[0].respondents, "respondent")
-    out.print(f"95 % intervals of a share from {n}, in points of 100:")
-    out.print(show.table(_WIDTHS, [_width_row(width) for width in planned]), "")
+    title = f"95 % intervals of a share from {n}, in points of 100:"
+    show.print_table(Table(_WIDTHS, [_width_row(width) for width in planned], title))
 
 
 def _render_privacy(told: Report) -> None:
@@ -216,14 +217,9 @@ def _render_privacy(told: Report) -> None:
             out.print(f"\nwarning: {said}")
 
 
-_QUESTIONS = (("question", "left"), ("kind", "left"), ("sensitive", "left"), ("answers", "left"))
-_GROUPS = (("group", "right"), ("attributes", "left"), ("coin", "left"), ("epsilon", "right"))
-_WIDTHS = (
-    ("attribute", "left"),
-    ("share 10 %", "right"),
-    ("share 50 %", "right"),
-    ("at worst", "right"),
-)
+_QUESTIONS = ("question", "kind", "sensitive", "answers")
+_GROUPS = ("group", "attributes", "coin", "epsilon")
+_WIDTHS = ("attribute", "share 10 %", "share 50 %", "at worst")
 
 
 def _question_rows(survey: Survey) -> list[list[str]]:

@@ -6,7 +6,6 @@ the privacy or the error wanted gives a `ChosenChannel`, which goes into a desig
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from tacit.optimize.choice import ChosenChannel
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.weight_solver import Certificate
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,13 +100,11 @@ class Front:
         """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
         return frame_of(self.columns(), backend)
 
-    def rows(self, most: int | None = None) -> list[list[str]]:
-        """Header and rows as text; at most so many, evenly chosen with both ends."""
+    def to_table(self, most: int = _SHOWN) -> Table:
+        """The table as a person reads it: at most so many rows, evenly chosen with both ends."""
         columns = self.columns()
-        size = len(self) if most is None else min(most, len(self))
-        places = np.unique(np.linspace(0, len(self) - 1, size).round().astype(int))
-        header = ["privacy", "mse", "lower bound", "reported", "worst posterior", "epsilon"]
-        body = [
+        places = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+        rows = [
             [
                 f"{columns['privacy'][i]:.4f}",
                 f"{columns['mse'][i]:.4e}",
@@ -117,7 +115,8 @@ class Front:
             ]
             for i in places
         ]
-        return [header, *body]
+        heads = [name.replace("_", " ") for name in columns]
+        return Table(heads, rows, self.caption(), "r" * len(heads))
 
     def caption(self) -> str:
         """One line on what the table is."""
@@ -132,24 +131,12 @@ class Front:
         )
 
     def __str__(self) -> str:
-        rows = self.rows(_SHOWN)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join([self.caption(), *lines])
+        return self.to_table().text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *body = self.rows(_SHOWN)
-        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body)
-        rows = "".join(f"<tr>{line}</tr>" for line in lines)
-        return (
-            f"<table><caption>{html.escape(self.caption())}</caption>"
-            f"<thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        return self.to_table().html()
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""

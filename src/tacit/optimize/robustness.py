@@ -9,7 +9,6 @@ held against the true one. The error assumes least squares weights from the repo
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.simplex import project
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,12 +71,11 @@ class Robustness:
         """The table as a data frame."""
         return frame_of(self.columns(level), backend)
 
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Header and rows as text, at most twenty, evenly chosen."""
+    def to_table(self, level: float = 0.95, most: int = _SHOWN) -> Table:
+        """The table as a person reads it: at most so many rows, evenly chosen with both ends."""
         columns = self.columns(level)
-        places = np.unique(np.linspace(0, len(self.front) - 1, _SHOWN).round().astype(int))
-        header = ["privacy", "really", "mse", "really", "worst", "delta kept"]
-        body = [
+        places = np.unique(np.linspace(0, len(self.front) - 1, most).round().astype(int))
+        rows = [
             [
                 f"{columns['privacy'][i]:.4f}",
                 f"{columns['privacy_low'][i]:.3f} .. {columns['privacy_high'][i]:.3f}",
@@ -87,7 +86,8 @@ class Robustness:
             ]
             for i in places
         ]
-        return [header, *body]
+        heads = ("privacy", "really", "mse", "really", "worst", "delta kept")
+        return Table(heads, rows, self.caption(), "r" * len(heads))
 
     def caption(self) -> str:
         """One line on what the table is."""
@@ -95,24 +95,12 @@ class Robustness:
         return f"the {self.front.caption()}, under {count:,} other prior{'s'[: count > 1]}"
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join([self.caption(), *lines])
+        return self.to_table().text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *body = self.rows()
-        header = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in body)
-        rows = "".join(f"<tr>{line}</tr>" for line in lines)
-        return (
-            f"<table><caption>{html.escape(self.caption())}</caption>"
-            f"<thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        return self.to_table().html()
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""

@@ -26,11 +26,11 @@ from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
 from tacit.privacy.prior import Prior, prior_of
-from tacit.privacy.report_tables import Rows, aligned, as_html
 from tacit.privacy.risk import FIGURES
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,10 +127,6 @@ class Comparison:
             {name: [getattr(p, name) for p in self.points] for name in COLUMNS}, backend
         )
 
-    def rows(self) -> Rows:
-        """Header and rows as text, rounded outward."""
-        return [list(COLUMNS), *(_row(point) for point in self.points)]
-
     def lead(self) -> list[str]:
         """What the figures rest on."""
         known = [f"Prior: {self.prior}. Privacy is rounded down."]
@@ -147,7 +143,7 @@ class Comparison:
             *([said] if error else []),
         ]
 
-    def tables(self) -> list[Rows]:
+    def tables(self) -> list[Table]:
         """For each scheme over theta: PSE of an answer, MAP privacy of the record by groups."""
         return [_by_theta(self, scheme) for scheme in dict.fromkeys(p.scheme for p in self.points)]
 
@@ -159,11 +155,11 @@ class Comparison:
         return curves(self)
 
     def __str__(self) -> str:
-        shown = [line for rows in self.tables() for line in (*aligned(rows), "")]
+        shown = [f"{table}\n" for table in self.tables()]
         return "\n".join([*self.lead(), "", *shown, *self.notes()])
 
     def _repr_html_(self) -> str:
-        return as_html(self.rows())
+        return Table(COLUMNS, [_row(point) for point in self.points]).html()
 
 
 def _row(point: Point) -> list[str]:
@@ -180,17 +176,15 @@ def _row(point: Point) -> list[str]:
     ]
 
 
-def _by_theta(found: Comparison, scheme: str) -> Rows:
+def _by_theta(found: Comparison, scheme: str) -> Table:
     """Head and rows of one scheme; its PSE is the same for every grouping."""
     groups = list(dict.fromkeys(p.groups for p in found.points if p.scheme == scheme))
     thetas, pse = found.curve(scheme, groups[0], "pse")
     records = [found.curve(scheme, g, "map_record")[1] for g in groups]
     head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
     lines = zip(thetas, pse, *records, strict=True)
-    return [
-        head,
-        *([f"{theta:g}", *map(outward.down, values)] for theta, *values in lines),
-    ]
+    rows = [[f"{theta:g}", *map(outward.down, values)] for theta, *values in lines]
+    return Table(head, rows)
 
 
 def compare_schemes(

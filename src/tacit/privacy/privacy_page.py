@@ -12,16 +12,16 @@ from tacit.privacy.report_tables import (
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
-    Rows,
-    analyst_rows,
-    certainty_rows,
+    analyst_table,
+    certainty_table,
     columns,
-    guess_rows,
-    mined_rows,
-    repeated_rows,
+    guess_table,
+    mined_table,
+    repeated_table,
     signs,
 )
 from tacit.privacy.sent_answers import of_100_up
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -115,9 +115,9 @@ def _adversaries(report: Report) -> list[str]:
     return [
         "<h2>Who can guess how much</h2>",
         "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
-        _named(report, guess_rows(report)),
+        _named(report, guess_table(report)),
         "<p>The most certain that any report can make someone of a true answer:</p>",
-        _named(report, certainty_rows(report)),
+        _named(report, certainty_table(report)),
         _glossary(columns(report)),
     ]
 
@@ -129,27 +129,19 @@ def _analysts(report: Report) -> str:
         if len(g.names) > 1
     )
     told = f'<p class="small">{_text(groups)}.</p>' if groups else ""
-    rows = analyst_rows(report)
-    star = f'<p class="small">{_text(signs(rows))}</p>'
-    return _named(report, rows) + star + told + _glossary(FIGURE_WORDS)
+    table = analyst_table(report)
+    star = f'<p class="small">{_text(signs(table))}</p>'
+    return _named(report, table) + star + told + _glossary(FIGURE_WORDS)
 
 
-def _named(report: Report, rows: Rows) -> str:
+def _named(report: Report, table: Table) -> str:
     """A table with questions instead of the names of attributes."""
-    (_, *head), *body = rows
-    return _table(["", *head], [[report.wording.question(name), *cells] for name, *cells in body])
+    rows = [[report.wording.question(name), *cells] for name, *cells in table.rows]
+    return _wide(Table(["", *table.heads[1:]], rows))
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    names = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
-    rows = "".join(
-        f'<tr><th scope="row">{_text(row[0])}</th>'
-        + "".join(f"<td>{_text(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in body
-    )
-    table = f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<div class="wide" tabindex="0">{table}</div>'
+def _wide(table: Table) -> str:
+    return f'<div class="wide" tabindex="0">{table.html()}</div>'
 
 
 def _glossary(words: Sequence[tuple[str, str]]) -> str:
@@ -171,19 +163,18 @@ def _answers(report: Report) -> str:
         for answer in found
     ]
     head = ["sent", "truth is another, %", "likeliest truth", "it is, %", "how many send it, %"]
-    return _table(head, rows)
+    return _wide(Table(head, rows))
 
 
 def _optional(report: Report) -> list[str]:
     """What was asked for beyond the design: a published model, repeated participation."""
     parts = []
     if report.after_mining:
-        rows = mined_rows(report.after_mining)
         parts += ["<h2>After a model is published</h2>", f"<p>{_text(MINED)}</p>"]
-        parts.append(_named(report, rows))
+        parts.append(_named(report, mined_table(report.after_mining)))
     if report.repeated is not None:
-        rows = repeated_rows(report.repeated, report.prior.ties_all)
+        table = repeated_table(report.repeated, report.prior.ties_all)
         said = f"<p>{_text(report.repeated.caption())}</p>"
-        parts += ["<h2>Taking part more than once</h2>", said, _named(report, rows)]
+        parts += ["<h2>Taking part more than once</h2>", said, _named(report, table)]
         parts.append(f'<p class="small">{_text(REPEATED_STAR)}</p>')
     return parts

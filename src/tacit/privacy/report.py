@@ -25,15 +25,12 @@ from tacit.privacy.report_tables import (
     FIGURE_WORDS,
     MINED,
     REPEATED_STAR,
-    Rows,
-    aligned,
-    analyst_rows,
-    as_html,
-    certainty_rows,
+    analyst_table,
+    certainty_table,
     columns,
-    guess_rows,
-    mined_rows,
-    repeated_rows,
+    guess_table,
+    mined_table,
+    repeated_table,
     scope_columns,
     signs,
 )
@@ -45,6 +42,7 @@ from tacit.privacy.sentences import sentences
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,13 +202,13 @@ class Report:
             text += f" Large groups by Monte Carlo: PSE and MAP {outward.monte_carlo(max(errors))}."
         return text + " Privacy is rounded down, risk up."
 
-    def tables(self) -> list[Rows]:
+    def tables(self) -> list[Table]:
         """All tables as text: adversaries, the papers' figures, and what else was asked for."""
-        mined = [mined_rows(self.after_mining)] if self.after_mining else []
+        mined = [mined_table(self.after_mining)] if self.after_mining else []
         again = []
         if self.repeated is not None:
-            again.append(repeated_rows(self.repeated, self.prior.ties_all))
-        return [guess_rows(self), certainty_rows(self), analyst_rows(self), *mined, *again]
+            again.append(repeated_table(self.repeated, self.prior.ties_all))
+        return [guess_table(self), certainty_table(self), analyst_table(self), *mined, *again]
 
     def lead(self) -> list[str]:
         """What comes first: what is not known, sentences, warnings, what the figures rest on."""
@@ -226,7 +224,7 @@ class Report:
         again = [REPEATED_STAR, self.repeated.caption()] if self.repeated is not None else []
         return [
             *(f"{name}: {what}" for name, what in (*columns(self), *FIGURE_WORDS)),
-            signs(analyst_rows(self)),
+            signs(analyst_table(self)),
             *mined,
             *again,
         ]
@@ -299,13 +297,13 @@ class Report:
         return page(self)
 
     def __str__(self) -> str:
-        shown = [line for rows in self.tables() for line in ("", *aligned(rows))]
+        shown = [f"\n{table}" for table in self.tables()]
         return "\n".join([*self.lead(), *shown, "", *self.notes()])
 
     def _repr_html_(self) -> str:
         return (
             "".join(f"<p>{html.escape(text.strip())}</p>" for text in self.lead())
-            + "".join(map(as_html, self.tables()))
+            + "".join(table.html() for table in self.tables())
             + "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
         )
 

@@ -7,7 +7,6 @@ figures of the papers.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,10 @@ from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.scopes import Scope, Scopes
 from tacit.privacy.whole_record import NO_LIMIT, Disclosed
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
-
-Rows = list[list[str]]
 
 UNKNOWN = "not known"
 #: The same in the table for analysts, which has many narrow columns.
@@ -80,7 +78,7 @@ def _with_model(report: Report) -> tuple[str, str]:
     return name, what if report.prior.ties_all else what + _NOT_IN_MODEL
 
 
-def guess_rows(report: Report) -> Rows:
+def guess_table(report: Report) -> Table:
     """How often the best guess is right, by adversary."""
     return _by_adversary(
         report,
@@ -92,7 +90,7 @@ def guess_rows(report: Report) -> Rows:
     )
 
 
-def certainty_rows(report: Report) -> Rows:
+def certainty_table(report: Report) -> Table:
     """The largest posterior, by adversary."""
     return _by_adversary(
         report,
@@ -111,10 +109,9 @@ def _by_adversary(
     estimate: Callable[[Disclosed], str],
     bound: Callable[[Disclosed], float | None],
     with_model: Callable[[AfterMining], float | None],
-) -> Rows:
+) -> Table:
     mined = report.after_mining
-    head = [title, *(name for name, _ in columns(report))]
-    rows = [head]
+    rows = []
     for name, scope in report.attributes.items():
         held, others = report.disclosure.attributes[name], report.knowing_others[name]
         last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
@@ -141,7 +138,7 @@ def _by_adversary(
         before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
         cells = [before, "", estimate(held), _limit(bound(held)), "", *([""] if mined else [])]
         rows.append(["record", *cells])
-    return rows
+    return Table([title, *(name for name, _ in columns(report))], rows)
 
 
 def _estimate(held: Disclosed) -> str:
@@ -170,9 +167,9 @@ def _several(scopes: Scopes) -> list[tuple[int, Scope]]:
     return [(i, group) for i, group in numbered if len(group.names) > 1]
 
 
-def analyst_rows(report: Report) -> Rows:
+def analyst_table(report: Report) -> Table:
     """The papers' figures: own report, whole record (*), other true answers known (+)."""
-    rows = [["", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"]]
+    rows = []
     for name, scope in report.attributes.items():
         held, others = report.disclosure.attributes[name], report.knowing_others[name]
         rows.append(
@@ -196,12 +193,12 @@ def analyst_rows(report: Report) -> Rows:
         bits = outward.up(report.record.alone.information) if report.prior.ties_all else ""
         cells = [outward.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
         rows.append(["record", *cells])
-    return rows
+    return Table(("", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"), rows)
 
 
-def signs(rows: Rows) -> str:
+def signs(table: Table) -> str:
     """What the signs in the table for analysts mean."""
-    unknown = any(SHORT_UNKNOWN in row for row in rows)
+    unknown = any(SHORT_UNKNOWN in row for row in table.rows)
     return f"{_SIGNS}   {SHORT_UNKNOWN} not known" if unknown else _SIGNS
 
 
@@ -261,24 +258,16 @@ def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
     ]
 
 
-def mined_rows(found: Mapping[str, AfterMining]) -> Rows:
+def mined_table(found: Mapping[str, AfterMining]) -> Table:
     """PSE before and after a model is published."""
-    head = ["model published", "PSE before", "after, known", "after, unknown"]
-    return [
-        head,
-        *(
-            [
-                name,
-                outward.down(mined.pse_before),
-                outward.down(mined.pse_known),
-                outward.down(mined.pse_unknown),
-            ]
-            for name, mined in found.items()
-        ),
+    rows = [
+        [name, *map(outward.down, (mined.pse_before, mined.pse_known, mined.pse_unknown))]
+        for name, mined in found.items()
     ]
+    return Table(("model published", "PSE before", "after, known", "after, unknown"), rows)
 
 
-def repeated_rows(found: Repeated, known: bool) -> Rows:
+def repeated_table(found: Repeated, known: bool) -> Table:
     """After several reports of one person; `known`: how answers go together."""
     head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
     rows = [
@@ -294,7 +283,7 @@ def repeated_rows(found: Repeated, known: bool) -> Rows:
     ]
     record = _three(found.record) if known else [UNKNOWN] * 3
     last = ["record", outward.epsilon(found.record_epsilon), "", "", "", *record]
-    return [head, *rows, last]
+    return Table(head, [*rows, last])
 
 
 def _three(figures: Figures | None) -> list[str]:
@@ -305,26 +294,4 @@ def _three(figures: Figures | None) -> list[str]:
         outward.down(figures.pse),
         outward.down(figures.map_privacy),
         outward.up(figures.worst_posterior),
-    ]
-
-
-def as_html(rows: Rows) -> str:
-    """Rows as a table for a notebook."""
-    head, *body = (
-        "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
-        for cell, row in zip(["th", *["td"] * (len(rows) - 1)], rows, strict=True)
-    )
-    lines = "".join(f"<tr>{row}</tr>" for row in body)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def aligned(rows: Rows) -> list[str]:
-    """Rows as lines of text, the first column to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,11 @@ from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
 from tacit.schema import Attribute, Label
+from tacit.table import Table
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
+_NUMBERS = ("estimate", "stderr", "lower", "upper")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Estimate:
         """
         lower, upper = self.interval(level)
         labels = map(list, zip(*self.cells(), strict=True)) if self.attributes else ()
-        numbers = {"estimate": self.value, "stderr": self.stderr, "lower": lower, "upper": upper}
+        numbers = dict(zip(_NUMBERS, (self.value, self.stderr, lower, upper), strict=True))
         names = free_names([a.name for a in self.attributes], numbers)
         result: dict[str, list[Any]] = dict(zip(names.values(), labels, strict=True))
         return result | {key: np.ravel(array).tolist() for key, array in numbers.items()}
@@ -93,22 +94,19 @@ class Estimate:
             result["convergence"] = vars(self.convergence)
         return result
 
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Header and rows as text, for anything that shows the table to a person."""
+    def to_table(self, level: float = 0.95) -> Table:
+        """The table as a person reads it, under its caption."""
         columns = self.columns(level)
-        lower, upper = columns.pop("lower"), columns.pop("upper")
-        names = list(columns)[:-2]
-        header = [*names, "estimate", "std. error", f"{100 * level:g} % interval"]
-        body = [
-            [
-                *(str(columns[name][i]) for name in names),
-                decimals(columns["estimate"][i]),
-                decimals(columns["stderr"][i]),
-                span(lower[i], upper[i]),
-            ]
-            for i in range(len(lower))
-        ]
-        return [header, *body]
+        estimates, errors, lower, upper = (columns.pop(name) for name in _NUMBERS)
+        shown = (
+            map(decimals, estimates),
+            map(decimals, errors),
+            map(span, lower, upper),
+        )
+        heads = [*columns, "estimate", "std. error", f"{100 * level:g} % interval"]
+        labels = [map(str, column) for column in columns.values()]
+        rows = list(zip(*labels, *shown, strict=True))
+        return Table(heads, rows, self.caption(), "l" * len(labels) + "rrr")
 
     def caption(self) -> str:
         """One line on what the table is."""
@@ -120,23 +118,10 @@ class Estimate:
         return text + "; errors by inversion" if self.method in ("simplex", "em") else text
 
     def __str__(self) -> str:
-        shown, left = _cut(self.rows())
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in shown
-        ]
-        return "\n".join([self.caption(), *(line.rstrip() for line in lines), *left])
+        return self.to_table().cut(_SHOWN).text()
 
     def _repr_html_(self) -> str:
-        shown, left = _cut(self.rows())
-        head, *body = ["".join(f"<td>{html.escape(c)}</td>" for c in row) for row in shown]
-        rows = "".join(f"<tr>{row}</tr>" for row in body)
-        note = "".join(f"<p>{html.escape(line)}</p>" for line in left)
-        return (
-            f"<table><caption>{html.escape(self.caption())}</caption>"
-            f"<thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{note}"
-        )
+        return self.to_table().cut(_SHOWN).html()
 
     __repr__ = __str__
 
@@ -157,13 +142,3 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
         used.add(column)
         columns[name] = column
     return columns
-
-
-def _cut(rows: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
-    """The rows that fit, and a line about those that do not."""
-    left = len(rows) - 1 - _SHOWN
-    return list(rows[: _SHOWN + 1]), _more(left)
-
-
-def _more(left: int) -> list[str]:
-    return [f"... {number_of(left, 'more row')}; see to_frame()"] if left > 0 else []

@@ -35,9 +35,9 @@ def drugs(used: Any, age: Any, rules: Any = AGE_BY_USE) -> Report:
 def test_without_known_dependence_the_whole_record_is_never_read_as_unrelated(prior: Any) -> None:
     found = report(APART, prior)
     assert found.warnings[0] == NOT_KNOWN
-    for rows in found.tables()[:2]:
-        held = rows[0].index("whole record")
-        assert {row[held] for row in rows[1:]} == {"not known"}
+    for table in found.tables()[:2]:
+        held = table.heads.index("whole record")
+        assert {row[held] for row in table.rows} == {"not known"}
     assert found.map_privacy.record is None
     assert set(found.worst_posterior.attributes.values()) == {None}
     read = json.loads(found.to_json())
@@ -58,8 +58,7 @@ def test_that_dependence_is_not_known_is_said_at_the_top(way: Any) -> None:
 
 def test_several_reports_of_one_person_are_not_read_as_unrelated_either() -> None:
     found = report(APART, repeats=2)
-    rows = found.tables()[-1]
-    assert {row[-1] for row in rows[1:]} == {"not known"}
+    assert {row[-1] for row in found.tables()[-1].rows} == {"not known"}
     read = json.loads(found.to_json())["repeated"]
     assert read["from_record"] is read["groups"] is read["record"] is None
 
@@ -86,9 +85,9 @@ def test_the_record_is_bounded_by_its_best_protected_answer() -> None:
 def test_knowing_the_other_answers_has_a_column_a_sentence_and_a_mark() -> None:
     eight = TEN.subset(TEN.names[:8])
     found = report(Design(eight, [Group(eight.names, unrelated("1/2", ["1/2", "1/2"]))]))
-    rows = found.tables()[1]
-    assert rows[1][rows[0].index("own report")] == "0.750"
-    assert rows[1][rows[0].index("others known")] == "0.997"  # rounded up from .9961
+    table = found.tables()[1]
+    assert table.rows[0][table.heads.index("own report")] == "0.750"
+    assert table.rows[0][table.heads.index("others known")] == "0.997"  # rounded up from .9961
     said = found.sentences[-1]
     assert "also knows a person's other true answers (a colleague, a spouse)" in said
     assert (
@@ -142,8 +141,8 @@ def test_what_a_model_adds_is_told_in_a_sentence_and_a_column() -> None:
     found = drugs("8/10", "5/6")
     said = next(one for one in found.sentences if one.startswith("used: once the model"))
     assert "in up to 88 of 100 cases (from its own report 80) and can be 97.9 % sure" in said
-    rows = found.tables()[1]
-    assert rows[1][rows[0].index("with model")] == "0.979"
+    table = found.tables()[1]
+    assert table.rows[0][table.heads.index("with model")] == "0.979"
     assert "with model" not in str(drugs("8/10", "5/6", rules=[]))
 
 
@@ -177,7 +176,7 @@ def test_the_epsilon_of_a_record_with_undisguised_answers_is_told_twice() -> Non
         "Epsilon of the disguised answers together: 12.48; including the undisguised" in said
         for said in found.warnings
     )
-    rows = {row[0]: row[1] for row in found.tables()[2]}
+    rows = {row[0]: row[1] for row in found.tables()[2].rows}
     assert (rows["disguised"], rows["record"]) == ("12.48", "infinite")
     assert json.loads(found.to_json())["record"]["epsilon_disguised"] == found.epsilon_disguised
     assert report(APART).epsilon_disguised is None
@@ -217,8 +216,8 @@ def test_undisguised_answers_leave_a_limit_for_the_disguised_ones() -> None:
     three = TEN.subset(TEN.names[:3])
     groups = [Group(["q0"], related("3/4")), Group(["q1"], related("3/4"))]
     found = report(Design(three, [*groups, Group(["q2"], truthful())]))
-    rows = found.tables()[0]
-    assert {row[rows[0].index("at most")] for row in rows[1:]} == {"no limit"}
+    table = found.tables()[0]
+    assert {row[table.heads.index("at most")] for row in table.rows} == {"no limit"}
     # Two copies of a yes/no answer, each reported truly with chance 3/4: right in 75 of 100 cases.
     assert "any one of them is guessed right in at most 75 of 100 cases" in found.sentences[3]
     assert report(APART).bound_disguised is None

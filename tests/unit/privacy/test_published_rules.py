@@ -80,7 +80,7 @@ def test_rules_that_tie_too_much_together_leave_the_best_guess_open() -> None:
     found = report(DESIGN, {"A1": [0.5, 0.5], "A2": [0.4, 0.6]}, rules=EXAMPLE, limits=limits)
     assert found.after_mining["A2"].accuracy_with_model is None
     assert found.after_mining["A2"].rec_known > 0
-    assert found.tables()[1][1][-1] == ""
+    assert found.tables()[1].rows[0][-1] == ""
 
 
 def test_after_mining_is_before_less_the_largest_recoverability_and_not_below_0() -> None:

@@ -277,7 +277,7 @@ def test_a_comparison_is_values_a_table_and_a_figure() -> None:
     assert "related" in str(found)
     assert found._repr_html_().count("<tr>") == 9
     assert len(found.figure().axes) == 2
-    assert [len(rows) for rows in found.tables()] == [3, 3]
+    assert [len(table.rows) for table in found.tables()] == [2, 2]
     assert json.loads(found.to_json())["prior"] == found.prior == "known"
     with pytest.raises(DataError, match="unknown figure"):
         found.curve("related", 1, "mse")

@@ -44,7 +44,7 @@ def test_the_standard_error_is_that_of_warner(rec: Reconstruction) -> None:
 def test_a_notebook_shows_an_escaped_html_table(rec: Reconstruction) -> None:
     shown = rec.table(["<income>", "smokes"])._repr_html_()
     assert shown.count("<tr>") == 5
-    assert shown.count("<th>") == 5
+    assert shown.count("<th") - shown.count("<thead") == 5 + 4
     assert "&lt;income&gt;" in shown
     assert "mid &amp; up" in shown
     assert "<income>" not in shown
@@ -62,7 +62,7 @@ def test_a_single_number_prints_and_is_a_float(rec: Reconstruction) -> None:
 
 
 def test_the_level_asked_for_is_in_the_header(rec: Reconstruction) -> None:
-    headers = {level: rec.table(["smokes"]).rows(level)[0][-1] for level in (0.95, 0.9, 0.5)}
+    headers = {level: rec.table(["smokes"]).to_table(level).heads[-1] for level in (0.95, 0.9, 0.5)}
     assert headers[0.95] == "95 % interval"
     assert len(set(headers.values())) == 3
 

@@ -17,7 +17,6 @@ Leaves that no record can come to, their conditions being at odds, give no rule.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,11 +29,11 @@ from tacit.arrays import Index
 from tacit.attribute import Label
 from tacit.label_codes import frame_of
 from tacit.mine.tree.tree import Tree
-from tacit.number_text import UNKNOWN, decimals, number_of, span
+from tacit.number_text import UNKNOWN, decimals, span
 from tacit.privacy.outward import finite
-from tacit.privacy.report_tables import aligned
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.schema import Schema
+from tacit.table import Table
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
@@ -137,8 +136,8 @@ class TreeRules(tuple[TreeRule, ...]):
         """JSON-ready rules."""
         return [rule.to_dict(level) for rule in self]
 
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Header and rows as text, for anything that shows the table to a person."""
+    def to_table(self, level: float = 0.95) -> Table:
+        """The table as a person reads it."""
         limits = f"{100 * level:g} % interval"
         body = []
         for rule in self:
@@ -152,27 +151,14 @@ class TreeRules(tuple[TreeRule, ...]):
                     [decimals(value), span(float(lower), float(upper))] if known else [UNKNOWN] * 2
                 )
             body.append(row)
-        return [["if", "then", "support", limits, "confidence", limits], *body]
-
-    def _cut(self) -> tuple[list[list[str]], list[str]]:
-        """The rows that fit, and a line about those that do not."""
-        left = len(self) - _SHOWN
-        more = [f"... {number_of(left, 'more rule')}; see to_frame()"] if left > 0 else []
-        return self.rows()[: _SHOWN + 1], more
+        heads = ("if", "then", "support", limits, "confidence", limits)
+        return Table(heads, body, align="llrrrr")
 
     def __str__(self) -> str:
-        shown, left = self._cut()
-        return "\n".join([*aligned(shown), *left])
+        return self.to_table().cut(_SHOWN, "rule").text()
 
     def _repr_html_(self) -> str:
-        shown, left = self._cut()
-        head, *body = ["".join(f"<td>{html.escape(c)}</td>" for c in row) for row in shown]
-        rows = "".join(f"<tr>{row}</tr>" for row in body)
-        note = "".join(f"<p>{html.escape(line)}</p>" for line in left)
-        return (
-            f"<table><thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{note}"
-        )
+        return self.to_table().cut(_SHOWN, "rule").html()
 
     __repr__ = __str__
 

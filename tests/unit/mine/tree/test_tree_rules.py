@@ -186,7 +186,7 @@ def test_rules_print_as_a_table_and_in_notebooks() -> None:
     assert head.split()[:3] == ["if", "then", "support"]
     assert [line.split("  ")[0] for line in body] == ["size = tall", "size = mid", "size = small"]
     evil = TreeRule({"a": ("<b>",)}, "ill", "no", 0.5, 0.1, 0.5, 0.1, 10)
-    assert "<td>a = &lt;b&gt;</td>" in TreeRules([evil])._repr_html_()
+    assert ">a = &lt;b&gt;</th>" in TreeRules([evil])._repr_html_()
     assert "... 5 more rules" in str(TreeRules([evil] * 45))
     assert "... 5 more rules" in TreeRules([evil] * 45)._repr_html_()
 
