@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tacit.cli import show
-from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.reproduce.job_runner import Progress as Done
@@ -101,12 +101,9 @@ def _bar() -> Iterator[Watch]:
 
 
 def _render(sections: list[Section], out: Path, seconds: float) -> None:
-    from tacit.reproduce.report_page import summary_rows
+    from tacit.reproduce.report_page import signed, summary_table
 
-    rows = [
-        [str(row[0]), str(row[1]), str(row[2]), f"{row[3]:+.4f}", str(row[4])]
-        for row in summary_rows(sections)
-    ]
-    heads = ("paper", "compared", "within tolerance", "largest difference", "where")
-    show.print_table(Table(heads, rows, align="lrrrl"))
+    table = summary_table(sections)
+    rows = [(*counts, signed(largest), where) for *counts, largest, where in table.rows]
+    show.print_table(replace(table, rows=rows))
     show.console().print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)

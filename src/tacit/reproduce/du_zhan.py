@@ -8,7 +8,7 @@ from __future__ import annotations
 from tacit.channel import related
 from tacit.design import Design, Group
 from tacit.reproduce.paper_data import commonest, first_records
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, curve, table_of
 from tacit.reproduce.study_settings import MORE, Plan, Results, Rows, Setting, Tell, Value, setting
 from tacit.reproduce.tree_repeats import (
     MANY,
@@ -73,13 +73,6 @@ def run(one: Setting, tell: Tell) -> Rows:
 def section(results: Results) -> Section:
     """Both figures of the paper, and the accuracy estimated from disguised records."""
     rows = [row for found in results.values() for row in found]
-    header = tuple(rows[0])
-    table = Table(
-        "du-zhan",
-        "ID3 on Adult: accuracy by theta",
-        header,
-        tuple(tuple(row[name] for name in header) for row in rows),
-    )
     return Section(
         NAME,
         "Decision trees from disguised records",
@@ -103,7 +96,7 @@ def section(results: Results) -> Section:
         ),
         tuple(_checks(rows)),
         tuple(_charts(rows)),
-        (table,),
+        {"du-zhan": table_of("ID3 on Adult: accuracy by theta", rows)},
         _found(rows),
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tacit.reproduce.huang_du import CASES, DELTAS, METHODS, NAME, Case
-from tacit.reproduce.section import Chart, Check, Curve, Section, Table, curve
-from tacit.reproduce.study_settings import Results, Rows, Value
+from tacit.reproduce.section import Chart, Check, Curve, Section, curve, table_of
+from tacit.reproduce.study_settings import Results, Rows
+from tacit.table import Table
 
 #: Smallest privacy as the paper states it, by delta: Warner's scheme and their search.
 WARNER = {0.6: 0.6, 0.7: 0.5, 0.8: 0.4, 0.9: 0.22}
@@ -18,8 +19,6 @@ _CUT = 20
 def section(results: Results) -> Section:
     """Every front, and the ranges."""
     rows = [row for found in results.values() for row in found]
-    header = tuple(rows[0])
-    body = tuple(tuple(row[name] for name in header) for row in rows)
     return Section(
         NAME,
         "Optimal channels",
@@ -40,7 +39,7 @@ def section(results: Results) -> Section:
         ),
         tuple(_checks(rows)),
         tuple(_charts(rows)),
-        (_ranges(rows), Table("huang-du", "Every front", header, body)),
+        {"huang-du-ranges": _ranges(rows), "huang-du": table_of("Every front", rows)},
         _found(rows),
     )
 
@@ -91,11 +90,8 @@ def _checks(rows: Rows) -> list[Check]:
 
 
 def _ranges(rows: Rows) -> Table:
-    names = [case.name for case in CASES]
-    body: tuple[tuple[Value, ...], ...] = tuple(
-        (name, *(_least(rows, name, method) for method in METHODS)) for name in names
-    )
-    return Table("huang-du-ranges", "Smallest privacy of every front", ("case", *METHODS), body)
+    body = [(case.name, *(_least(rows, case.name, method) for method in METHODS)) for case in CASES]
+    return Table(("case", *METHODS), body, "Smallest privacy of every front")
 
 
 def _charts(rows: Rows) -> list[Chart]:

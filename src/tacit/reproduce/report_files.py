@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.files import write_text
 from tacit.privacy.privacy_plots import svg
 from tacit.reproduce.charts import draw
-from tacit.reproduce.report_page import CHECKS, SUMMARY, check_row, page, summary_rows
+from tacit.reproduce.report_page import checks_table, page, summary_table
 from tacit.reproduce.section import Chart, Section
 from tacit.reproduce.study_settings import Plan, Value
+from tacit.table import Table
 
 PAGE = "report.html"
 
 
 def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
-    """Write everything but what the settings keep."""
+    """Write everything except the results of the settings, which the runner keeps."""
     pictures = {}
-    for chart in (chart for section in sections for chart in section.charts):
-        picture = svg(draw(chart))
-        write_text(folder / f"{chart.name}.svg", picture)
-        _write(folder / f"{chart.name}.csv", ("curve", chart.x, chart.y), _points(chart))
-        pictures[chart.name] = _renamed(picture, chart.name)
+    tables = {"summary": summary_table(sections)}
     for section in sections:
-        checks = map(check_row, section.checks)
-        _write(folder / f"{section.name}-checks.csv", CHECKS, checks)
-        for table in section.tables:
-            _write(folder / f"{table.name}.csv", table.header, table.rows)
-    _write(folder / "summary.csv", SUMMARY, summary_rows(sections))
+        tables |= {f"{section.name}-checks": checks_table(section), **section.tables}
+        for chart in section.charts:
+            picture = svg(draw(chart))
+            write_text(folder / f"{chart.name}.svg", picture)
+            pictures[chart.name] = _renamed(picture, chart.name)
+            tables[chart.name] = _points(chart)
+    for name, table in tables.items():
+        write_text(folder / f"{name}.csv", table.csv())
     write_text(folder / PAGE, page(sections, pictures, plan))
 
 
-def _points(chart: Chart) -> Iterable[tuple[Value, ...]]:
-    for one in chart.curves:
-        for x, y in zip(one.x, one.y, strict=True):
-            yield one.label, x, y
+def _points(chart: Chart) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (one.label, x, y) for one in chart.curves for x, y in zip(one.x, one.y, strict=True)
+    ]
     if chart.level is not None:
-        yield chart.level[0], None, chart.level[1]
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Value]]) -> None:
-    """A CSV file; an empty cell is a number that does not exist."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_text(path, stream.getvalue())
+        rows.append((chart.level[0], None, chart.level[1]))
+    return Table(("curve", chart.x, chart.y), rows)
 
 
 def _renamed(picture: str, name: str) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tacit import __version__
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table
-from tacit.reproduce.study_settings import Plan, Value
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Section
+from tacit.reproduce.study_settings import Plan
+from tacit.table import Markup, Table
 
 #: Rows of a table that the page shows; all of them are in its CSV file.
 SHOWN = 40
-#: Tables of at most so many rows stand open.
+#: Tables of at most so many rows are open.
 OPEN = 15
 
 _STYLE = """
@@ -29,10 +31,10 @@ table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabu
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
   vertical-align: top; }
 td { white-space: nowrap; }
-th { text-align: right; } th:first-child, td.why, th.why { text-align: left; }
+th { text-align: right; } th:first-child, td.text, th.text { text-align: left; }
 tbody th { font-weight: 500; text-align: left; min-width: 9rem; }
 ol.small { max-width: 46rem; padding-left: 1.5rem; }
-td.why { white-space: normal; min-width: 16rem; color: #555; }
+td.text { white-space: normal; min-width: 16rem; color: #555; }
 .yes { color: #00664b; } .no { color: #a63d00; font-weight: 600; }
 .charts { display: grid; gap: 1rem 2rem; margin-top: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
@@ -68,78 +70,69 @@ def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -
     )
 
 
-def summary_rows(sections: Sequence[Section]) -> list[tuple[Value, ...]]:
-    """One row a paper: how many numbers are as near as asked, and the largest difference."""
-    rows: list[tuple[Value, ...]] = []
+def summary_table(sections: Sequence[Section]) -> Table:
+    """A row per paper: how many numbers are within tolerance, and the largest difference."""
+    rows = []
     for section in sections:
-        asked = [check for check in section.checks if check.holds is not None]
+        compared = [check for check in section.checks if check.holds is not None]
         known = [check for check in section.checks if check.difference is not None]
         largest = max(known, key=lambda check: abs(check.difference or 0), default=None)
-        held = sum(check.holds is True for check in asked)
         rows.append(
             (
                 section.title,
-                len(asked),
-                held,
+                len(compared),
+                sum(check.holds is True for check in compared),
                 None if largest is None else largest.difference,
                 "" if largest is None else largest.what,
             )
         )
-    return rows
+    heads = ("paper", "numbers compared", "within tolerance", "largest difference", "where")
+    return Table(heads, rows, align="lrrrl")
 
 
-SUMMARY = ("paper", "numbers compared", "as near as asked", "largest difference", "where")
-CHECKS = ("what", "published", "measured before", "ours", "difference", "as near as asked", "why")
-
-
-def check_row(check: Check) -> tuple[Value, ...]:
-    """A check as a row under CHECKS."""
-    held = {True: "yes", False: "no", None: ""}[check.holds]
-    numbers = (check.published, check.reference, check.ours, check.difference)
-    return (check.what, *numbers, held, check.why)
+def checks_table(section: Section) -> Table:
+    """A row per number that is compared."""
+    held = {True: "yes", False: "no", None: ""}
+    rows = [
+        (c.what, c.published, c.reference, c.ours, c.difference, held[c.holds], c.why)
+        for c in section.checks
+    ]
+    heads = ("what", "published", "measured before", "ours", "difference", "within tolerance")
+    return Table((*heads, "why"), rows)
 
 
 def _summary(sections: Sequence[Section], plan: Plan) -> str:
-    if plan.quick or plan.repeats is not None:
+    if plan.small:
         size = "A small part of the papers' repeats: numbers vary more than they should."
     else:
-        size = "As many repeats as the papers had, save where a section says otherwise."
-    said = (
-        "The experiments of the papers as they are described, beside tacit's own answer. Where a "
-        "paper prints no number, ours is held against one measured before. "
-    )
+        size = "As many repeats as the papers had, unless a section says otherwise."
+    table = summary_table(sections)
     rows = [
-        f'<tr><th scope="row"><a href="#{_text(section.name)}">{_text(title)}</a></th>'
-        + _cells(SUMMARY[1:4], (_number(asked), _number(held), _signed(largest)))
-        + f'<td class="why" data-name="{SUMMARY[4]}">{_text(where)}</td></tr>'
-        for section, (title, asked, held, largest, where) in zip(
-            sections, summary_rows(sections), strict=True
-        )
+        (Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>'), *counts, signed(d), where)
+        for section, (title, *counts, d, where) in zip(sections, table.rows, strict=True)
     ]
-    head = _head(SUMMARY, last="where")
     found = "".join(
         f"<p><b>{_text(section.title)}.</b> {_text(section.found)}</p>"
         for section in sections
         if section.found
     )
     return (
-        f"<p>{said}{size}</p>"
-        f'<div class="wide"><table class="cards">{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        f'{found}<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
+        "<p>The experiments of the papers as they are described, beside tacit's own answer. If a "
+        f"paper prints no number, ours is compared with one measured before. {size}</p>"
+        f"{_wide(replace(table, rows=rows), cards=True)}{found}"
+        f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
         "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
     )
 
 
-def _cells(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Cells that know the names of their columns, for narrow screens."""
-    pairs = zip(names, cells, strict=True)
-    return "".join(f'<td data-name="{_text(name)}">{cell}</td>' for name, cell in pairs)
+def _wide(table: Table, cards: bool = False) -> str:
+    return f'<div class="wide" tabindex="0">{table.html(cards)}</div>'
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
     said = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.said)
     charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
-    tables = "".join(_table(table) for table in section.tables)
+    tables = "".join(_table(name, table) for name, table in section.tables.items())
     return (
         f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
         f'<p class="small">{_text(section.paper)}</p>{said}{_checks(section)}'
@@ -148,20 +141,21 @@ def _section(section: Section, pictures: Mapping[str, str]) -> str:
 
 
 def _checks(section: Section) -> str:
-    rows = []
+    """The numbers of a paper beside ours; reasons are letters, explained below the table."""
+    table = checks_table(section)
     reasons = list(dict.fromkeys(check.why for check in section.checks if check.why))
-    for check in section.checks:
-        name, *numbers, held, _ = check_row(check)
-        mark = f'<b class="{held}">{held}</b>' if held else ""
-        letter = chr(ord("a") + reasons.index(check.why)) if check.why else ""
-        told = (*map(_number, numbers[:-1]), _signed(numbers[-1]), mark, letter)
-        cells = _cells(CHECKS[1:], told)
-        rows.append(f'<tr><th scope="row">{_text(name)}</th>{cells}</tr>')
-    body = "".join(rows)
+    rows = [
+        (
+            *numbers,
+            signed(difference),
+            Markup(f'<b class="{held}">{held}</b>'),
+            chr(ord("a") + reasons.index(why)) if why else "",
+        )
+        for *numbers, difference, held, why in table.rows
+    ]
     said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
     return (
-        '<h3>Beside the published numbers</h3><div class="wide" tabindex="0">'
-        f'<table class="cards">{_head(CHECKS)}<tbody>{body}</tbody></table></div>'
+        f"<h3>Beside the published numbers</h3>{_wide(replace(table, rows=rows), cards=True)}"
         f'<ol type="a" class="small">{said}</ol>'
     )
 
@@ -174,54 +168,28 @@ def _chart(chart: Chart, picture: str) -> str:
     )
 
 
-def _table(table: Table) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{_number(row[0])}</th>'
-        + "".join(
-            f"<td>{_number(value, _absent(name))}</td>"
-            for name, value in zip(table.header[1:], row[1:], strict=True)
-        )
-        + "</tr>"
-        for row in table.rows[:SHOWN]
+def _table(name: str, table: Table) -> str:
+    """The first rows; a mean of ours is missing only if no estimate exists."""
+    missing = [NO_ESTIMATE if "mean" in h and "published" not in h else None for h in table.heads]
+    shown = Table(
+        [head.replace("_", " ") for head in table.heads],
+        [
+            [none if cell is None else cell for cell, none in zip(row, missing, strict=True)]
+            for row in table.rows[:SHOWN]
+        ],
     )
     rest = len(table.rows) - SHOWN
     more = f'<p class="small">{rest:,} more rows in the file</p>' if rest > 0 else ""
-    shown = " open" if len(table.rows) <= OPEN else ""
+    is_open = " open" if len(table.rows) <= OPEN else ""
     return (
-        f"<details{shown}><summary>{_text(table.title)} "
-        f'<span class="file">({_text(table.name)}.csv)</span></summary>'
-        f'<div class="wide" tabindex="0"><table>{_head(table.header)}<tbody>{rows}</tbody></table>'
-        f"</div>{more}</details>"
+        f"<details{is_open}><summary>{_text(table.title)} "
+        f'<span class="file">({_text(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
     )
 
 
-def _head(names: Sequence[str], last: str | None = None) -> str:
-    cells = "".join(
-        f'<th scope="col" class="why">{_text(name)}</th>'
-        if name == last
-        else f'<th scope="col">{_text(name.replace("_", " "))}</th>'
-        for name in names
-    )
-    return f"<thead><tr>{cells}</tr></thead>"
-
-
-def _absent(column: str) -> str:
-    """What stands where a column has no number: a mean of ours is missing for one reason alone."""
-    return NO_ESTIMATE if "mean" in column and "published" not in column else ""
-
-
-def _number(value: Value, none: str = "") -> str:
-    """A number to read: four digits."""
-    if value is None:
-        return _text(none)
-    if isinstance(value, float):
-        return _text(f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.2e}")
-    return _text(value)
-
-
-def _signed(value: Value) -> str:
-    """A difference to read; one of nothing has no minus."""
-    return "" if value is None else _text(f"{round(float(value), 4) + 0.0:+.4f}")
+def signed(difference: float | None) -> str:
+    """A difference with its sign; never minus zero."""
+    return "" if difference is None else f"{round(difference, 4) + 0.0:+.4f}"
 
 
 def _text(value: object) -> str:

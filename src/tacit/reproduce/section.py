@@ -5,10 +5,11 @@ Values only; `charts` draws them, `page` lays them out, `report` writes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tacit.reproduce.study_settings import Value
+from tacit.reproduce.study_settings import Rows
+from tacit.table import Table
 
 #: What is shown where a theta carries no information.
 NO_ESTIMATE = "no estimate exists"
@@ -70,18 +71,11 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows under a header; `name` names its file."""
-
-    name: str
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-
-@dataclass(frozen=True)
 class Section:
-    """One paper; `found` are the sentences of the summary, `said` those of its own section."""
+    """One paper; `found` are the sentences of the summary, `said` those of its own section.
+
+    `tables` has the name of each table's file.
+    """
 
     name: str
     title: str
@@ -89,7 +83,7 @@ class Section:
     said: tuple[str, ...]
     checks: tuple[Check, ...] = ()
     charts: tuple[Chart, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
     found: str = ""
 
 
@@ -104,3 +98,9 @@ def curve(
     ordered = sorted(points, key=lambda point: point[0])
     x, y = tuple(p[0] for p in ordered), tuple(p[1] for p in ordered)
     return Curve(label, x, y, dashed, colour, marks)
+
+
+def table_of(title: str, rows: Rows) -> Table:
+    """Rows under the names of their values."""
+    heads = tuple(rows[0])
+    return Table(heads, [[row[name] for name in heads] for row in rows], title)

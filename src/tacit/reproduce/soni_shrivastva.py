@@ -13,7 +13,7 @@ from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
 from tacit.reconstruction import Reconstruction
 from tacit.reproduce.paper_data import commonest, first_records
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, Table, curve
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, curve, table_of
 from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell, Value, setting
 from tacit.reproduce.tree_repeats import (
     MANY,
@@ -147,10 +147,10 @@ def section(results: Results) -> Section:
         ),
         tuple(_checks(rows)),
         tuple(_charts(rows, privacy)),
-        (
-            _table("soni-shrivastva", "Accuracy and gain by groups and theta", rows),
-            _table("soni-shrivastva-privacy", "Privacy by groups and theta", privacy),
-        ),
+        {
+            "soni-shrivastva": table_of("Accuracy and gain by groups and theta", rows),
+            "soni-shrivastva-privacy": table_of("Privacy by groups and theta", privacy),
+        },
         _found(rows, privacy),
     )
 
@@ -172,11 +172,6 @@ def _found(rows: Rows, privacy: Rows) -> str:
         f"guess of a whole record misses {told(privacy, 'map_record', theta=HELD)} of them: more "
         "groups, more privacy, as the paper says."
     )
-
-
-def _table(name: str, title: str, rows: Rows) -> Table:
-    header = tuple(rows[0])
-    return Table(name, title, header, tuple(tuple(row[key] for key in header) for row in rows))
 
 
 def _checks(rows: Rows) -> list[Check]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tacit.privacy import pse_curve
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section, Table, curve
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section, curve, table_of
 from tacit.reproduce.study_settings import MORE, Results, Rows
 from tacit.reproduce.zhan_matwin import NAME, NOTHING, UNSURE
+from tacit.table import Table
 
 PROCEDURES = ("literal", "cut at zero", "noise-aware")
 DATA = {"adult": "Adult", "wisconsin": "Wisconsin breast cancer"}
@@ -37,7 +38,6 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 def section(results: Results) -> Section:
     """Figures of both data sets, their Figure 7, PSE curves and rules."""
     rows = [row for name, found in results.items() for row in found if name != "rules"]
-    header = tuple(rows[0])
     return Section(
         NAME,
         "Naive Bayes from unrelated questions",
@@ -63,16 +63,13 @@ def section(results: Results) -> Section:
         ),
         tuple(_checks(rows)),
         (*_charts(rows), _pse()),
-        (
-            _figure_7(rows),
-            _table("zhan-matwin", "Mean and variance of the accuracy", header, rows),
-            _table(
-                "zhan-matwin-rules",
-                "PSE of income before and after a tree's rules are published",
-                tuple(results["rules"][0]),
-                results["rules"],
+        {
+            "zhan-matwin-figure-7": _figure_7(rows),
+            "zhan-matwin": table_of("Mean and variance of the accuracy", rows),
+            "zhan-matwin-rules": table_of(
+                "PSE of income before and after a tree's rules are published", results["rules"]
             ),
-        ),
+        },
         _found(rows),
     )
 
@@ -113,10 +110,6 @@ def _after(rules: Rows) -> str:
         "is right as often with the rules as without: the last columns show how often."
     )
     return said + (more if told else " The last columns show what an adversary gains by them.")
-
-
-def _table(name: str, title: str, header: tuple[str, ...], rows: Rows) -> Table:
-    return Table(name, title, header, tuple(tuple(row[key] for key in header) for row in rows))
 
 
 def _value(rows: Rows, key: str, *own: float | str) -> float | None:
@@ -164,8 +157,8 @@ def _unsure(rows: Rows) -> Iterator[Check]:
 
 
 def _figure_7(rows: Rows) -> Table:
-    header = ("scheme", "theta", "published mean", *(f"{p}, mean" for p in PROCEDURES))
-    header += ("published variance", *(f"{p}, variance" for p in PROCEDURES))
+    heads = ("scheme", "theta", "published mean", *(f"{p}, mean" for p in PROCEDURES))
+    heads += ("published variance", *(f"{p}, variance" for p in PROCEDURES))
     body = [
         (
             scheme,
@@ -180,7 +173,7 @@ def _figure_7(rows: Rows) -> Table:
     ]
     none = (None,) * len(PROCEDURES)
     body.append(("related", NOTHING["related"], None, *none, None, *none))
-    return Table("zhan-matwin-figure-7", "Their Figure 7 beside ours", header, tuple(body))
+    return Table(heads, body, "Their Figure 7 beside ours")
 
 
 def _charts(rows: Rows) -> list[Chart]:
