@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import tacit
-from tacit import privacy, reproduce, survey
+from tacit import mine, privacy, reproduce, survey
 from tacit.service import store
 
 PROMISED = {
@@ -78,8 +81,15 @@ def test_the_exported_names_are_the_promised_ones() -> None:
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:
-    assert len(tacit.__all__) == len(set(tacit.__all__))
-    assert [name for name in tacit.__all__ if not hasattr(tacit, name)] == []
+    for package in (tacit, mine):
+        assert len(package.__all__) == len(set(package.__all__))
+        assert [name for name in package.__all__ if not hasattr(package, name)] == []
+
+
+def test_the_modules_of_a_tree_do_not_load_the_miners_that_use_them() -> None:
+    code = "import sys, tacit.mine.tree.growth; print('tacit.mine.decision_tree' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
 
 
 def test_every_exported_name_has_a_docstring() -> None:

@@ -35,7 +35,7 @@ from tests.support.chance import FALSE_ALARM
 
 HALF = ["1/2", "1/2"]
 THREE = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.2], [0.1, 0.1, 0.7]]
-UNDECIDED = "the reports do not tell which class is the commonest"
+UNDECIDED = "it is uncertain which class is the most common"
 
 # The standard error of a cell ---------------------------------------------------------------------
 

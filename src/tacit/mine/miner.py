@@ -1,37 +1,28 @@
-"""Miner: what every classifier learnt from reported records shares; a scikit-learn estimator."""
+"""Miner: the base of all classifiers learnt from reported records; a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import math
 import numbers
+import os
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.counting import PatternTable, count
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.label_codes import encode
-from tacit.mine.reported_records import reported_patterns
-from tacit.reconstruction import Estimate
+from tacit.reconstruction import Estimate, reconstruct
 from tacit.schema import Attribute, Schema
-
-Codes = npt.NDArray[Any]
-
-
-def non_negative(name: str, value: Any) -> float:
-    """An argument that must be a number from 0 up."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 <= value < math.inf:
-        raise DataError(f"{name} must be a number from 0 up, got {value!r}")
-    return float(value)
 
 
 class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -40,10 +31,52 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     design: Design | None
     target: str | None
 
-    #: Attributes it predicts from, their order in records to predict; None without a design.
+    #: The attributes it predicts from, in their order; None without a design.
     features_: Schema | None
-    #: The design it was learnt under; empty without one.
+    #: Fingerprint of the design it was learnt under; empty without one.
     fingerprint_: str
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from reported records: a frame, codes, the path of a file or a pattern table.
+
+        With `y`, X has only the other attributes and y the reported class: labels with a frame,
+        codes with codes. Without a design, X has codes of true records and y their classes.
+        """
+        self._check_arguments()
+        if self.design is None:
+            X, y = validate_data(self, X, y, dtype="int")
+            check_non_negative(X, f"{type(self).__name__} (input X)")
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            self._fit_undisguised(X, codes, classes)
+            return self
+        check_design(self.design)
+        if self.target is None:
+            raise DataError("target must name the attribute to predict, got None")
+        schema = self.design.schema
+        target = schema[self.target]
+        if len(schema) == 1:
+            raise DataError(f"the design has no other attribute to predict {target.name!r} from")
+        features = schema.subset([name for name in schema.names if name != self.target])
+        patterns = reported_patterns(X, y, self.design, self.target)
+        self._fit_reported(patterns, self.design, target, features)
+        return self
+
+    @abstractmethod
+    def _check_arguments(self) -> None:
+        """Raise DataError if an argument of the constructor is not allowed."""
+
+    @abstractmethod
+    def _fit_reported(
+        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
+    ) -> None:
+        """Learn from reported records."""
+
+    @abstractmethod
+    def _fit_undisguised(
+        self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
+    ) -> None:
+        """Learn from the codes of true records; `codes` are those of their classes."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:
@@ -55,7 +88,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def feature_sizes(self) -> list[int]:
-        """How many categories of each feature are known."""
+        """The number of categories of each feature."""
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -64,65 +97,46 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of true records: a frame, or codes of the other attributes."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likeliest = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. With a design it is estimated from reported records, given as to `fit`."""
         check_is_fitted(self)
         if self.design is None and self.features_ is not None:
-            raise DataError("a saved model is tested by tacit.evaluate.accuracy, with its design")
+            raise DataError("test a saved model with tacit.evaluate.accuracy and its design")
         if self.design is None or self.target is None:
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
-            raise DataError("reported records are tested without sample_weight")
+            raise DataError("sample_weight is not supported for reported records")
         return float(accuracy(self, reported_patterns(X, y, self.design, self.target), self.design))
 
     def design_and_target(self) -> tuple[Design, str]:
-        """Design and target of a model that still knows the reports it was learnt from."""
+        """Design and target of a model that still has the reports it was learnt from."""
         check_is_fitted(self)
         if self.features_ is not None and self.design is None:
-            raise DataError("a saved model does not know its design and reports; learn it again")
+            raise DataError("a saved model does not contain its design and reports; learn it again")
         if self.design is None or self.target is None:
-            raise DataError("standard errors are known for models learnt from reported records")
+            raise DataError("only a model learnt from reported records has standard errors")
         return self.design, self.target
 
     def undecided_note(self) -> list[str]:
-        """A note if the reports do not tell which class is the commonest."""
+        """A note if it is uncertain which class is the most common."""
         prior = self.prior()
         first, second = np.argsort(prior.value)[::-1][:2]
         ahead, spread = prior.value[first] - prior.value[second], prior.covariance
-        doubt = spread[first, first] + spread[second, second] - 2 * spread[first, second]
-        known = ahead >= 2 * np.sqrt(np.maximum(doubt, 0))
-        return [] if known else ["the reports do not tell which class is the commonest"]
+        variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
+        if ahead >= 2 * np.sqrt(np.maximum(variance, 0)):
+            return []
+        return ["it is uncertain which class is the most common"]
 
     def set_fitted(self, features: Schema | None, classes: npt.NDArray[Any], design: str) -> None:
-        """Take over what a fitted model is known by; `design` is a fingerprint."""
+        """Set the attributes of every fitted model; `design` is a fingerprint."""
         self.features_, self.classes_, self.fingerprint_ = features, classes, design
         if features is not None:
             self.n_features_in_ = len(features)
 
-    def count_reported(self, X: Any, y: Any) -> tuple[PatternTable, Attribute, Schema]:
-        """Reported records counted, the target and the features; checks design and target."""
-        check_design(self.design)
-        assert self.design is not None
-        if self.target is None:
-            raise DataError("target must name the attribute to predict, got None")
-        schema = self.design.schema
-        target = schema[self.target]
-        if len(schema) == 1:
-            raise DataError(f"the design has no other attribute to predict {target.name!r} from")
-        features = schema.subset([name for name in schema.names if name != self.target])
-        return reported_patterns(X, y, self.design, self.target), target, features
-
-    def encode_undisguised(self, X: Any, y: Any) -> tuple[Codes, Codes, npt.NDArray[Any]]:
-        """True records as codes, their classes as codes, and the classes."""
-        X, y = validate_data(self, X, y, dtype="int")
-        check_non_negative(X, f"{type(self).__name__} (input X)")
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        return X, codes, classes
-
-    def feature_codes(self, X: Any) -> Codes:
+    def feature_codes(self, X: Any) -> npt.NDArray[Any]:
         """True records to predict, as codes of the features."""
         check_is_fitted(self)
         if self.features_ is not None:
@@ -132,7 +146,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for place, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
-                    f"feature {place}: category {column.max()} was not seen when learning; "
+                    f"feature {place}: category {column.max()} was not seen in learning; "
                     f"allowed: 0 to {size - 1}"
                 )
         return np.asarray(X)
@@ -143,3 +157,55 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.target_tags.required = self.design is None
         return tags
+
+
+def reported_patterns(records: Any, y: Any, design: Design, target: str) -> PatternTable:
+    """Count reported records; with `y`, the records have only the other attributes."""
+    if y is None:
+        return reconstruct(records, design).patterns
+    if isinstance(records, PatternTable | str | os.PathLike):
+        raise DataError("a pattern table or a file already has the class; leave y out")
+    if target not in design.reported:
+        raise DataError(f"{target!r} is reported jointly with other attributes; leave y out")
+    others = design.reported.subset([n for n in design.reported.names if n != target])
+    codes = encode(records, others)
+    given = np.asarray(y)
+    if given.shape != (len(codes),):
+        raise DataError(f"y must have a class for each of {len(codes)} records, got {given.shape}")
+    column: Any = given[:, None]
+    if not isinstance(records, np.ndarray) or given.dtype.kind not in "iub":
+        try:
+            column = pa.table({target: given})
+        except (pa.ArrowException, TypeError) as error:
+            raise DataError(f"y must have labels of {target!r} of one type: {error}") from None
+    classes = encode(column, design.reported.subset([target]))
+    place = design.reported.index(target)
+    return count(np.insert(codes, place, classes[:, 0], axis=1), design.reported)
+
+
+def estimate_of(
+    value: Array,
+    covariance: Array,
+    attributes: tuple[Attribute, ...],
+    n_records: int,
+    method: str,
+    name: str,
+) -> Estimate:
+    """An estimate with normal intervals from its covariance."""
+    return Estimate(
+        attributes=attributes,
+        value=value,
+        stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)).reshape(value.shape),
+        n_records=n_records,
+        method=method,
+        name=name,
+        covariance_of=lambda: covariance,
+    )
+
+
+def non_negative(name: str, value: Any) -> float:
+    """Check that an argument is a finite number of at least 0."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 <= value < math.inf:
+        raise DataError(f"{name} must be a number from 0 up, got {value!r}")
+    return float(value)

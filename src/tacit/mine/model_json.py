@@ -15,8 +15,8 @@ from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import FileError, TacitError, unknown
 from tacit.json_documents import DocumentFormat, read_document
+from tacit.mine.bayes_parameters import BayesParameters
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.learned_model import BayesParameters
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.criteria import CRITERIA

@@ -1,9 +1,12 @@
 """NaiveBayes: a classifier learnt from reported records, for any design.
 
-Count, reconstruct, learn. Reported records are counted once; `method` then finds P(c) and P(a | c):
-`likelihood` from whole reports (the default), `pairs` from reconstructed tables of the class and
-one attribute, as far as these stand out from their noise, `literal` as Zhan & Matwin print it.
+Reported records are counted once; `method` (see `bayes_parameters`) then finds P(c) and P(a | c).
 Without a design it learns from undisguised records, as scikit-learn's CategoricalNB does.
+
+    log-odds(c, x) = log P(x | c) - log P(x | not c)
+
+is what answer x adds to the log-odds of class c against all others. Standard errors follow from the
+covariance of the logits by the delta method; d log P(x|c) / d logit(x'|c) = [x = x'] - P(x'|c).
 """
 
 from __future__ import annotations
@@ -17,16 +20,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Array
+from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.mine.bayes_likelihood import likelihood
-from tacit.mine.learned_model import BayesParameters, Method, Tables, logit_blocks, shares
-from tacit.mine.log_odds import log_odds_estimate, prior_estimate
-from tacit.mine.miner import Miner
-from tacit.mine.pairs import literal, pairs
+from tacit.mine.bayes_parameters import (
+    BayesMethod,
+    BayesParameters,
+    likelihood,
+    literal,
+    logit_positions,
+    pairs,
+    rows_summing_to_one,
+)
+from tacit.mine.miner import Miner, estimate_of
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.schema import Schema
+from tacit.schema import Attribute, Schema
 
 
 class NaiveBayes(Miner):
@@ -42,61 +51,55 @@ class NaiveBayes(Miner):
         design: Design | None = None,
         target: str | None = None,
         alpha: float = 1.0,
-        method: Method = likelihood,
+        method: BayesMethod = likelihood,
     ) -> None:
         self.design = design
         self.target = target
         self.alpha = alpha
         self.method = method
 
-    def fit(self, X: Any, y: Any = None) -> NaiveBayes:
-        """Learn from reported records: a frame, codes, a file's path or a pattern table.
-
-        With `y`, X holds the other attributes only and y the reported class: labels beside a
-        frame, codes beside codes.
-        """
-        number = isinstance(self.alpha, numbers.Real) and not isinstance(self.alpha, bool)
-        if not number or not 0 < self.alpha < math.inf:
+    def _check_arguments(self) -> None:
+        real = isinstance(self.alpha, numbers.Real) and not isinstance(self.alpha, bool)
+        if not real or not 0 < self.alpha < math.inf:
             raise DataError(f"alpha must be a number above 0, got {self.alpha!r}")
         if self.method not in (likelihood, pairs, literal):
             raise DataError(
                 f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
             )
-        if self.design is None:
-            return self._fit_undisguised(X, y)
-        patterns, target, features = self.count_reported(X, y)
-        found = self.method(Reconstruction(patterns, self.design), target.name, self.alpha)
-        places = [self.design.schema.index(name) for name in features.names]
-        kept = replace(found, tables=[found.tables[i] for i in places])
-        self.restore(features, np.array(target.categories), kept, self.design.fingerprint)
-        return self
+
+    def _fit_reported(
+        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
+    ) -> None:
+        learnt = self.method(Reconstruction(patterns, design), target.name, self.alpha)
+        tables = [learnt.tables[design.schema.index(name)] for name in features.names]
+        classes = np.array(target.categories)
+        self.restore(features, classes, replace(learnt, tables=tables), design.fingerprint)
+
+    def _fit_undisguised(
+        self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
+    ) -> None:
+        n_classes, tables = len(classes), []
+        for column in X.T:
+            k = int(column.max()) + 1
+            counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
+            tables.append(rows_summing_to_one(counts.reshape(n_classes, k).astype(np.float64)))
+        prior = np.bincount(codes) / len(codes)
+        self.restore(None, classes, BayesParameters(prior, tables, len(codes), "counts"))
 
     def restore(
         self,
         features: Schema | None,
         classes: npt.NDArray[Any],
-        learnt: BayesParameters,
+        parameters: BayesParameters,
         fingerprint: str = "",
     ) -> None:
-        """Take over what was learnt, here or before, under the design of this fingerprint."""
+        """Become the fitted model with these parameters; see `set_fitted` for the others."""
         self.__dict__.pop("covariance_", None)
         self.set_fitted(features, classes, fingerprint)
-        self.parameters_ = learnt
+        self.parameters_ = parameters
         with np.errstate(divide="ignore"):
-            self.class_log_prior_ = np.log(learnt.prior)
-            self.feature_log_prob_ = [np.log(table) for table in learnt.tables]
-
-    def _fit_undisguised(self, X: Any, y: Any) -> NaiveBayes:
-        X, codes, classes = self.encode_undisguised(X, y)
-        n_classes = len(classes)
-        tables: Tables = []
-        for column in X.T:
-            k = int(column.max()) + 1
-            counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
-            tables.append(counts.reshape(n_classes, k).astype(np.float64))
-        prior = np.bincount(codes) / len(codes)
-        self.restore(None, classes, BayesParameters(prior, shares(tables), len(codes), "counts"))
-        return self
+            self.class_log_prior_ = np.log(parameters.prior)
+            self.feature_log_prob_ = [np.log(table) for table in parameters.tables]
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -111,45 +114,45 @@ class NaiveBayes(Miner):
         """P(class | true record), records x classes."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The likeliest class of true records: a frame, or codes of the other attributes."""
-        likeliest = self.predict_log_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[likeliest])
-
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
         design, target = self.design_and_target()
-        own = logit_blocks(design, target)[target]
-        return prior_estimate(
-            design.schema[target], self.parameters_, self._covariance()[np.ix_(own, own)]
+        own = logit_positions(design, target)[target]
+        prior = self.parameters_.prior
+        slope = np.diag(prior) - np.outer(prior, prior)
+        spread = slope @ self._covariance()[np.ix_(own, own)] @ slope
+        learnt = self.parameters_
+        return estimate_of(
+            prior, spread, (design.schema[target],), learnt.n_records, learnt.method, f"P({target})"
         )
 
     def log_odds(self, attribute: str) -> Estimate:
-        """What each answer to an attribute adds to the belief in each class, with errors."""
+        """Log-odds of each class by the answers to an attribute, classes x categories."""
         design, target = self.design_and_target()
         features = design.schema.subset([n for n in design.schema.names if n != target])
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
-        blocks = logit_blocks(design, target)
-        own = np.concatenate([blocks[target], blocks[attribute]])
-        return log_odds_estimate(
-            design.schema[target],
-            features[attribute],
-            self.parameters_,
-            table,
-            self._covariance()[np.ix_(own, own)],
+        positions = logit_positions(design, target)
+        own = np.concatenate([positions[target], positions[attribute]])
+        value, slopes = log_odds(self.parameters_.prior, table)
+        return estimate_of(
+            value,
+            slopes @ self._covariance()[np.ix_(own, own)] @ slopes.T,
+            (design.schema[target], features[attribute]),
+            self.parameters_.n_records,
+            self.parameters_.method,
+            f"log-odds of {target} by {attribute}",
         )
 
     def notes(self) -> list[str]:
-        """What a user should know: how learning ended, what was not used, what cannot be told."""
+        """How learning ended, what was not used, and what the reports leave open."""
         self.design_and_target()
         learnt = self.parameters_
-        said = [learnt.note] if learnt.note else []
-        said += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
+        notes = [learnt.note] if learnt.note else []
+        notes += [f"no record of class {c}" for c in self.classes_[learnt.prior <= 0]]
         if learnt.convergence is not None and not learnt.convergence.converged:
             steps = number_of(learnt.convergence.iterations, "iteration")
-            said.append(f"NOT converged after {steps}")
-        said += self.undecided_note()
-        return said
+            notes.append(f"NOT converged after {steps}")
+        return notes + self.undecided_note()
 
     def summary(self) -> str:
         """The priors, how they were learnt, and the notes."""
@@ -164,3 +167,24 @@ class NaiveBayes(Miner):
 
     def feature_sizes(self) -> list[int]:
         return [table.shape[1] for table in self.feature_log_prob_]
+
+
+def log_odds(prior: Array, table: Array) -> tuple[Array, Array]:
+    """Log-odds, classes x categories, and their slopes by the logits of prior and table."""
+    classes, size = table.shape
+    value = np.empty((classes, size))
+    slopes = np.zeros((classes, size, classes + classes * size))
+    for c in range(classes):
+        others = np.arange(classes) != c
+        rest = prior[others].sum()
+        if rest <= 0:  # no other class was ever seen
+            value[c], slopes[c] = np.nan, np.nan
+            continue
+        weights = np.where(others, prior, 0) / rest
+        among = weights[:, None] * table / (weights @ table)
+        value[c] = np.log(table[c]) - np.log(weights @ table)
+        share = np.where(others[:, None], -among, 1.0)
+        slopes[c, :, :classes] = np.where(others[:, None], weights[:, None] - among, 0.0).T
+        centred = np.eye(size)[None] - table[:, None, :]
+        slopes[c, :, classes:] = (share[:, :, None] * centred).transpose(1, 0, 2).reshape(size, -1)
+    return value, slopes.reshape(classes * size, -1)

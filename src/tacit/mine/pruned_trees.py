@@ -1,7 +1,29 @@
-"""Pruned trees, and how deep a tree should be: chosen on disguised records alone."""
+"""Pruned trees, and the best depth of a tree: chosen on disguised records alone.
+
+Reduced error (Du & Zhan 2003, section 4.3, by accuracy estimated from disguised records): from the
+leaves up, a subtree is kept only if it classifies more records correctly than its root alone. The
+gain is the mean over reports of
+
+    g(y) = sum over leaves l of g(y; l, class_l)  -  g(y; node, class_node)
+
+so its standard error includes all covariances between the leaves, for any design. Disguised
+validation records alone are too few to judge small subtrees: good ones would be cut. So both gains
+count, weighted by their precision. The gain on the learning records is reduced by `caution`
+standard errors, because the tree was chosen by them. A subtree is kept if
+
+    gain_v / se_v^2  +  (gain_l - caution * se_l) / se_l^2  >  0.
+
+Cost-complexity (Breiman et al. 1984, chapter 3): node t is cut if a leaf costs at least
+
+    alpha(t) = (R(t) - R(T_t)) / (|leaves of T_t| - 1),    R = share of records classified wrongly
+
+and the node with the smallest alpha is cut first.
+"""
 
 from __future__ import annotations
 
+import heapq
+import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,48 +33,49 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index
+from tacit.arrays import Array, Index, Mask
 from tacit.counting import PatternTable
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.miner import non_negative
-from tacit.mine.reported_records import reported_patterns
-from tacit.mine.tree import prune
-from tacit.mine.tree.tree import NONE
+from tacit.mine.miner import non_negative, reported_patterns
+from tacit.mine.tree.grown_nodes import Visit
+from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.number_text import number_of
+
+#: Shares and second moments below this are rounding errors.
+_ROUNDING = 1e-12
 
 
 def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> DecisionTree:
     """The tree without subtrees that do not help, by validation and learning records together.
 
-    `reported` are other records than the tree was grown from, reported under the same design;
-    `caution` is how many standard errors the learning records are believed less.
+    `reported` are records that the tree was not grown from, reported under the same design;
+    `caution` is the number of standard errors subtracted from the gain on the learning records.
     """
     _check_tree(model)
     design, target = model.design_and_target()
     if not hasattr(model, "reports_"):
-        raise DataError(
-            "a saved model does not hold the reports it was learnt from; learn it again"
-        )
-    doubt = non_negative("caution", caution)
+        raise DataError("a saved model does not contain its reports; learn it again")
+    doubt, tree = non_negative("caution", caution), model.tree_
     reports = TreeReports.of(reported_patterns(reported, None, design, target), design, target)
-    return model.cut(prune.reduced_error(model.tree_, model.reports_, reports, doubt))
+    cut = np.zeros(len(tree), bool)
+    _prune((Visit.root(tree, model.reports_), Visit.root(tree, reports)), doubt, cut)
+    return model.cut(cut)
 
 
 def cost_complexity(model: DecisionTree, alpha: float) -> DecisionTree:
-    """The tree without subtrees that save less than `alpha` of the records a leaf."""
+    """The tree without subtrees that save less than `alpha` of the records per leaf."""
     _check_tree(model)
-    return model.cut(prune.prices(model.tree_) <= non_negative("alpha", alpha))
+    return model.cut(leaf_prices(model.tree_) <= non_negative("alpha", alpha))
 
 
 def cost_complexity_path(model: DecisionTree) -> tuple[Array, Index]:
-    """The prices of a leaf at which the tree gets smaller, and how many leaves are left then."""
+    """The prices per leaf at which the tree gets smaller, and the number of leaves left then."""
     _check_tree(model)
-    prices = prune.prices(model.tree_)
+    tree, prices = model.tree_, leaf_prices(model.tree_)
     steps = np.unique(prices[np.isfinite(prices)])
-    tree = model.tree_
     saved = np.bincount(tree.parent[1:], minlength=len(tree)) - 1
     inner = tree.attribute != NONE
     gone = [int(saved[inner & (prices <= alpha)].sum()) for alpha in steps]
@@ -63,6 +86,92 @@ def _check_tree(model: Any) -> None:
     if not isinstance(model, DecisionTree):
         raise DataError(f"model must be a DecisionTree, got {type(model).__name__}")
     check_is_fitted(model)
+
+
+def _prune(node: tuple[Visit, Visit], caution: float, cut: Mask) -> tuple[Array, Array]:
+    """Mark the nodes to cut in a subtree; gives the weight of each pattern for a correct answer.
+
+    A node is given as it is in the learning reports and in the validation reports.
+    """
+    learnt, validation = (visit.right() for visit in node)
+    if node[0].is_leaf:
+        return learnt, validation
+    below_learnt, below_validation = np.zeros_like(learnt), np.zeros_like(validation)
+    for child in zip(*(visit.children() for visit in node), strict=True):
+        more_learnt, more_validation = _prune(child, caution, cut)
+        below_learnt += more_learnt
+        below_validation += more_validation
+    gain_l, variance_l = _mean(node[0], below_learnt - learnt)
+    gain_v, variance_v = _mean(node[1], below_validation - validation)
+    reduced = gain_l - caution * math.sqrt(variance_l)
+    if gain_v / variance_v + reduced / variance_l > 0:
+        return below_learnt, below_validation
+    cut[node[0].node] = True
+    return learnt, validation
+
+
+def _mean(visit: Visit, weights: Array) -> tuple[float, float]:
+    """The mean over reports of the weights of patterns, and its variance, which is positive."""
+    reports = visit.tables.reports
+    weighted = reports.shares * weights
+    mean, square = float(weighted.sum()), float((weighted * weights).sum())
+    return mean, max(square - mean**2, _ROUNDING) / reports.n_records
+
+
+def leaf_prices(tree: Tree) -> Array:
+    """The price per leaf from which on each node is cut, in shares of records; inf at leaves."""
+    links = _WeakestLinks(tree)
+    prices, alpha = np.full(len(tree), np.inf), 0.0
+    inner = np.flatnonzero(tree.attribute != NONE).tolist()
+    weakest = [(links.strength(node), node) for node in inner]
+    heapq.heapify(weakest)
+    while weakest:
+        strength, node = heapq.heappop(weakest)
+        if not links.is_split[node] or strength != links.strength(node):
+            continue
+        alpha = max(alpha, strength)
+        prices[links.cut(node)] = alpha
+        for above in links.above(node):
+            heapq.heappush(weakest, (links.strength(above), above))
+    return prices
+
+
+class _WeakestLinks:
+    """A tree while its weakest links are cut: wrong answers and leaves below each node."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.parent = tree.parent
+        self.is_split = tree.attribute != NONE
+        own = np.take_along_axis(tree.value, tree.label[:, None], axis=1)[:, 0]
+        self.wrong = tree.value.sum(axis=1) - own
+        self.below = np.where(self.is_split, 0.0, self.wrong)
+        self.leaves = np.where(self.is_split, 0, 1)
+        self.size = np.ones(len(tree), np.intp)
+        for node in range(len(tree) - 1, 0, -1):
+            for sums in (self.below, self.leaves, self.size):
+                sums[self.parent[node]] += sums[node]
+
+    def strength(self, node: int) -> float:
+        """How much worse a leaf in place of the subtree is, per leaf that it saves."""
+        worse = float(self.wrong[node] - self.below[node])
+        return worse / float(self.leaves[node] - 1) if worse > _ROUNDING else 0.0
+
+    def above(self, node: int) -> Iterator[int]:
+        """The nodes on the way to the root, the nearest first."""
+        while node:
+            node = int(self.parent[node])
+            yield node
+
+    def cut(self, node: int) -> Index:
+        """Make a node a leaf; gives the splits that this removes, its own included."""
+        inside = np.arange(node, node + self.size[node])
+        gone = inside[self.is_split[inside]]
+        self.is_split[gone] = False
+        worse, saved = self.wrong[node] - self.below[node], self.leaves[node] - 1
+        for each in (node, *self.above(node)):
+            self.below[each] += worse
+            self.leaves[each] -= saved
+        return np.asarray(gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +213,12 @@ def choose_depth(
     deepest: int = 12,
     rng: np.random.Generator | None = None,
 ) -> DepthScores:
-    """Accuracy of the model at each depth, each record tested by a tree it did not help to grow.
+    """Accuracy of the model at each depth; each record is tested by a tree not grown from it.
 
-    Records are parted into `folds` at random; None always parts them the same way.
+    Records are split into `folds` at random; with None always in the same way.
     """
     if not isinstance(model, DecisionTree) or model.design is None or model.target is None:
-        raise DataError("the depth is chosen for a model with a design and a target")
+        raise DataError("model must be a DecisionTree with a design and a target")
     patterns = reported_patterns(reported, None, model.design, model.target)
     for name, number, least in (("folds", folds, 2), ("deepest", deepest, 0)):
         whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
@@ -118,28 +227,41 @@ def choose_depth(
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)
-    for learnt, tested in _folds(patterns, folds, generator(rng)):
-        tree = clone(model).set_params(max_depth=deepest).fit(learnt).tree_
-        reports = TreeReports.of(tested, model.design, model.target)
-        right = prune.right_by_depth(tree, reports, deepest)
-        total, squares = total + right @ tested.counts, squares + right**2 @ tested.counts
+    for learning, testing in _folds(patterns, folds, generator(rng)):
+        tree = clone(model).set_params(max_depth=deepest).fit(learning).tree_
+        reports = TreeReports.of(testing, model.design, model.target)
+        right = right_by_depth(tree, reports, deepest)
+        total, squares = total + right @ testing.counts, squares + right**2 @ testing.counts
     n = patterns.n_records
     variance = np.maximum(squares / n - (total / n) ** 2, 0) / n
     return DepthScores(total / n, np.sqrt(variance), n)
 
 
+def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
+    """The weight of each pattern for a correct answer of the tree cut at each depth from 0 on."""
+    found = np.zeros((deepest + 1, len(reports.shares)))
+    waiting = [(Visit.root(tree, reports), 0)]
+    while waiting:
+        visit, depth = waiting.pop()
+        last = visit.is_leaf or depth == deepest
+        found[depth : deepest + 1 if last else depth + 1] += visit.right()
+        if not last:
+            waiting += [(child, depth + 1) for child in visit.children()]
+    return found
+
+
 def _folds(
     patterns: PatternTable, folds: int, rng: np.random.Generator
 ) -> Iterator[tuple[PatternTable, PatternTable]]:
-    """The records parted at random, as counts: those to learn from, and those to test on."""
+    """The records split at random, as counts: those to learn from and those to test on."""
     left = patterns.counts.copy()
     for fold in range(folds):
         size = int(left.sum()) // (folds - fold)
         own = rng.multivariate_hypergeometric(left, size, method="marginals")
         left -= own
-        yield _with(patterns, patterns.counts - own), _with(patterns, own)
+        yield _with_counts(patterns, patterns.counts - own), _with_counts(patterns, own)
 
 
-def _with(patterns: PatternTable, counts: Index) -> PatternTable:
+def _with_counts(patterns: PatternTable, counts: Index) -> PatternTable:
     kept = counts > 0
     return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])

@@ -17,9 +17,8 @@ from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.arrays import Array
 from tacit.channel import Coin
 from tacit.counting import PatternTable
-from tacit.mine import blocks, conditional, joined_attributes
-from tacit.mine.conditional import ConditionalModel
-from tacit.mine.learned_model import Tables
+from tacit.mine import conditional_model
+from tacit.mine.conditional_model import ConditionalModel, Tables
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
 from tests.support.tables import cells_of, reported_table
@@ -202,10 +201,10 @@ def test_blocks_chunks_and_scales_change_neither_step_nor_information(
     once = Example.of(setting)
     place = once.model.join(*once.parameters)
     step, information = once.model.step(place, 1), once.model.information(*once.parameters)
-    monkeypatch.setattr(joined_attributes, "CELLS", 1)
-    monkeypatch.setattr(conditional, "CHUNK", 5)
-    monkeypatch.setattr(conditional, "_SCORED", 3)
-    monkeypatch.setattr(blocks, "_VANISHING", 2.0)
+    monkeypatch.setattr(conditional_model, "CELLS", 1)
+    monkeypatch.setattr(conditional_model, "CHUNK", 5)
+    monkeypatch.setattr(conditional_model, "_SCORED", 3)
+    monkeypatch.setattr(conditional_model, "_VANISHING", 2.0)
     parted = Example.of(setting).model
     found = parted.step(place, 1)
     np.testing.assert_allclose(found.after, step.after, **CLOSE)

@@ -147,7 +147,7 @@ def test_known_takes_other_reports(model: DecisionTree) -> None:
 
 
 def test_notes_are_few_when_all_is_well_known(model: DecisionTree) -> None:
-    assert "the reports do not tell which class is the commonest" not in model.notes()
+    assert "it is uncertain which class is the most common" not in model.notes()
     assert not any("no split" in note for note in model.notes())
 
 
@@ -166,11 +166,11 @@ def test_leaves_within_noise_are_counted_in_the_notes() -> None:
         rng = np.random.default_rng(seed)
         few = true_records(300)
         fitted = DecisionTree(DESIGN, "ill", caution=0.3).fit(disguise(few, DESIGN, rng))
-        voices = fitted.tree_.label_source[fitted.tree_.leaves]
-        within = int((voices != fitted.tree_.leaves).sum())
+        sources = fitted.tree_.label_source[fitted.tree_.leaves]
+        within = int((sources != fitted.tree_.leaves).sum())
         said = [note for note in fitted.notes() if "take their parent's class" in note]
         assert len(said) == (within > 0)
-        assert all(f"{within} of {fitted.get_n_leaves()} leaves" in note for note in said)
+        assert all(note.endswith(f": {within} of {fitted.get_n_leaves()}") for note in said)
 
 
 def test_the_score_is_the_estimated_accuracy(model: DecisionTree) -> None:
@@ -190,7 +190,7 @@ def test_a_category_nobody_reports_takes_the_class_of_its_parent() -> None:
     fitted = DecisionTree(design, "ill").fit(np.array([[0, 0, 0], [0, 0, 0], [0, 1, 1]]))
     assert fitted.tree_.attribute[0] == 2
     assert list(fitted.predict(np.array([[0, 0], [0, 1], [0, 2]]))) == ["no", "yes", "no"]
-    assert fitted.notes()[-1] == "1 of 3 leaves within noise take their parent's class"
+    assert fitted.notes()[-1] == "leaves within noise that take their parent's class: 1 of 3"
 
 
 def test_without_a_design_standard_errors_are_those_of_true_answers() -> None:
@@ -321,7 +321,7 @@ def test_the_wrong_number_of_columns_at_predict_is_an_error(model: DecisionTree)
 
 def test_a_model_that_was_not_fitted_says_so() -> None:
     fresh = DecisionTree(DESIGN, "ill")
-    for ask in (lambda: fresh.predict(FEATURES), fresh.prior, fresh.known, fresh.notes):
+    for ask in (lambda: fresh.predict(FEATURES), fresh.prior, fresh.estimated_tree, fresh.notes):
         with pytest.raises(NotFittedError):
             ask()
 

@@ -145,7 +145,7 @@ def test_the_summary_says_when_the_commonest_class_cannot_be_told() -> None:
     )
     reports = disguise(true_records(400), design, np.random.default_rng(4))
     fitted = NaiveBayes(design, "ill").fit(reports)
-    assert "the reports do not tell which class is the commonest" in fitted.summary()
+    assert "it is uncertain which class is the most common" in fitted.summary()
 
 
 def test_prior_and_log_odds_are_estimates_near_the_truth(model: NaiveBayes) -> None:
@@ -315,7 +315,7 @@ def test_two_maxima_of_like_likelihood_are_told_in_the_standard_error() -> None:
         model = NaiveBayes(design, "q0").fit(disguise(true, design, rng))
         mirrored = model.prior().value[1] > 0.5
         wrong += mirrored
-        told += mirrored and "the reports do not tell which class is the commonest" in model.notes()
+        told += mirrored and "it is uncertain which class is the most common" in model.notes()
     assert wrong > 0
     assert told == wrong
 

@@ -20,8 +20,8 @@ from tacit.mine import (
     model_to_json,
     reduced_error,
 )
+from tacit.mine.pruned_trees import leaf_prices, right_by_depth
 from tacit.mine.tree.grown_nodes import Visit
-from tacit.mine.tree.prune import prices, right_by_depth
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction import reconstruct
 
@@ -162,7 +162,7 @@ def test_every_price_of_the_path_gives_the_leaves_it_says(design: Design) -> Non
 def test_a_saved_model_cannot_be_pruned_by_records_it_does_not_hold() -> None:
     design = DESIGNS["truthful"]
     saved = model_from_json(model_to_json(grown(design))).set_params(design=design)
-    with pytest.raises(DataError, match="does not hold the reports"):
+    with pytest.raises(DataError, match="does not contain its reports"):
         reduced_error(saved, validation(design))
 
 
@@ -171,7 +171,7 @@ def test_a_higher_price_gives_a_smaller_tree_down_to_the_root() -> None:
     sizes = [cost_complexity(model, alpha).get_n_leaves() for alpha in (0, 1e-3, 1e-2, 1)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
-    assert np.isinf(prices(model.tree_)[model.tree_.leaves]).all()
+    assert np.isinf(leaf_prices(model.tree_)[model.tree_.leaves]).all()
 
 
 @every_design
@@ -202,7 +202,7 @@ BAD = {
     "folds": (lambda m, r: choose_depth(m, r, folds=1), "folds must be a whole number of at least"),
     "deepest": (lambda m, r: choose_depth(m, r, deepest=-1), "deepest must be a whole number"),
     "few": (lambda m, r: choose_depth(m, r[:3]), "5 folds need at least 5 records, got 3"),
-    "plain": (lambda m, r: choose_depth(DecisionTree(), r), "a model with a design and a target"),
+    "plain": (lambda m, r: choose_depth(DecisionTree(), r), "with a design and a target"),
 }
 
 

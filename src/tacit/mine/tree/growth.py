@@ -1,19 +1,21 @@
-"""grow: a decision tree from reports, level by level, that knows the noise of what it reads.
+"""grow: a decision tree from reports, level by level, that accounts for the noise of the disguise.
 
 At a node E the tables P(E, v, c) of every attribute are reconstructed (Du & Zhan 2003, section 4.2,
-for one related group; Soni & Shrivastva 2013 for two to four; here for any design). The best split
-is made, unless it is within noise:
+for one related group; Soni & Shrivastva 2013 for two to four; here for any design). The node gets
+the best split, unless it is within noise:
 
     |P(E,v,c) - P(E,v) P(E,c) / P(E)|  <  z * its standard error,  for all v and c.
 
-z is `caution` for a table of two by two, and so much more for larger ones that noise stands out as
-rarely. A node whose class leads by less than noise takes its parent's; since its split was the best
-of m attributes, which go together, a lead must be as rare as `caution` errors, sqrt(m) times over.
-Where hardly any report fits an event, its variance is that of one report more. With `caution` 0 it
-is the papers' procedure: every negative share is cut at zero, a node where one class is left is
-pure, one where none is left is empty and takes its parent's class, and the tree grows until its
-leaves are pure. Noise is that of the disguise alone, so undisguised records give a plain tree, and
-what chance did to the true records is not doubted: that is what pruning is for.
+z is `caution` for a two by two table and larger for larger tables, so that noise alone passes
+equally rarely. If the class of a node leads by less than noise, the node takes its parent's class;
+its split was the best of m dependent attributes, so the required lead is as rare as `caution`
+standard errors among sqrt(m) tries. If hardly any report fits an event, its variance is that of one
+more report.
+
+`caution` 0 is the papers' procedure: negative shares are cut at zero, and the tree grows until its
+leaves are pure. A node with one class left is pure. A node with none left is empty and takes its
+parent's class. Noise means that of the disguise alone, so undisguised records give a plain tree;
+sampling noise of the true records is left to pruning.
 """
 
 from __future__ import annotations
@@ -24,48 +26,174 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import Split
-from tacit.mine.tree.criteria import BestSplits, SplitCriterion
+from tacit.mine.tree.criteria import BestSplits, SplitCriterion, summed
 from tacit.mine.tree.node_tables import NodeTables
-from tacit.mine.tree.nodes import GrowingTree
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.tree import NONE, Tree, first_largest
 from tacit.mine.tree.tree_reports import TreeReports
 
-#: Gains no further apart are the same, and the first attribute is taken: where shares were cut at
-#: zero, many attributes leave nothing but pure nodes, and rounding should not choose among them.
+#: Gains closer than this are equal, and the first attribute is taken: with shares cut at zero,
+#: many attributes give only pure nodes, and rounding errors should not choose among them.
 _TIE = 1e-12
+#: Shares below this, and variances below this share of the second moment, are rounding errors.
+_NOTHING, _ROUNDING = 1e-12, 1e-9
+_COLUMNS = (
+    "parent",
+    "depth",
+    "label_source",
+    "label",
+    "value",
+    "moment",
+    "unseen",
+    "attribute",
+    "child",
+)
 
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How to grow: what a split is worth, how far it must stand out, and how deep to go."""
+    """The criterion, the standard errors a split must exceed noise by, and the largest depth."""
 
     criterion: SplitCriterion
     caution: float
     max_depth: int | None = None
 
-    def beyond(self, n_categories: int, n_classes: int) -> float:
-        """Standard errors by which some cell of a table must stand out."""
+    def least_dependence(self, n_categories: int, n_classes: int) -> float:
+        """Standard errors that some cell of a table must exceed."""
         return self._as_rare((n_categories - 1) * (n_classes - 1))
 
-    def lead(self, n_attributes: int) -> float:
+    def least_lead(self, n_attributes: int) -> float:
         """Standard errors by which a class must lead that of the parent."""
-        if self.caution == 0:
-            return 0.0
-        return self._as_rare(math.sqrt(n_attributes))
+        return self._as_rare(math.sqrt(n_attributes)) if self.caution else 0.0
 
-    def _as_rare(self, times: float) -> float:
-        """Standard errors that noise exceeds as often in so many tries as `caution` in one."""
-        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(times)))
+    def _as_rare(self, tries: float) -> float:
+        """Standard errors that noise exceeds in so many tries as often as `caution` in one."""
+        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
+
+
+class GrowingTree:
+    """The nodes so far, in the order they were added; one array per property.
+
+    caution: a node is split if its share is this many standard errors above zero.
+    lead: a node has its own class if that leads the parent's by this many standard errors.
+    """
+
+    def __init__(self, reports: TreeReports, caution: float, lead: float) -> None:
+        self.reports, self.caution, self.lead = reports, caution, lead
+        k, c = max(reports.sizes), reports.sizes[reports.target]
+        self.n = 0
+        self.parent, self.depth = np.zeros(0, np.intp), np.zeros(0, np.intp)
+        self.label_source, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
+        self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
+        self.unseen = np.zeros(0)
+        self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
+
+    def add(
+        self, parent: Index, value: Array, moment: Array | None, unseen: Array | float = 0.0
+    ) -> Index:
+        """Add nodes with these parents, P(node, class) and second moments; gives their numbers.
+
+        None means second moments without noise, those of true answers. `unseen` is what one more
+        report could add to them.
+        """
+        if moment is None:
+            moment = np.maximum(value, 0)[:, :, None] * np.eye(value.shape[1])
+        new = np.arange(self.n, self.n + len(parent))
+        self.n += len(parent)
+        for name in _COLUMNS:
+            setattr(self, name, _with_room(getattr(self, name), self.n))
+        self.parent[new], self.value[new], self.moment[new] = parent, value, moment
+        self.unseen[new] = unseen
+        self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
+        self.attribute[new], self.child[new] = NONE, NONE
+        own = first_largest(value)
+        above = np.where(parent == NONE, own, self.label[parent])
+        sure = (parent == NONE) | self._leads(new, own, above)
+        self.label[new] = np.where(sure, own, above)
+        self.label_source[new] = np.where(sure, new, self.label_source[parent])
+        return new
+
+    def split(self, nodes: Index, attribute: Index, child: Index) -> None:
+        """Split nodes by attributes (NONE: not at all), whose categories lead to these children."""
+        self.attribute[nodes], self.child[nodes] = attribute, child
+
+    def may_split(self, nodes: Index) -> Mask:
+        """Whether the nodes' shares exceed noise and include more than one class."""
+        value = self.value[nodes]
+        total = summed(value, -1)
+        mixed = summed((value > _NOTHING).astype(np.float64), -1) > 1
+        if self.caution == 0:
+            return np.asarray(mixed)
+        noise = self._noise(nodes).sum(axis=(-2, -1))
+        return np.asarray(mixed & (total > self.caution * np.sqrt(np.maximum(noise, 0))))
+
+    def tree(self) -> Tree:
+        """The tree, its nodes in depth-first order."""
+        n = self.n
+        value, moment = self.value[:n], self.moment[:n]
+        covariance = (moment - value[:, :, None] * value[:, None]) / self.reports.n_records
+        found = Tree(
+            self.attribute[:n],
+            self.parent[:n],
+            self.child[:n],
+            value,
+            covariance,
+            self.label_source[:n],
+            self.reports.n_records,
+        )
+        return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))
+
+    def _leads(self, nodes: Index, own: Index, above: Index) -> Mask:
+        """Whether the nodes' own class leads that of the parent by more than noise."""
+        value = self.value[nodes]
+        if self.lead == 0:
+            return np.asarray(value.max(axis=-1) > _NOTHING)
+        known = summed(value, -1) > _NOTHING
+        noise, each = self._noise(nodes), np.arange(len(value))
+        variance = noise[each, own, own] + noise[each, above, above] - 2 * noise[each, own, above]
+        ahead = value[each, own] - value[each, above]
+        return np.asarray(known & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
+
+    def _noise(self, nodes: Index) -> Array:
+        """Covariance of P(node, class) that the disguise adds."""
+        value, moment = self.value[nodes], self.moment[nodes]
+        identity = np.eye(value.shape[-1])
+        own = moment - value[..., None] * identity
+        own = np.where(np.abs(own) < _ROUNDING * moment, 0.0, own)
+        return (own + self.unseen[nodes][..., None, None] * identity) / self.reports.n_records
+
+
+def _with_room(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
+    """The array with room for n entries; if it must grow, it at least doubles."""
+    if n <= len(array):
+        return array
+    room = np.zeros((max(n, 2 * len(array)), *array.shape[1:]), array.dtype)
+    room[: len(array)] = array
+    return room
+
+
+def _depth_first(parent: Index, depth: Index) -> Index:
+    """The position of each node in depth-first order, children in the order of their numbers."""
+    order = np.argsort(depth, kind="stable")
+    levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
+    sizes, place = np.ones(len(parent), np.intp), np.zeros(len(parent), np.intp)
+    for level in levels[:0:-1]:
+        np.add.at(sizes, parent[level], sizes[level])
+    for level in levels[1:]:
+        above, before = parent[level], np.cumsum(sizes[level]) - sizes[level]
+        first = np.append(True, above[1:] != above[:-1])
+        place[level] = place[above] + 1 + before - before[first][np.cumsum(first) - 1]
+    return place
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Nodes that may be split: their numbers in the tree, and what can be read there."""
+    """Nodes that may be split: their numbers in the tree, and their tables."""
 
     nodes: Index
     tables: NodeTables
@@ -77,44 +205,43 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def grow(reports: TreeReports, rule: GrowthSettings) -> Tree:
-    """The tree that a rule grows from reports."""
+def grow(reports: TreeReports, settings: GrowthSettings) -> Tree:
+    """The tree grown from reports."""
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
-        return _grown(reports, rule)
-
-
-def _grown(reports: TreeReports, rule: GrowthSettings) -> Tree:
-    found = GrowingTree(reports, rule.caution, rule.lead(len(reports.features)))
-    root = NodeTables.root(reports)
-    nodes = found.add(np.array([NONE]), *root.by_class())
-    waiting: list[Callable[[], Frontier]] = []
-    if found.may_split(nodes).all():
-        waiting.append(lambda: Frontier(nodes, root, 0))
-    while waiting:
-        frontier = waiting.pop()()
-        waiting.extend(_split(found, rule, frontier))
-    return found.tree()
+        growing = GrowingTree(reports, settings.caution, settings.least_lead(len(reports.features)))
+        root = NodeTables.root(reports)
+        nodes = growing.add(np.array([NONE]), *root.by_class())
+        waiting: list[Callable[[], Frontier]] = []
+        if growing.may_split(nodes).all():
+            waiting.append(lambda: Frontier(nodes, root, 0))
+        while waiting:
+            frontier = waiting.pop()()
+            waiting.extend(_split(growing, settings, frontier))
+        return growing.tree()
 
 
 def _split(
-    found: GrowingTree, rule: GrowthSettings, frontier: Frontier
+    growing: GrowingTree, settings: GrowthSettings, frontier: Frontier
 ) -> Iterator[Callable[[], Frontier]]:
-    """Split the nodes that are worth it; gives what must be looked at next."""
-    chosen, criterion = best_splits(rule, frontier), rule.criterion
-    attribute = chosen.attribute
-    sizes = np.where(attribute == NONE, 0, np.take(found.reports.sizes, attribute))
-    parts = criterion.branches(sizes, chosen.option, max(found.reports.sizes))
+    """Split the nodes that are worth it; gives the frontiers to look at next."""
+    best, criterion = best_splits(settings, frontier), settings.criterion
+    attribute, sizes = best.attribute, growing.reports.sizes
+    own_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
+    parts = criterion.branches(own_sizes, best.option, max(sizes))
     n_parts = parts.max(axis=1) + 1
-    value, moment = criterion.children(chosen)
+    value, moment = criterion.children(best)
     real = np.arange(value.shape[1]) < n_parts[:, None]
     children = np.full(real.shape, NONE)
-    parents = np.repeat(frontier.nodes, n_parts)
-    unseen = np.repeat(frontier.tables.unseen(attribute), n_parts)
-    moments = None if moment is None else moment[real]
-    children[real] = found.add(parents, value[real], moments, unseen)
-    found.split(frontier.nodes, attribute, _taken(children, parts))
+    children[real] = growing.add(
+        np.repeat(frontier.nodes, n_parts),
+        value[real],
+        None if moment is None else moment[real],
+        np.repeat(frontier.tables.unseen(attribute), n_parts),
+    )
+    padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
+    growing.split(frontier.nodes, attribute, np.take_along_axis(padded, parts, axis=1))
     branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
-    for some in frontier.tables.affordable(real & found.may_split(children)):
+    for some in frontier.tables.affordable(real & growing.may_split(children)):
         yield partial(_below, frontier, attribute, branches, children, some)
 
 
@@ -125,49 +252,46 @@ def _below(
     return Frontier(children[wanted], below, frontier.depth + 1)
 
 
-def _taken(children: Index, parts: Index) -> Index:
-    """The child that each category leads to."""
-    padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
-    return np.asarray(np.take_along_axis(padded, parts, axis=1))
-
-
-def best_splits(rule: GrowthSettings, frontier: Frontier) -> BestSplits:
-    """The split of the largest gain at each node, among those that stand out from noise."""
+def best_splits(settings: GrowthSettings, frontier: Frontier) -> BestSplits:
+    """The split with the largest gain at each node, among those that exceed noise."""
     tables, reports = frontier.tables, frontier.tables.reports
-    with_noise = rule.caution > 0 and not all(group.exact for group in reports.group_weights)
-    best = _none_chosen(tables, with_noise)
-    if frontier.depth == rule.max_depth:
+    with_noise = settings.caution > 0 and not all(group.exact for group in reports.group_weights)
+    best = _no_splits(tables, with_noise)
+    if frontier.depth == settings.max_depth:
         return best
     free = tables.events.choices() > 1
     for a, split in tables.splits([a for a in reports.features if free[:, a].any()], with_noise):
         nodes = np.flatnonzero(free[:, a])
         value = split.value[nodes]
-        gains = rule.criterion.gains(value if rule.caution == 0 else np.maximum(value, 0))
+        gains = settings.criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
         if split.moments is not None:
             unseen = tables.unseen(np.full(tables.n, a))[:, None, None] / reports.n_records
-            least = rule.beyond(*split.value.shape[1:]) * np.sqrt(split.moments.noise**2 + unseen)
-            out = np.abs(split.moments.beyond) >= least
-            outstanding = rule.criterion.options(np.asarray(out.any(axis=2)))
-            gains = np.where(outstanding[nodes], gains, -np.inf)
+            stderr = np.sqrt(split.moments.noise**2 + unseen)
+            least = settings.least_dependence(*split.value.shape[1:]) * stderr
+            significant = np.asarray((np.abs(split.moments.beyond) >= least).any(axis=2))
+            options = settings.criterion.options(significant)
+            gains = np.where(options[nodes], gains, -np.inf)
         option = gains.argmax(axis=1)
         gain = np.take_along_axis(gains, option[:, None], axis=1)[:, 0]
         better = gain > best.gain[nodes] + _TIE
-        _keep(best, nodes[better], a, gain[better], option[better], split)
+        _replace(best, nodes[better], a, gain[better], option[better], split)
     return best
 
 
-def _none_chosen(tables: NodeTables, with_noise: bool) -> BestSplits:
+def _no_splits(tables: NodeTables, with_noise: bool) -> BestSplits:
     n, c = tables.n, tables.reports.sizes[tables.reports.target]
     value = np.zeros((n, max(tables.reports.sizes), c))
-    chosen = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
+    best = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
     if with_noise:
-        chosen.own, chosen.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
-        chosen.whole = tables.by_class()[1]
-    return chosen
+        best.own, best.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
+        best.whole = tables.by_class()[1]
+    return best
 
 
-def _keep(best: BestSplits, nodes: Index, a: int, gain: Array, option: Index, split: Split) -> None:
-    """Take over the split by an attribute at the nodes where it is better."""
+def _replace(
+    best: BestSplits, nodes: Index, a: int, gain: Array, option: Index, split: Split
+) -> None:
+    """Take the split by an attribute at the nodes where it is better."""
     k = split.value.shape[1]
     best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain, a, option
     best.value[nodes] = 0

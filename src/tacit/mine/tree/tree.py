@@ -1,37 +1,46 @@
-"""Tree: a grown decision tree as arrays, one entry a node; node 0 is the root.
+"""Tree: a grown decision tree as arrays, one entry per node; node 0 is the root.
 
-Nodes stand in depth-first order, so a subtree is a run of nodes.
+Nodes are in depth-first order, so a subtree is a slice.
 """
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array, Codes, Index, Mask
+from tacit.errors import DataError
 
-#: In `attribute` of a leaf, `parent` of the root, and `child` where there is no category.
+#: `attribute` of a leaf, `parent` of the root, `child` of a category that does not exist.
 NONE = -1
-#: Shares of classes that differ by less than this part of the larger one are the same.
+#: Class shares are equal if they differ by less than this part of the larger one.
 _SAME = 1e-9
 
 
 def first_largest(shares: Array) -> Index:
-    """The class of the largest share in each row; of equal ones, rounding aside, the first."""
+    """The class with the largest share in each row; the first of those equal up to rounding."""
     largest = shares.max(axis=1, keepdims=True)
     return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
 
 
+def check_max_depth(max_depth: Any) -> None:
+    """Raise DataError unless this is a whole number from 0 up, or None."""
+    whole = isinstance(max_depth, numbers.Integral) and not isinstance(max_depth, bool)
+    if max_depth is not None and (not whole or max_depth < 0):
+        raise DataError(f"max_depth must be a whole number from 0 up, or None, got {max_depth!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Splits, and what is known at every node.
+    """The splits and class shares of all nodes.
 
-    attribute: which attribute splits the node. child: the node that each of its categories leads
+    attribute: the attribute that splits the node. child: the node that each of its categories leads
     to, nodes x categories. value: P(node, class), with its covariance. label_source: the node whose
-    shares decide the class here, the node itself or, where its own are within noise, one above.
+    shares decide the class of this one: itself, or one above if its own shares are within noise.
     """
 
     attribute: Index
@@ -52,7 +61,7 @@ class Tree:
 
     @cached_property
     def depth(self) -> Index:
-        """How many conditions lead to each node."""
+        """The number of conditions that lead to each node."""
         depth = np.zeros(len(self), np.intp)
         for node in range(1, len(self)):
             depth[node] = depth[self.parent[node]] + 1
@@ -60,7 +69,7 @@ class Tree:
 
     @cached_property
     def chances(self) -> Array:
-        """P(class | node) as it is predicted: the shares of the label_source, none negative."""
+        """The predicted P(class | node): the shares of the label source, none negative."""
         shares = np.maximum(self.value[self.label_source], 0)
         total = shares.sum(axis=1, keepdims=True)
         even = np.full(shares.shape, 1 / shares.shape[1])
@@ -71,9 +80,9 @@ class Tree:
         """The class of each node."""
         return first_largest(self.chances)
 
-    def find(self, records: Codes, without: int) -> Index:
-        """The leaf of each record, given by codes of all attributes but one, the target."""
-        column = self.attribute - (self.attribute > without)
+    def find(self, records: Codes, target: int) -> Index:
+        """The leaf of each record; records have codes of all attributes except the target."""
+        column = self.attribute - (self.attribute > target)
         node = np.zeros(len(records), np.intp)
         moving = np.arange(len(records)) if self.attribute[0] != NONE else np.zeros(0, np.intp)
         while len(moving):
@@ -83,8 +92,8 @@ class Tree:
             moving = moving[self.attribute[at] != NONE]
         return node
 
-    def conditions(self, node: int) -> list[tuple[int, npt.NDArray[np.intp]]]:
-        """What leads to a node: attributes and the categories allowed, from the root down."""
+    def conditions(self, node: int) -> list[tuple[int, Index]]:
+        """Attributes and allowed categories on the way to a node, from the root down."""
         path = []
         while node:
             parent = int(self.parent[node])
@@ -103,7 +112,7 @@ class Tree:
         return replace(self, attribute=attribute, child=child).take(np.flatnonzero(kept))
 
     def take(self, nodes: Index) -> Tree:
-        """These nodes in this order, the parent of each among them."""
+        """The tree of these nodes in this order, which must include their parents."""
         number = np.full(len(self) + 1, NONE)
         number[nodes] = np.arange(len(nodes))
         return Tree(

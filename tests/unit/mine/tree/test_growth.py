@@ -79,11 +79,11 @@ def same(one: Tree, other: Tree) -> None:
 def test_what_is_looked_at_together_changes_nothing(
     name: str, criterion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule = GrowthSettings(CRITERIA[criterion], 0.5)
-    whole = grow(reports_of(name), rule)
+    settings = GrowthSettings(CRITERIA[criterion], 0.5)
+    whole = grow(reports_of(name), settings)
     assert whole.depth.max() > 1
     monkeypatch.setattr(node_tables, "ROWS", 8)
-    parted = grow(reports_of(name), rule)
+    parted = grow(reports_of(name), settings)
     same(parted, whole)
     same(follow(whole, reports_of(name)), whole)
 
@@ -155,19 +155,21 @@ def test_records_that_are_all_of_one_class_are_not_split() -> None:
 
 
 def test_a_class_must_lead_by_more_where_more_attributes_were_tried() -> None:
-    rule = GrowthSettings(CRITERIA["entropy"], 2.0)
-    leads = [rule.lead(n) for n in (1, 2, 5, 14, 100)]
+    settings = GrowthSettings(CRITERIA["entropy"], 2.0)
+    leads = [settings.least_lead(n) for n in (1, 2, 5, 14, 100)]
     assert leads[0] == pytest.approx(2.0)
     assert leads == sorted(set(leads))
-    assert GrowthSettings(CRITERIA["entropy"], 0.0).lead(14) == 0.0
+    assert GrowthSettings(CRITERIA["entropy"], 0.0).least_lead(14) == 0.0
 
 
 def test_a_cell_must_stand_out_by_more_in_a_larger_table() -> None:
     """As rare as `caution` standard errors, divided by the cells that are free to differ."""
-    rule = GrowthSettings(CRITERIA["entropy"], 2.0)
-    assert rule.beyond(2, 2) == pytest.approx(2.0)
+    settings = GrowthSettings(CRITERIA["entropy"], 2.0)
+    assert settings.least_dependence(2, 2) == pytest.approx(2.0)
     for k, c in ((3, 2), (4, 3), (42, 2)):
-        assert norm.sf(rule.beyond(k, c)) == pytest.approx(norm.sf(2.0) / ((k - 1) * (c - 1)))
+        assert norm.sf(settings.least_dependence(k, c)) == pytest.approx(
+            norm.sf(2.0) / ((k - 1) * (c - 1))
+        )
 
 
 # follow ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.mine.tree.nodes import GrowingTree
+from tacit.mine.tree.growth import GrowingTree
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
 

@@ -167,7 +167,7 @@ def test_the_summary_says_what_the_reports_do_not_tell(model: DecisionTree) -> N
         np.array([[0, 0, 0], [1, 1, 1]], np.uint8)
     )
     assert "1 leaf: every record gets the same class" in few.summary()
-    assert "Note: the reports do not tell which class is the commonest" in few.summary()
+    assert "Note: it is uncertain which class is the most common" in few.summary()
 
 
 def test_a_model_of_true_records_is_read_by_the_names_of_its_columns() -> None:
