@@ -27,7 +27,7 @@ T = TypeVar("T")
 MOST_DIGITS = 1000
 
 
-class Rule(Protocol):
+class BinningRule(Protocol):
     """Learns a binned attribute from the values of a numeric column (see tacit.binning)."""
 
     def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:

@@ -13,10 +13,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tacit.attribute import Attribute, Rule, as_edge, in_order
+from tacit.attribute import Attribute, BinningRule, as_edge, in_order
 from tacit.errors import SchemaError
 
-__all__ = ["Edges", "Quantiles", "Rule", "edges", "median", "quantiles"]
+__all__ = ["BinningRule", "Edges", "Quantiles", "edges", "median", "quantiles"]
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Edges:
         return Attribute(name, labels, edges=self.cuts)
 
 
-def median() -> Rule:
+def median() -> BinningRule:
     """Two categories, at most the median and above it."""
     return Quantiles(2)
 
 
-def quantiles(n: int) -> Rule:
+def quantiles(n: int) -> BinningRule:
     """Up to n categories of about equally many records."""
     return Quantiles(n)
 
 
-def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> Rule:
+def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> BinningRule:
     """Categories between given cut points; one label more than cuts where labels are given."""
     named = None if labels is None else tuple(in_order(labels, "edges: labels"))
     points = in_order(cuts, "edges: cuts")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tacit.attribute import Attribute, Label, Rule, in_order
+from tacit.attribute import Attribute, BinningRule, Label, in_order
 from tacit.errors import FileError, SchemaError, unknown
 from tacit.json_documents import parse_json
 
-__all__ = ["Attribute", "Label", "Rule", "Schema"]
+__all__ = ["Attribute", "BinningRule", "Label", "Schema"]
 
 
 @dataclass(frozen=True, init=False)
@@ -97,7 +97,7 @@ class Schema:
     def infer(
         cls,
         frame: object,
-        bins: Mapping[str, Rule] | None = None,
+        bins: Mapping[str, BinningRule] | None = None,
         missing: Label | None = None,
         max_categories: int = 64,
     ) -> Schema:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tacit import frames
-from tacit.attribute import Attribute, Label, Rule, text
+from tacit.attribute import Attribute, BinningRule, Label, text
 from tacit.errors import SchemaError, unknown
 
 _EXAMPLE = "{'age': quantiles(5)}"
 
 
 def attributes(
-    records: object, rules: Mapping[str, Rule], missing: Label | None, max_categories: int
+    records: object, rules: Mapping[str, BinningRule], missing: Label | None, max_categories: int
 ) -> list[Attribute]:
     """One attribute a column, in the order of the columns."""
     frame = frames.open_frame(records)
@@ -55,7 +55,7 @@ def _is_rule(rule: Any) -> bool:
     return True
 
 
-def _binned(name: str, column: Any, rule: Rule, missing: Label | None) -> Attribute:
+def _binned(name: str, column: Any, rule: BinningRule, missing: Label | None) -> Attribute:
     """A numeric column cut by its rule, missing cells apart."""
     if not frames.is_numeric(column):
         raise SchemaError(f"bins: column {name!r} is not numeric; leave it out of bins")

@@ -23,7 +23,7 @@ from tacit.reconstruction.interval import check_level
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 
 
-class Method(enum.StrEnum):
+class EstimationMethod(enum.StrEnum):
     """The methods by name."""
 
     INVERSION = "inversion"
@@ -31,7 +31,7 @@ class Method(enum.StrEnum):
     EM = "em"
 
 
-METHODS = {Method.INVERSION: inversion, Method.SIMPLEX: simplex, Method.EM: em}
+METHODS = {"inversion": inversion, "simplex": simplex, "em": em}
 
 
 Tables = Annotated[
@@ -53,7 +53,7 @@ Events = Annotated[
     ),
 ]
 ByMethod = Annotated[
-    Method,
+    EstimationMethod,
     typer.Option(
         "--method",
         help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
@@ -70,7 +70,7 @@ def estimate(
     data: OptionalData = None,
     table: Tables = None,
     where: Events = None,
-    method: ByMethod = Method.INVERSION,
+    method: ByMethod = EstimationMethod.INVERSION,
     level: Level = 0.95,
     as_json: AsJson = False,
     out: Out = None,
@@ -106,11 +106,11 @@ def estimate(
 
 
 def _check(
-    design: Design, asked: list[list[str]], level: float, method_of_event: Method | None
+    design: Design, asked: list[list[str]], level: float, method_of_event: EstimationMethod | None
 ) -> None:
     """Everything that can be wrong is said before a long file is counted."""
     check_level(level)
-    if method_of_event not in (None, Method.INVERSION):
+    if method_of_event not in (None, EstimationMethod.INVERSION):
         raise DataError(
             f"--where is estimated by inversion; leave out --method {method_of_event}, or ask "
             "for the --table"

@@ -28,7 +28,7 @@ STRONGEST = 10
 mine_commands = typer.Typer(rich_markup_mode="rich")
 
 
-class Method(enum.StrEnum):
+class BayesMethod(enum.StrEnum):
     """The methods of naive Bayes by name."""
 
     LIKELIHOOD = "likelihood"
@@ -56,13 +56,13 @@ def naive_bayes(
         float, typer.Option("--alpha", help="Records added to every category (Laplace's rule).")
     ] = 1.0,
     method: Annotated[
-        Method,
+        BayesMethod,
         typer.Option(
             "--method",
             help="likelihood: from whole reports; pairs: from tables of the class and one "
             "attribute; literal: as the papers print it.",
         ),
-    ] = Method.LIKELIHOOD,
+    ] = BayesMethod.LIKELIHOOD,
     level: Level = 0.95,
     as_json: AsJson = False,
     database: FromDatabase = None,
