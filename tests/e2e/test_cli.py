@@ -20,17 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    matrix,
-    reconstruct,
-    related,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit.channel import matrix, related, unrelated
 from tacit.cli import show
 from tacit.cli.main import run
 from tacit.datasets import adult_survey

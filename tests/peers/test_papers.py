@@ -11,19 +11,9 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    frapp,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema
 from tacit.arrays import Array
+from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.reconstruction import inversion
 from tests.support.tables import problem_of, random_table, reported_table
 

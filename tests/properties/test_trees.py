@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    matrix,
-    reconstruct,
-    related,
-    truthful,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.arrays import Array, Mask
+from tacit.channel import matrix, related, truthful, unrelated
 from tacit.counting import PatternTable
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree

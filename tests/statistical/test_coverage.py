@@ -16,18 +16,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit import (
-    Design,
-    Group,
-    Schema,
-    forced,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-)
+from tacit import Design, Group, Schema
 from tacit.arrays import Array
-from tacit.channel import Coin
+from tacit.channel import Coin, forced, matrix, related, truthful, uniform_perturbation
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tacit.reconstruction.expectation import expectation
 from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval

@@ -13,19 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.arrays import Array, Codes
+from tacit.channel import matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.counting import count
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
+from tacit import Attribute, Design, Group, Schema
+from tacit.channel import (
+    Coin,
     crosswise,
     forced,
     frapp,
@@ -24,7 +22,6 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel import Coin
 
 Sizes = tuple[int, ...]
 #: Coins worse than this are drawn again, so that a product of groups can be inverted to 1e-9.

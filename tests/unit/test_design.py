@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    TacitError,
+from tacit import Attribute, Design, Group, Schema, TacitError
+from tacit.channel import (
     crosswise,
     forced,
     frapp,

@@ -12,19 +12,8 @@ import pytest
 from hypothesis import assume, given
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    frapp,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema, disguise
+from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall

@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    forced,
-    frapp,
-    matrix,
-    reconstruct,
-    related,
-    uniform_perturbation,
-)
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit.channel import forced, frapp, matrix, related, uniform_perturbation
 from tacit.errors import DesignError, FileError, TacitError
 
 

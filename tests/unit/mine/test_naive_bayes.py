@@ -11,16 +11,8 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    reconstruct,
-    related,
-    truthful,
-)
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit.channel import related, truthful
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy

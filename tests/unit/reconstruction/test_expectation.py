@@ -7,17 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    matrix,
-    reconstruct,
-    related,
-    unrelated,
-)
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit.channel import matrix, related, unrelated
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction import Reconstruction
 

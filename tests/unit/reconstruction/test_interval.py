@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    forced,
-    matrix,
-    reconstruct,
-    related,
-    truthful,
-    unrelated,
-)
-from tacit.channel import Coin
+from tacit import Attribute, Design, Group, Schema, reconstruct
+from tacit.channel import Coin, forced, matrix, related, truthful, unrelated
 from tacit.reconstruction.interval import ScoreTest, normal_interval, score_interval
 
 BINARY = [truthful(), related(0.7), related("1/5"), forced("2/3", ["1/2", "1/2"])]

@@ -9,19 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from tacit import (
-    Attribute,
-    Design,
-    Group,
-    Schema,
-    disguise,
-    matrix,
-    reconstruct,
-    related,
-    truthful,
-    uniform_perturbation,
-)
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.arrays import Array
+from tacit.channel import matrix, related, truthful, uniform_perturbation
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.reconstruction import inversion
