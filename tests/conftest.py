@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Half as many processes again as cores: tests of the service wait most of their time."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many processes as cores, and half as many again for slow tests, which often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) * 3 // 2
+    return (cores or 1) if config.option.markexpr == "not slow" else (cores or 1) * 3 // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

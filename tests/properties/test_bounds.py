@@ -11,6 +11,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
 from tacit.arrays import Array
 from tacit.bounds import Bound, any_dependence, bound_of
+from tests.support.grids import slow_but_first
 from tests.support.written_out import WrittenOut, merged, random_design, written_out
 
 #: Bound and enumeration are sums of roundings; the bound adds 4e-12 on the safe side.
@@ -38,7 +39,7 @@ def over_all_dependence(design: Design, name: str, shares: Array) -> tuple[float
     return min(best, 1.0), min(drawn, 1.0), min(worst, 1.0)
 
 
-@pytest.mark.parametrize("start", range(0, DESIGNS, AT_ONCE))
+@pytest.mark.parametrize("start", slow_but_first(range(0, DESIGNS, AT_ONCE)))
 def test_no_dependence_discloses_more_than_the_bound(start: int) -> None:
     for seed in range(start, start + AT_ONCE):
         rng = np.random.default_rng(seed)

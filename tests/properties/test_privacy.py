@@ -12,6 +12,7 @@ import pytest
 from tacit import Design
 from tacit.arrays import Array
 from tacit.privacy import Figures, Report, report
+from tests.support.grids import slow_but_first
 from tests.support.written_out import (
     WrittenOut,
     merged,
@@ -43,7 +44,7 @@ def exact_epsilon(matrix: Any) -> float:
     return math.log(largest)
 
 
-@pytest.mark.parametrize("start", range(0, DESIGNS, AT_ONCE))
+@pytest.mark.parametrize("start", slow_but_first(range(0, DESIGNS, AT_ONCE)))
 def test_figures_and_epsilon_equal_those_written_out(start: int) -> None:
     for seed in range(start, start + AT_ONCE):
         rng = np.random.default_rng(seed)

@@ -26,6 +26,12 @@ def all_pairs(properties: Iterable[Properties]) -> set[Properties]:
     return chosen
 
 
+def slow_but_first(values: Iterable[Any]) -> list[Any]:
+    """Values for `parametrize`: `make quick` runs the first one only."""
+    first, *others = values
+    return [first, *(pytest.param(value, marks=pytest.mark.slow) for value in others)]
+
+
 def thinned(chosen: Iterable[tuple[Any, ...]], others: Iterable[tuple[Any, ...]]) -> list[Any]:
     """Values for `parametrize`: the chosen ones always, the others with --complete."""
     more = [pytest.param(*values, marks=pytest.mark.complete) for values in others]

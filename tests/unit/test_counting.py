@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from functools import cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -35,6 +36,7 @@ SIZES = {
 }
 
 
+@cache
 def schema_of(sizes: tuple[int, ...]) -> Schema:
     return Schema([Attribute(f"a{i}", range(k)) for i, k in enumerate(sizes)])
 

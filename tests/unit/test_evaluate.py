@@ -158,6 +158,7 @@ WIDE_DESIGNS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WIDE_DESIGNS)
 def test_drawn_copies_have_the_mean_of_the_whole_inverse(name: str) -> None:
     design = Design(WIDE, [Group(NAMES[::-1], WIDE_DESIGNS[name])])

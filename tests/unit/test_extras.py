@@ -36,6 +36,7 @@ def test_a_plot_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPat
         found.plot()
 
 
+@pytest.mark.slow
 def test_a_command_without_its_extra_ends_with_one_line() -> None:
     commands = [
         ["backup", "--database", "no.db", "--out", "copy.db"],
