@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 VENV_BENCH ?= .venv-bench
+VENV_RELEASE ?= .venv-release
+VENV_WHEEL ?= .venv-wheel
 ARGS ?=
 QUICK = tests/house tests/unit tests/contracts tests/properties src
 
@@ -15,7 +17,7 @@ PINS = pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check bench screenshots clean
+.PHONY: help demo quick test check wheel bench screenshots lock release clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3] [ARGS=...]"
@@ -45,8 +47,29 @@ screenshots: $(VENV)/.dev ## the pictures of the README and the docs; needs Chro
 	$(VENV)/bin/python -m tests.support.doc_figures
 	$(VENV)/bin/python -m tests.support.screenshots
 
+wheel: $(VENV)/.runtime ## build the wheel, run it from a clean environment: without extras, then with all
+	rm -rf build/wheel $(VENV_WHEEL)
+	$(VENV)/bin/python -m hatchling build --target wheel --directory build/wheel
+	$(PYTHON) -m venv $(VENV_WHEEL)
+	$(VENV_WHEEL)/bin/python $(PIP_INSTALL) build/wheel/*.whl
+	.ci/core $(VENV_WHEEL)/bin
+	$(VENV_WHEEL)/bin/python $(PIP_INSTALL) "$$(echo build/wheel/*.whl)[all]"
+	cd build && ../$(VENV_WHEEL)/bin/tacit demo
+
+lock: $(VENV_RELEASE)/.release ## requirements.lock: every package of tacit[all] with its hashes
+	$(VENV_RELEASE)/bin/uv pip compile pyproject.toml --extra all --constraint constraints.txt \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --quiet --output-file requirements.lock
+
+release: $(VENV_RELEASE)/.release ## sdist, wheel, bill of materials and checksums, in dist/
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(VENV_RELEASE)/bin/python -m hatchling build
+	$(VENV_RELEASE)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml \
+		--mc-type library --output-reproducible --output-file dist/sbom.cdx.json
+	cd dist && sha256sum * >SHA256SUMS
+
 clean: ## remove the environments, caches and builds
-	rm -rf .venv .venv-* $(VENV) $(VENV_BENCH) build dist
+	rm -rf .venv .venv-* $(VENV) $(VENV_BENCH) $(VENV_RELEASE) $(VENV_WHEEL) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -76,4 +99,9 @@ $(VENV_BENCH)/.bench: $(PINS)
 	$(new_environment)
 	@$(@D)/bin/python $(PIP_INSTALL) setuptools
 	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --use-pep517 --editable '.[bench]'
+	@touch $@
+
+$(VENV_RELEASE)/.release: $(PINS)
+	$(new_environment)
+	@$(@D)/bin/python $(PIP_INSTALL) cyclonedx-bom uv
 	@touch $@

@@ -14,6 +14,7 @@ EXTRAS = {
     "matplotlib": "plot",
     "prometheus_client": "service",
     "psycopg": "postgres",
+    "pydantic_settings": "service",
     "sqlalchemy": "service",
     "starlette": "service",
     "structlog": "service",

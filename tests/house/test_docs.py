@@ -40,9 +40,7 @@ def test_every_command_is_documented(commands: list[str], texts: dict[str, str])
 
 def test_every_make_target_is_documented(texts: dict[str, str]) -> None:
     targets = re.findall(r"^([a-z]+):.*## ", texts["Makefile"], flags=re.MULTILINE)
-    assert {"demo", "quick", "test", "check", "bench", "screenshots", "clean", "help"} == set(
-        targets
-    )
+    assert {"demo", "quick", "test", "check", "wheel", "bench", "release"} <= set(targets)
     assert [t for t in targets if f"make {t}" not in texts["CONTRIBUTING.md"]] == []
 
 

@@ -141,9 +141,9 @@ def _check_outputs(
 
 
 def _write(found: Report | Comparison, figure: Path | None, out: Path | None) -> None:
-    from tacit.privacy.privacy_plots import content
-
     if figure is not None:
+        from tacit.privacy.privacy_plots import content
+
         write_bytes(figure, content(found.figure(), figure.suffix))
     if out is not None:
         write_frame(out, found.to_frame("pyarrow"))
