@@ -202,3 +202,12 @@ def test_the_general_solver_finds_what_is_written_here(
 ) -> None:
     found = _general_solver(problem_of(prior, 1).p, delta, privacy, 200)
     assert found == pytest.approx(best, rel=1e-6)
+
+
+def test_picking_from_the_default_front_of_square_costs_at_most_two_percent() -> None:
+    prior = np.array([0.5, 0.3, 0.2])
+    made = front(prior, RECORDS, delta=0.8, method=Square())
+    assert (made.mse[1:] / made.mse[:-1]).max() < 1.02
+    for wanted in np.linspace(made.privacy[0], made.privacy[-1], 6)[1:-1]:
+        direct = front(prior, RECORDS, delta=0.8, method=Square(privacy=[wanted])).mse[0]
+        assert made.pick(privacy=wanted).mse < 1.02 * direct

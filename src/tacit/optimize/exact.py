@@ -48,23 +48,17 @@ class Exact:
     """
 
     points: int = 50
-    privacy: tuple[float, ...] | None = None
+    privacy: Sequence[float] | None = None
     gap: float = 1e-4
     tolerance: float = 5e-4
 
-    def __init__(
-        self,
-        points: int = 50,
-        privacy: Sequence[float] | None = None,
-        gap: float = 1e-4,
-        tolerance: float = 5e-4,
-    ) -> None:
-        object.__setattr__(self, "points", check_size(points, "points", 1))
-        object.__setattr__(self, "privacy", targets(privacy))
-        for name, value in (("gap", gap), ("tolerance", tolerance)):
-            if not 0 <= value < 1 or (name == "gap" and value < 1e-9):
-                raise DesignError(f"{name} must lie between 0 (gap: 1e-9) and 1, got {value!r}")
-            object.__setattr__(self, name, float(value))
+    def __post_init__(self) -> None:
+        check_size(self.points, "points", 1)
+        object.__setattr__(self, "privacy", targets(self.privacy))
+        for name, least in (("gap", 1e-9), ("tolerance", 0.0)):
+            value = getattr(self, name)
+            if not least <= value < 1:
+                raise DesignError(f"{name} must lie between {least:g} and 1, got {value!r}")
 
     def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """The channels of the front, most private first."""

@@ -40,7 +40,7 @@ class SearchMethod(Protocol):
 
 
 def grid(
-    problem: FrontProblem, least: float, points: int, wanted: tuple[float, ...] | None
+    problem: FrontProblem, least: float, points: int, wanted: Sequence[float] | None
 ) -> list[float]:
     """The privacies to solve for: those wanted, or evenly spaced from the least that pays."""
     most = problem.most_private

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, pairwise
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
@@ -22,44 +23,37 @@ from tacit.optimize.descent import Polytope, descend
 from tacit.optimize.exact import ExactSolution, channel_of, solve
 from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.fronts import Front
-from tacit.optimize.objectives import privacy, random_matrices, trace, warner
+from tacit.optimize.objectives import mse, privacy, random_matrices, trace, unbeaten, warner
 from tacit.optimize.search_method import SearchResult, Tell, check_size, grid, targets
 
 _GAP = 1e-3
 _SAME = 1e-6
+#: Largest rise of the error from one channel to the next.
+_STEP = 0.018
+#: Beyond this rise, channels between two neighbours are improved, not only mixed.
+_FAR = 0.1
 
 
 @dataclass(frozen=True)
 class Square:
-    """points: how many, evenly spaced in privacy; or `privacy`: the ones wanted.
+    """points: how many privacies are searched from several starts, evenly spaced; channels between
+    them are added until the error rises by at most 2 % from one to the next. Or `privacy`: only
+    these privacies.
 
-    starts: random starts at each point, beside the others; seed: of these.
+    starts: random starts per privacy, in addition to the others; seed: of these starts.
     begin: a front of square matrices, such as one of `Spea2`, to start from as well.
     """
 
     points: int = 30
-    privacy: tuple[float, ...] | None = None
+    privacy: Sequence[float] | None = None
     starts: int = 3
     seed: int = 0
     begin: Front | None = None
 
-    def __init__(
-        self,
-        points: int = 30,
-        privacy: Sequence[float] | None = None,
-        starts: int = 3,
-        seed: int = 0,
-        begin: Front | None = None,
-    ) -> None:
-        values: dict[str, Any] = {
-            "points": check_size(points, "points", 1),
-            "privacy": targets(privacy),
-            "starts": check_size(starts, "starts", 0),
-            "seed": check_size(seed, "seed", 0),
-            "begin": begin,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    def __post_init__(self) -> None:
+        for name, least in (("points", 1), ("starts", 0), ("seed", 0)):
+            check_size(getattr(self, name), name, least)
+        object.__setattr__(self, "privacy", targets(self.privacy))
 
     def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """Square channels, most private first, with the bounds of the exact ones."""
@@ -82,6 +76,8 @@ class Square:
             last = self._best(polytope, limit, self._starts(problem, exact, last, rng))
             matrices.append(last)
         self._carry_back(polytope, matrices, tell)
+        if self.privacy is None:
+            matrices = _dense(polytope, matrices)
         return SearchResult(tuple(matrices), tuple(proofs))
 
     def _best(self, polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
@@ -115,6 +111,47 @@ class Square:
             if limit < polytope.problem.cap * (1 - 1e-6):
                 tried = descend(polytope, matrices[place + 1], limit)
                 matrices[place] = min(tried, matrices[place], key=lambda m: trace(m, p))
+
+
+def _dense(polytope: Polytope, matrices: Sequence[Array]) -> list[Array]:
+    """The channels that no other one beats, and channels between neighbours."""
+    problem = polytope.problem
+    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
+    kept = unbeaten(values, np.array([_error(problem, matrix) for matrix in matrices]))
+    front = [matrices[place] for place in kept]
+    between = (_between(polytope, low, high) for low, high in pairwise(front))
+    return [*front, *chain.from_iterable(between)]
+
+
+def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
+    """Channels between two neighbours until the error rises by at most `_STEP` per channel.
+
+    All bounds are convex, so a mixture of two channels keeps them. Near neighbours are only mixed
+    if that is good enough; others are also improved at the privacy halfway between them.
+    """
+    problem = polytope.problem
+    error, largest = _error(problem, low), _error(problem, high)
+    least, most = privacy(low, problem.p), privacy(high, problem.p)
+    if largest <= (1 + _STEP) * error or most - least < _SAME:
+        return []
+    middle = (low + _rows_like(low, high, problem.p)) / 2
+    if largest > (1 + _FAR) * error or _error(problem, middle) ** 2 > error * largest:
+        limit = (1 - (least + most) / 2) * (1 - GUARD)
+        found = [descend(polytope, start, limit) for start in (low, middle, high)]
+        middle = min(found, key=lambda matrix: _error(problem, matrix))
+    if _error(problem, middle) >= largest:
+        return []
+    return [*_between(polytope, low, middle), middle, *_between(polytope, middle, high)]
+
+
+def _error(problem: FrontProblem, matrix: Array) -> float:
+    return mse(matrix, problem.p, problem.n_records)
+
+
+def _rows_like(model: Array, matrix: Array, prior: Array) -> Array:
+    """The rows of a matrix in the order in which they are nearest to those of another one."""
+    apart = np.abs(model[:, None] - matrix[None]) @ prior
+    return np.asarray(matrix[linear_sum_assignment(apart)[1]])
 
 
 def _check_begin(begin: Front | None, problem: FrontProblem) -> None:
