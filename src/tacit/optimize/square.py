@@ -31,7 +31,7 @@ _SAME = 1e-6
 #: Largest rise of the error from one channel to the next.
 _STEP = 0.018
 #: Beyond this rise, channels between two neighbours are improved, not only mixed.
-_FAR = 0.1
+_FAR = 0.3
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
     middle = (low + _rows_like(low, high, problem.p)) / 2
     if largest > (1 + _FAR) * error or _error(problem, middle) ** 2 > error * largest:
         limit = (1 - (least + most) / 2) * (1 - GUARD)
-        found = [descend(polytope, start, limit) for start in (low, middle, high)]
+        found = [descend(polytope, start, limit) for start in (low, high)]
         middle = min(found, key=lambda matrix: _error(problem, matrix))
     if _error(problem, middle) >= largest:
         return []
