@@ -168,7 +168,7 @@ def test_a_large_tree_is_cut_and_says_how_much_is_hidden(tacit_: Any) -> None:
 def test_the_strongest_rules_come_first_with_their_intervals(
     tacit_: Any, model: DecisionTree
 ) -> None:
-    best = max(model.rules().told, key=lambda rule: rule.support * rule.confidence)
+    best = max(model.rules().known, key=lambda rule: rule.support * rule.confidence)
     lines = tacit_(*OF_ILL, "--level", "0.9").out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("rule "))
     assert lines[head].count("90 % interval") == 2
@@ -192,7 +192,7 @@ def test_rules_are_broken_between_conditions(
 
 
 def test_only_so_many_rules_are_shown(tacit_: Any) -> None:
-    told = DecisionTree(DESIGN, "ill", caution=0).fit("reported.parquet").rules().told
+    told = DecisionTree(DESIGN, "ill", caution=0).fit("reported.parquet").rules().known
     ran = tacit_(*OF_ILL, "--caution", "0")
     assert f"... {len(told) - 10:,} more rules; --json has all" in ran.out
 
@@ -207,7 +207,7 @@ def test_json_says_the_same(tacit_: Any, model: DecisionTree) -> None:
     assert found["prior"]["estimate"] == model.prior().value.tolist()
     right = [rule["support"] * rule["confidence"] for rule in found["rules"]]
     assert right == sorted(right, reverse=True)
-    rules = [rule.to_dict(0.9) for rule in model.rules().told]
+    rules = [rule.to_dict(0.9) for rule in model.rules().known]
     assert sorted(found["rules"], key=str) == sorted(rules, key=str)
     assert found["notes"] == model.notes()
 

@@ -152,7 +152,7 @@ def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
 
 def strongest(model: DecisionTree) -> list[TreeRule]:
     """The rules whose confidence is known, those first that get most records right."""
-    return sorted(model.rules().told, key=lambda rule: -rule.support * rule.confidence)
+    return sorted(model.rules().known, key=lambda rule: -rule.support * rule.confidence)
 
 
 def drawn(model: DecisionTree, file: Path) -> bytes:
@@ -233,9 +233,9 @@ def _row(rule: dict[str, Any], room: int) -> list[str]:
 
 def _numbers(rule: dict[str, Any], name: str) -> list[str]:
     """A share and its interval in percent; unknown if they tell nothing."""
-    from tacit.mine.tree.tree_rules import tells_something
+    from tacit.mine.tree.tree_rules import is_informative
 
     stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
-    if not tells_something(stderr, lower, upper):
+    if not is_informative(stderr, lower, upper):
         return [UNKNOWN] * 2
     return [f"{100 * rule[name]:.1f} %", f"{100 * lower:.1f} .. {100 * upper:.1f}"]

@@ -30,7 +30,7 @@ from tacit.mine.tree.growth import GrowthSettings, grow
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
-from tacit.mine.tree.tree_text import plain_schema, summary, text, whole_schema
+from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Attribute, Schema
 
@@ -155,10 +155,12 @@ class DecisionTree(Miner):
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        tree, schema, target = self._shown()
-        value, covariance, attributes = tree.value[0], tree.covariance[0], (schema[target],)
-        n_records = tree.n_records
-        return estimate_of(value, covariance, attributes, n_records, "inversion", f"P({target})")
+        view = self._view()
+        tree, target = view.tree, view.schema[view.target]
+        name = f"P({target.name})"
+        return estimate_of(
+            tree.value[0], tree.covariance[0], (target,), tree.n_records, "inversion", name
+        )
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.
@@ -221,31 +223,33 @@ class DecisionTree(Miner):
         records, so these intervals cover less often than stated; other reported records give
         correct ones.
         """
-        return rules(*self._shown(reported), self.tree_.label)
+        return rules(self._view(reported))
 
     def text(self, max_depth: int | None = None, reported: Any = None) -> str:
         """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""
-        return text(*self._shown(reported), self.tree_.label, max_depth)
+        return self._view(reported, max_depth).text()
 
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
             from tacit.mine.tree.tree_plot import figure
 
-        return figure(*self._shown(reported), self.tree_.label, max_depth)
+        return figure(self._view(reported, max_depth))
 
     def summary(self) -> str:
         """The size of the tree, what it was learnt from, P(class) and notes, as lines of text."""
-        return summary(*self._shown(), self.notes())
+        return self._view().summary(self.notes())
 
-    def _shown(self, reported: Any = None) -> tuple[Tree, Schema, str]:
+    def _view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
         """The tree with its estimated shares, its schema and its target."""
         check_is_fitted(self)
         tree = self.estimated_tree(reported)
         if self.design is not None:
-            return tree, self.design.schema, str(self.target)
-        if self.features_ is None:
+            schema, target = self.design.schema, str(self.target)
+        elif self.features_ is None:
             names = getattr(self, "feature_names_in_", None)
-            return tree, *plain_schema(self.sizes_, names, self.target, self.classes_)
-        target = str(self.target)
-        return tree, whole_schema(self.features_, target, self.classes_, self.target_index_), target
+            schema, target = plain_schema(self.sizes_, names, self.target, self.classes_)
+        else:
+            target = str(self.target)
+            schema = whole_schema(self.features_, target, self.classes_, self.target_index_)
+        return TreeView(tree, schema, target, self.tree_.label, max_depth)

@@ -162,7 +162,7 @@ def _rules(one: Setting, tell: Tell) -> Rows:
         table = (shares / len(true)).reshape(schema.sizes)
         prior = prior_of({ASKED: table}, design)
         reported = disguise(true, design, one.rng(repeat))
-        rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().told
+        rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().known
         scopes = measure(design, prior, Limits())
         mined = after_mining([list(rules)], design, prior, scopes.attributes, Limits())[target]
         figures = {name: value for name, value in mined.to_dict().items() if name != "attribute"}

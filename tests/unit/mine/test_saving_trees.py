@@ -196,7 +196,7 @@ BROKEN: dict[str, tuple[Callable[[Content], Any], str]] = {
     "a branch to nowhere": (_branch(0, node=999), "node 0: a branch leads to node 999"),
     "a branch to a text": (_branch(0, node="1"), "node 0: a branch has"),
     "two branches to one node": (_branch(1, node=1), "no branch leads to node"),
-    "a branch into the other": (_branch(1, node=2), "they lead to node 2 where node"),
+    "a branch into the other": (_branch(1, node=2), "they lead to node 2 instead of node"),
     "a category in no branch": (
         _node(0, attribute="age", branches=[{"categories": [20], "node": 1}, _OLD]),
         "node 0: category 40 of 'age' is in no branch",
@@ -206,7 +206,10 @@ BROKEN: dict[str, tuple[Callable[[Content], Any], str]] = {
     "shares of text": (_node(1, shares=["0.5", "0.5"]), "node 1: shares must be 2 finite"),
     "infinite shares": (_node(1, shares=[float("nan"), 0.5]), "NaN is not a JSON number"),
     "a ragged covariance": (_node(1, covariance=[[1.0], [1.0, 0]]), "covariance must be 2 x 2"),
-    "another class": (_node(0, **{"class": "maybe"}), "node 0: its class is 'maybe', its shares"),
+    "another class": (
+        _node(0, **{"class": "maybe"}),
+        "node 0: its class is 'maybe', but its shares",
+    ),
     "a root without a class": (_node(0, takes_parents_class=True), "node 0: takes_parents_class"),
     "a list": (lambda content: [content], "JSON object"),
 }

@@ -1,13 +1,12 @@
-"""Criteria: what a split is worth, and into which branches it parts the categories.
+"""Criteria: the gain of a split, and its branches.
 
-    entropy   ID3, one branch a category        H(S) - sum_v |S_v|/|S| H(S_v)
+    entropy   ID3, one branch per category      H(S) - sum_v |S_v|/|S| H(S_v)
     gini      CART, one category or the others  G(S) - |S_v|/|S| G(S_v) - |S_o|/|S| G(S_o)
 
 H = - sum_c Q_c log2 Q_c and G = 1 - sum_c Q_c^2 (Du & Zhan 2003, section 4.2; Breiman et al. 1984).
-Shares here are those of all records, so gains are |S| times as large: that is the same order at a
-node. Each P(.) counts as none where it is negative, S itself too: its impurity is that of its own
-shares, the same for all attributes, whatever was cut off those of a split. What is impossible gains
-minus infinity.
+Shares here are of all records, so gains are |S| times as large; their order at a node is the same.
+Negative shares count as 0, those of S too: its impurity is that of its own shares, the same for all
+attributes. A split that is not possible has the gain minus infinity.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from tacit.mine.tree.tree import NONE
 
 @dataclass(eq=False)
 class BestSplits:
-    """The best split of each node so far, all attributes padded to the most categories.
+    """The best split of each node so far, padded to the largest number of categories.
 
-    `own` and `cross` are its moments (see `Moments`), `whole` those of the node itself; None where
-    noise is not looked at.
+    `option` is the category to split by, for criteria that need one. `own` and `cross` are moments
+    of the split (see `SplitMoments`), `whole` those of the node itself; None without noise.
     """
 
     gain: Array
@@ -39,12 +38,12 @@ class BestSplits:
     whole: Array | None = None
 
 
-#: No share is as small as this, and its logarithm is finite.
+#: Smaller than any share, but its logarithm is finite.
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 class SplitCriterion(ABC):
-    """One way of splitting; an option is what the split can be made by."""
+    """A way to split nodes; its options are the splits that an attribute allows."""
 
     name: str
 
@@ -58,11 +57,11 @@ class SplitCriterion(ABC):
 
     @abstractmethod
     def options(self, categories: Mask) -> Mask:
-        """Whether an option stands out, from whether its categories do."""
+        """Whether each option is significant, given whether each category is."""
 
     @abstractmethod
     def branches(self, sizes: Index, option: Index, most: int) -> Index:
-        """The branch of each category, nodes x `most` categories; NONE beyond a node's size."""
+        """The branch of each category, nodes x `most` categories; NONE if it does not exist."""
 
     @abstractmethod
     def children(self, split: BestSplits) -> tuple[Array, Array | None]:
@@ -70,7 +69,7 @@ class SplitCriterion(ABC):
 
 
 class EntropyCriterion(SplitCriterion):
-    """ID3."""
+    """ID3: one branch per category."""
 
     name = "entropy"
 
@@ -93,11 +92,11 @@ class EntropyCriterion(SplitCriterion):
         return np.where(categories < sizes[:, None], categories, NONE)
 
     def children(self, split: BestSplits) -> tuple[Array, Array | None]:
-        return split.value, None if split.own is None else split.own
+        return split.value, split.own
 
 
 class GiniCriterion(SplitCriterion):
-    """CART with one category against the others, as on one-hot data."""
+    """CART: one category against the others, as on one-hot data."""
 
     name = "gini"
 
@@ -136,6 +135,6 @@ CRITERIA: dict[str, SplitCriterion] = {
 
 
 def summed(table: Array, axis: int) -> Array:
-    """The sum along the second or the last axis; adding whole planes beats many short sums."""
+    """The sum along the second or the last axis, by planes: faster than many short sums."""
     planes = (table[:, i] if axis == 1 else table[..., i] for i in range(table.shape[axis]))
     return np.asarray(reduce(np.add, planes))

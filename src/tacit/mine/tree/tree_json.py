@@ -1,4 +1,4 @@
-"""Trees as plain values: one object a node, with labels instead of codes; and back.
+"""Trees as plain values: one object per node, with labels instead of codes; and back.
 
     {"node": 0, "class": "no", "takes_parents_class": false, "attribute": "size",
      "branches": [{"categories": ["small"], "node": 1}, {"categories": ["mid", "tall"], "node": 4}],
@@ -10,7 +10,7 @@ has neither attribute nor branches. Nodes are numbered depth-first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,56 +21,61 @@ from tacit.errors import FileError, TacitError, unknown
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.schema import Attribute, Schema
 
-_ALWAYS = ("node", "class", "takes_parents_class", "shares", "covariance")
+_REQUIRED = ("node", "class", "takes_parents_class", "shares", "covariance")
 _SPLIT = ("attribute", "branches")
-_BRANCH = ("categories", "node")
 
 
 def nodes_of(tree: Tree, schema: Schema, target: str) -> Iterator[dict[str, Any]]:
     """The nodes of a tree as plain values, in their order."""
     classes = schema[target].categories
     for node in range(len(tree)):
-        plain = {
+        split = {}
+        if tree.attribute[node] != NONE:
+            attribute = schema.attributes[tree.attribute[node]]
+            child = tree.child[node, : attribute.size]
+            branches = [
+                {
+                    "categories": [attribute.categories[k] for k in np.flatnonzero(child == below)],
+                    "node": int(below),
+                }
+                for below in np.unique(child)
+            ]
+            split = {"attribute": attribute.name, "branches": branches}
+        yield {
             "node": node,
             "class": classes[tree.label[node]],
             "takes_parents_class": bool(tree.label_source[node] != node),
-        }
-        if tree.attribute[node] != NONE:
-            attribute = schema.attributes[tree.attribute[node]]
-            plain |= {
-                "attribute": attribute.name,
-                "branches": list(_branches_of(tree.child[node], attribute)),
-            }
-        plain |= {
+            **split,
             "shares": tree.value[node].tolist(),
             "covariance": tree.covariance[node].tolist(),
         }
-        yield plain
-
-
-def _branches_of(child: Index, attribute: Attribute) -> Iterator[dict[str, Any]]:
-    own = child[: attribute.size]
-    for node in np.unique(own):
-        labels = [attribute.categories[code] for code in np.flatnonzero(own == node)]
-        yield {"categories": labels, "node": int(node)}
 
 
 def tree_of(nodes: object, schema: Schema, target: str, n_records: int) -> Tree:
     """The tree that plain nodes describe; an error names the node that is wrong."""
     if not isinstance(nodes, list) or not nodes:
         raise FileError("nodes must be a list of at least one node")
-    read = [
-        _node(plain, number, len(nodes), schema[target], schema)
-        for number, plain in enumerate(nodes)
-    ]
+    read = []
+    for number, plain in enumerate(nodes):
+        try:
+            read.append(_parse_node(plain, number, len(nodes), schema[target], schema))
+        except TacitError as error:
+            raise FileError(f"node {number}: {error}") from None
     _check_order(read)
-    tree = _joined(read, max(schema.sizes), n_records)
-    _check_classes(tree, nodes, schema[target])
+    tree = _tree(read, max(schema.sizes), n_records)
+    for number, (plain, label) in enumerate(zip(nodes, tree.label.tolist(), strict=True)):
+        if schema[target].find(plain["class"]) != label:
+            raise FileError(
+                f"node {number}: its class is {plain['class']!r}, but its shares give "
+                f"{schema[target].categories[label]!r}"
+            )
     return tree
 
 
 @dataclass(frozen=True, eq=False)
 class _ParsedNode:
+    """One node; `child` has the node that each category leads to, and is empty for a leaf."""
+
     attribute: int
     child: Index
     takes_parents_class: bool
@@ -82,51 +87,41 @@ class _ParsedNode:
         return [int(node) for node in np.unique(self.child)]
 
 
-def _node(plain: object, number: int, n: int, target: Attribute, schema: Schema) -> _ParsedNode:
-    c = target.size
-    try:
-        fields = _fields(plain, _ALWAYS, _SPLIT)
-        if type(fields["node"]) is not int or fields["node"] != number:
-            raise FileError(f"nodes are numbered in order from 0, got {fields['node']!r}")
-        follows = fields["takes_parents_class"]
-        if not isinstance(follows, bool) or (follows and not number):
-            raise FileError(
-                f"takes_parents_class must be true or false, at node 0 false, got {follows!r}"
-            )
-        attribute, child = _split(fields, schema, target.name, range(number + 1, n))
-        return _ParsedNode(
-            attribute,
-            child,
-            follows,
-            _numbers(fields["shares"], (c,), "shares"),
-            _numbers(fields["covariance"], (c, c), "covariance"),
+def _parse_node(
+    plain: object, number: int, n: int, target: Attribute, schema: Schema
+) -> _ParsedNode:
+    fields = _fields(plain, _REQUIRED, _SPLIT)
+    if type(fields["node"]) is not int or fields["node"] != number:
+        raise FileError(f"nodes are numbered in order from 0, got {fields['node']!r}")
+    inherits = fields["takes_parents_class"]
+    if not isinstance(inherits, bool) or (inherits and not number):
+        raise FileError(
+            f"takes_parents_class must be true or false, at node 0 false, got {inherits!r}"
         )
-    except TacitError as error:
-        raise FileError(f"node {number}: {error}") from None
-
-
-def _split(
-    fields: Mapping[str, Any], schema: Schema, target: str, below: range
-) -> tuple[int, Index]:
-    """The attribute of a node and where its categories lead; NONE and nowhere at a leaf."""
+    attribute, child = NONE, np.zeros(0, np.intp)
     given = [key for key in _SPLIT if key in fields]
-    if not given:
-        return NONE, np.zeros(0, np.intp)
     if len(given) == 1:
-        raise FileError("attribute and branches come together, or not at all at a leaf")
-    attribute = schema[_text(fields["attribute"], "attribute")]
-    if attribute.name == target:
-        raise FileError(f"it is split by the target {target!r}")
-    return schema.index(attribute.name), _child(fields["branches"], attribute, below)
+        raise FileError("attribute and branches come together; a leaf has neither")
+    if given:
+        name = fields["attribute"]
+        if not isinstance(name, str):
+            raise FileError(f"attribute must be a text, got {name!r}")
+        attribute = schema.index(name)
+        if name == target.name:
+            raise FileError(f"it is split by the target {name!r}")
+        child = _parse_branches(fields["branches"], schema[name], range(number + 1, n))
+    shares = _numbers(fields["shares"], (target.size,), "shares")
+    covariance = _numbers(fields["covariance"], (target.size, target.size), "covariance")
+    return _ParsedNode(attribute, child, inherits, shares, covariance)
 
 
-def _child(branches: object, attribute: Attribute, below: range) -> Index:
-    """The node that each category leads to, one of those that may stand below."""
+def _parse_branches(branches: object, attribute: Attribute, below: range) -> Index:
+    """The node that each category leads to, one of those in `below`."""
     child = np.full(attribute.size, NONE)
     if not isinstance(branches, list) or len(branches) < 2:
         raise FileError("branches must be a list of two or more")
     for branch in branches:
-        fields = _fields(branch, _BRANCH)
+        fields = _fields(branch, ("categories", "node"))
         node, labels = fields["node"], fields["categories"]
         if type(node) is not int or not isinstance(labels, list) or not labels:
             raise FileError("a branch has a list of categories and the number of a node")
@@ -144,14 +139,14 @@ def _child(branches: object, attribute: Attribute, below: range) -> Index:
 
 
 def _check_order(nodes: list[_ParsedNode]) -> None:
-    """A walk from the root, depth-first, meets the nodes in their order, each of them once."""
+    """Check that a depth-first walk from the root visits all nodes, once each, in their order."""
     waiting, expected = [0], 0
     while waiting:
         node = waiting.pop()
         if node != expected:
             raise FileError(
                 f"branches must lead to every node once, depth-first: they lead to node {node} "
-                f"where node {expected} is due"
+                f"instead of node {expected}"
             )
         waiting.extend(reversed(nodes[node].children))
         expected += 1
@@ -159,7 +154,7 @@ def _check_order(nodes: list[_ParsedNode]) -> None:
         raise FileError(f"no branch leads to node {expected}")
 
 
-def _joined(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
+def _tree(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
     child = np.full((len(nodes), width), NONE)
     parent, label_source = np.full(len(nodes), NONE), np.arange(len(nodes))
     for number, node in enumerate(nodes):
@@ -178,16 +173,6 @@ def _joined(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
     )
 
 
-def _check_classes(tree: Tree, nodes: Iterable[Mapping[str, Any]], target: Attribute) -> None:
-    """The class that a node says is the one that its shares say."""
-    for number, (plain, label) in enumerate(zip(nodes, tree.label.tolist(), strict=True)):
-        if target.find(plain["class"]) != label:
-            raise FileError(
-                f"node {number}: its class is {plain['class']!r}, its shares say "
-                f"{target.categories[label]!r}"
-            )
-
-
 def _numbers(values: object, shape: tuple[int, ...], what: str) -> Array:
     """Lists of finite numbers as an array of this shape."""
     try:
@@ -195,20 +180,14 @@ def _numbers(values: object, shape: tuple[int, ...], what: str) -> Array:
     except ValueError:  # lists of unequal length
         found = np.empty(0, object)
     if found.shape != shape or found.dtype.kind not in "if" or not np.isfinite(found).all():
-        size = " x ".join(map(str, shape))
-        raise FileError(f"{what} must be {size} finite numbers")
+        raise FileError(f"{what} must be {' x '.join(map(str, shape))} finite numbers")
     return found.astype(np.float64)
-
-
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise FileError(f"{what} must be a text, got {value!r}")
-    return value
 
 
 def _fields(
     plain: object, required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
+    """The object, if it has the required keys and no unknown ones."""
     if not isinstance(plain, dict):
         raise FileError(f"it must be an object, got {type(plain).__name__}")
     for key in plain:

@@ -14,8 +14,8 @@ from matplotlib.patches import FancyBboxPatch
 from tacit import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_plot import MOST_ENDS, figure, laid_out, short
-from tacit.mine.tree.tree_text import TreeView
+from tacit.mine.tree.tree_plot import MOST_ENDS, figure, lay_out, short
+from tacit.mine.tree.tree_view import TreeView
 from tacit.privacy.privacy_plots import svg
 
 LABELS = ("<=50K", ">50K", "not said")
@@ -83,7 +83,7 @@ def drawn(found: Any) -> tuple[list[Any], list[Any], Any]:
 def test_boxes_and_texts_do_not_overlap_and_stay_inside(shape: str) -> None:
     k, n_attributes, n_splits = SHAPES[shape]
     tree = tree_of(k, n_attributes, n_splits)
-    boxes, texts, edges = drawn(figure(tree, schema_of(k, n_attributes), "income"))
+    boxes, texts, edges = drawn(figure(TreeView(tree, schema_of(k, n_attributes), "income")))
     assert len(boxes) == len(tree)
     for one, other in itertools.combinations(boxes, 2):
         assert not one.overlaps(other)
@@ -100,7 +100,9 @@ def test_boxes_and_texts_do_not_overlap_and_stay_inside(shape: str) -> None:
 @pytest.mark.slow
 def test_a_box_holds_its_text(shape: str) -> None:
     k, n_attributes, n_splits = SHAPES[shape]
-    found = figure(tree_of(k, n_attributes, n_splits), schema_of(k, n_attributes), "income")
+    found = figure(
+        TreeView(tree_of(k, n_attributes, n_splits), schema_of(k, n_attributes), "income")
+    )
     boxes, texts, _ = drawn(found)
     held = [
         sum(b.x0 <= t.x0 and t.x1 <= b.x1 and b.y0 <= t.y0 and t.y1 <= b.y1 for t in texts)
@@ -111,8 +113,8 @@ def test_a_box_holds_its_text(shape: str) -> None:
 
 def test_a_split_stands_at_the_middle_of_its_branches() -> None:
     tree = tree_of(2, 12, 59)
-    view = TreeView.of(tree, schema_of(2, 12), "income")
-    layout = laid_out(view)
+    view = TreeView(tree, schema_of(2, 12), "income")
+    layout = lay_out(view)
     for node in np.flatnonzero(tree.attribute != NONE):
         children = layout.middle[view.children(int(node))]
         assert layout.middle[node] == (children[0] + children[-1]) / 2
@@ -125,26 +127,26 @@ def texts_of(found: Any) -> list[str]:
 
 def test_what_is_cut_is_said() -> None:
     tree = tree_of(2, 12, 59)
-    cut = texts_of(figure(tree, schema_of(2, 12), "income", max_depth=2))
+    cut = texts_of(figure(TreeView(tree, schema_of(2, 12), "income", max_depth=2)))
     below = [int(t.split("… ")[1].split()[0]) for t in cut if "… " in t]
     shown = int(((tree.depth < 2) & (tree.attribute == NONE)).sum())
     shown += int(((tree.depth == 2) & (tree.attribute == NONE)).sum())
     assert sum(below) + shown == len(tree.leaves)
     assert "…: leaves that are not drawn." in cut
-    whole = texts_of(figure(tree, schema_of(2, 12), "income"))
+    whole = texts_of(figure(TreeView(tree, schema_of(2, 12), "income")))
     assert "…: leaves that are not drawn." not in whole
 
 
 def test_a_large_tree_is_cut_to_what_can_be_read() -> None:
     tree = tree_of(5, 6, 200)
-    found = texts_of(figure(tree, schema_of(5, 6), "income"))
+    found = texts_of(figure(TreeView(tree, schema_of(5, 6), "income")))
     assert "…: leaves that are not drawn." in found
     assert sum(" % " in text and "   " in text for text in found) <= MOST_ENDS
 
 
 def test_leaves_within_noise_are_dashed() -> None:
     tree = tree_of(2, 4, 4)
-    (axes,) = figure(tree, schema_of(2, 4), "income").axes
+    (axes,) = figure(TreeView(tree, schema_of(2, 4), "income")).axes
     dashed = sum(patch.get_linestyle() in ("--", "dashed") for patch in axes.patches)
     assert dashed == int((tree.label_source[tree.leaves] != tree.leaves).sum())
     assert dashed > 0
@@ -152,13 +154,13 @@ def test_leaves_within_noise_are_dashed() -> None:
 
 def test_a_tree_of_one_leaf_is_one_box() -> None:
     tree = tree_of(2, 2, 0)
-    boxes, _, _ = drawn(figure(tree, schema_of(2, 2), "income"))
+    boxes, _, _ = drawn(figure(TreeView(tree, schema_of(2, 2), "income")))
     assert len(boxes) == 1
 
 
 def test_the_svg_is_the_same_every_time_and_has_no_date() -> None:
     tree, schema = tree_of(3, 4, 8), schema_of(3, 4)
-    first, second = (svg(figure(tree, schema, "income")) for _ in range(2))
+    first, second = (svg(figure(TreeView(tree, schema, "income"))) for _ in range(2))
     assert first == second
     assert "date" not in first.lower()
     words = "".join(ET.fromstring(first).itertext())
@@ -173,7 +175,7 @@ def test_a_label_is_shortened_and_not_read_as_mathematics() -> None:
 
 def test_a_depth_that_is_none_is_an_error() -> None:
     with pytest.raises(DataError, match="max_depth must be a whole number from 0 up, or None"):
-        figure(tree_of(2, 2, 1), schema_of(2, 2), "income", max_depth=-1)
+        figure(TreeView(tree_of(2, 2, 1), schema_of(2, 2), "income", max_depth=-1))
 
 
 def test_a_tree_that_knows_no_errors_is_drawn_without() -> None:
@@ -187,4 +189,4 @@ def test_a_tree_that_knows_no_errors_is_drawn_without() -> None:
         tree.label_source,
         tree.n_records,
     )
-    assert "±" not in "".join(texts_of(figure(plain, schema_of(2, 4), "income")))
+    assert "±" not in "".join(texts_of(figure(TreeView(plain, schema_of(2, 4), "income"))))

@@ -21,6 +21,7 @@ from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_rules import TreeRule, TreeRules, rules
+from tacit.mine.tree.tree_view import TreeView
 from tacit.privacy import report
 from tests.support.chance import looks_like
 from tests.support.tables import cells_of, reported_table
@@ -96,14 +97,14 @@ CART = shares([[0.6, 0.4], [0.11, 0.21], [0.49, 0.19], [0.19, 0.11], [0.3, 0.08]
 
 
 def test_conditions_on_one_attribute_are_joined_into_what_they_leave() -> None:
-    found = [rule.conditions for rule in rules(CART, SCHEMA, "ill")]
+    found = [rule.conditions for rule in rules(TreeView(CART, SCHEMA, "ill"))]
     assert found == [{"size": ("tall",)}, {"size": ("mid",)}, {"size": ("small",)}]
-    assert [rule.category for rule in rules(CART, SCHEMA, "ill")] == ["yes", "no", "no"]
+    assert [rule.category for rule in rules(TreeView(CART, SCHEMA, "ill"))] == ["yes", "no", "no"]
 
 
 def test_errors_are_those_of_counting_where_records_are_true() -> None:
     """Of 30 records 19 are right: sqrt(.3 * .7 / 100) and sqrt(19 * 11 / 30^3)."""
-    rule = rules(CART, SCHEMA, "ill")[1]
+    rule = rules(TreeView(CART, SCHEMA, "ill"))[1]
     assert rule.support == pytest.approx(0.3, rel=1e-12)
     assert rule.support_stderr == pytest.approx(math.sqrt(0.3 * 0.7 / 100), rel=1e-12)
     assert rule.confidence == pytest.approx(19 / 30, rel=1e-12)
@@ -113,14 +114,14 @@ def test_errors_are_those_of_counting_where_records_are_true() -> None:
 def test_a_pure_leaf_of_few_records_is_not_certain() -> None:
     """Of 3 records all are right; with one more of either kind, 4 of 5 would be."""
     pure = shares([[0.6, 0.4], [0, 0.03], [0.6, 0.37], [0.3, 0.18], [0.3, 0.19]])
-    rule = rules(pure, SCHEMA, "ill")[0]
+    rule = rules(TreeView(pure, SCHEMA, "ill"))[0]
     assert rule.confidence == 1
     assert rule.confidence_stderr == pytest.approx(math.sqrt(0.8 * 0.2 / 5), rel=1e-12)
 
 
 def test_values_and_intervals_stay_between_none_and_all() -> None:
     wild = shares([[0.6, 0.4], [-0.02, 0.07], [0.62, 0.33], [0.3, 0.16], [0.32, 0.17]])
-    rule = rules(wild, SCHEMA, "ill")[0]
+    rule = rules(TreeView(wild, SCHEMA, "ill"))[0]
     assert rule.confidence == 1
     for lower, upper in (rule.support_interval(0.999), rule.confidence_interval(0.999)):
         assert 0 <= lower <= upper <= 1
@@ -129,13 +130,13 @@ def test_values_and_intervals_stay_between_none_and_all() -> None:
 @pytest.mark.parametrize("none", [[0.0, 0.0], [-0.01, 0.005]])
 def test_confidence_is_unknown_where_support_is_not_positive(none: list[float]) -> None:
     empty = shares([[0.6, 0.4], none, [0.6, 0.4], [0.3, 0.2], [0.3, 0.2]])
-    found = rules(empty, SCHEMA, "ill")
+    found = rules(TreeView(empty, SCHEMA, "ill"))
     assert found[0].support == 0
     assert math.isnan(found[0].confidence)
     assert all(math.isnan(limit) for limit in found[0].confidence_interval())
     assert found[0].to_dict()["confidence"] is None
     assert "confidence unknown" in str(found[0])
-    assert list(found.told) == list(found[1:])
+    assert list(found.known) == list(found[1:])
 
 
 def test_a_leaf_whose_conditions_are_at_odds_gives_no_rule() -> None:
@@ -150,12 +151,12 @@ def test_a_leaf_whose_conditions_are_at_odds_gives_no_rule() -> None:
         CART.label_source,
         CART.n_records,
     )
-    found = [rule.conditions["size"] for rule in rules(odd, SCHEMA, "ill")]
+    found = [rule.conditions["size"] for rule in rules(TreeView(odd, SCHEMA, "ill"))]
     assert found == [("tall",), ("small", "mid")]
 
 
 def test_a_tree_without_splits_is_one_rule_without_conditions() -> None:
-    (rule,) = rules(CART.cut(np.ones(5, bool)), SCHEMA, "ill")
+    (rule,) = rules(TreeView(CART.cut(np.ones(5, bool)), SCHEMA, "ill"))
     assert (rule.conditions, rule.support, rule.support_stderr) == ({}, 1.0, 0.0)
     assert str(rule) == "always ill = no (support 100 % +- 0, confidence 60 % +- 5)"
 
@@ -170,7 +171,7 @@ def test_a_rule_reads_as_a_sentence_with_its_errors() -> None:
 
 
 def test_rules_are_plain_values_and_frames() -> None:
-    found = rules(CART, SCHEMA, "ill")
+    found = rules(TreeView(CART, SCHEMA, "ill"))
     plain = json.loads(json.dumps(found.to_dict(0.9), allow_nan=False))
     assert plain[0]["conditions"] == {"size": ["tall"]}
     lower, upper = found[0].support_interval(0.9)
@@ -181,7 +182,7 @@ def test_rules_are_plain_values_and_frames() -> None:
 
 
 def test_rules_print_as_a_table_and_in_notebooks() -> None:
-    found = rules(CART, SCHEMA, "ill")
+    found = rules(TreeView(CART, SCHEMA, "ill"))
     head, *body = str(found).splitlines()
     assert head.split()[:3] == ["if", "then", "support"]
     assert [line.split("  ")[0] for line in body] == ["size = tall", "size = mid", "size = small"]
@@ -194,7 +195,7 @@ def test_rules_print_as_a_table_and_in_notebooks() -> None:
 @pytest.mark.parametrize("level", [0, 1, "high"])
 def test_a_level_that_is_none_is_an_error(level: float) -> None:
     with pytest.raises(DataError, match="level must lie between 0 and 1"):
-        rules(CART, SCHEMA, "ill")[0].support_interval(level)
+        rules(TreeView(CART, SCHEMA, "ill"))[0].support_interval(level)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
@@ -276,7 +277,7 @@ def _margins() -> list[Array]:
 
 def test_privacy_takes_what_is_told_by_a_tree_with_leaves_of_no_records() -> None:
     empty = shares([[0.6, 0.4], [-0.01, 0.0], [0.61, 0.4], [0.3, 0.2], [0.31, 0.2]])
-    told = rules(empty, SCHEMA, "ill").told
+    told = rules(TreeView(empty, SCHEMA, "ill")).known
     assert report(TWO_GROUPS.design, rules=told).after_mining["ill"].rec_known > 0
 
 

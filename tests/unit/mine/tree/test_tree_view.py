@@ -12,7 +12,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_text import TreeView, plain_schema, text, whole_schema
+from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
 
 SCHEMA = Schema(
     [
@@ -47,31 +47,31 @@ TREE = Tree(
 
 
 def test_a_tree_is_read_from_the_root_down() -> None:
-    assert text(TREE, SCHEMA, "ill").splitlines() == [
+    assert TreeView(TREE, SCHEMA, "ill").text().splitlines() == [
         "size = mid: ill = yes, confidence 66 % +- 3, share 32 % +- 1",
         "size not mid",
         "    smokes = yes",
         "        size = small: ill = no, confidence 91 % +- 2, share 22 % +- 1",
         "        size not small: ill = no, confidence 62 % +- 4, share 16 % +- 1, "
-        "class of its parent, its own within noise",
+        "class of its parent (its own is within noise)",
         "    smokes = no: ill = no, confidence 63 % +- 3, share 30 % +- 1",
     ]
 
 
 def test_what_is_below_the_depth_asked_for_is_counted() -> None:
-    *_, last = text(TREE, SCHEMA, "ill", max_depth=1).splitlines()
+    *_, last = TreeView(TREE, SCHEMA, "ill", max_depth=1).text().splitlines()
     assert last == (
         "size not mid: ill = no, confidence 72 % +- 2, share 68 % +- 1, ... 3 leaves below"
     )
     root = "every record: ill = no, confidence 60 % +- 2, share 100 % +- 0"
-    assert text(TREE, SCHEMA, "ill", max_depth=0) == f"{root}, ... 4 leaves below"
-    assert text(TREE.cut(np.ones(7, bool)), SCHEMA, "ill") == root
+    assert TreeView(TREE, SCHEMA, "ill", max_depth=0).text() == f"{root}, ... 4 leaves below"
+    assert TreeView(TREE.cut(np.ones(7, bool)), SCHEMA, "ill").text() == root
 
 
 @pytest.mark.parametrize("depth", [-1, 1.5, True, "2"])
 def test_a_depth_that_is_none_is_an_error(depth: int) -> None:
     with pytest.raises(DataError, match="max_depth must be a whole number from 0 up, or None"):
-        text(TREE, SCHEMA, "ill", max_depth=depth)
+        TreeView(TREE, SCHEMA, "ill", max_depth=depth).text()
 
 
 def test_a_tree_that_knows_no_errors_is_shown_without() -> None:
@@ -84,13 +84,13 @@ def test_a_tree_that_knows_no_errors_is_shown_without() -> None:
         TREE.label_source,
         TREE.n_records,
     )
-    first, *rest = text(plain, SCHEMA, "ill").splitlines()
+    first, *rest = TreeView(plain, SCHEMA, "ill").text().splitlines()
     assert first == "size = mid: ill = yes, confidence 65.6 %, share 32.0 %"
     assert "+-" not in "".join(rest)
 
 
 def test_leaves_are_counted_below_every_node() -> None:
-    view = TreeView.of(TREE, SCHEMA, "ill")
+    view = TreeView(TREE, SCHEMA, "ill")
     assert view.leaves_below.tolist() == [4, 0, 3, 2, 0, 0, 0]
 
 
