@@ -13,11 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tacit import Attribute, Design, Group, Schema, disguise, related
+from tacit import Attribute, Design, Group, Schema, disguise, mine, related
 from tacit.evaluate import accuracy
-from tacit.mine import DecisionTree, NaiveBayes, literal
+from tacit.mine import NaiveBayes, literal
+from tacit.mine.miner import Miner
 
-MINERS = [DecisionTree, NaiveBayes]
+NAMES = [getattr(mine, name) for name in mine.__all__]
+MINERS = [found for found in NAMES if isinstance(found, type) and issubclass(found, Miner)]
 every_miner = pytest.mark.parametrize("miner", MINERS)
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "c", "ill")])

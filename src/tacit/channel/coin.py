@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from tacit.channel.channel import Channel
 from tacit.channel.numbers import texts
@@ -56,6 +56,8 @@ class Coin(ABC):
     """How one group is disguised. Subclasses are the families, equal when their parameters are."""
 
     family: ClassVar[str]
+    #: A respondent is asked for the answer, one of two questions, or whether two answers agree.
+    asks: ClassVar[Literal["answer", "either", "comparison"]] = "answer"
 
     def check(self, attributes: Attributes) -> None:
         """Raise DesignError if the coin cannot disguise these attributes."""

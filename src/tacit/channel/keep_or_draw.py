@@ -99,6 +99,7 @@ class Unrelated(Replacing):
     theta: Fraction
     personal: Known
     family: ClassVar[str] = "unrelated"
+    asks = "either"
 
     def check(self, attributes: Attributes) -> None:
         self.drawn(attributes)

@@ -72,6 +72,7 @@ class Crosswise(Coin):
 
     p: Fraction
     family: ClassVar[str] = "crosswise"
+    asks = "comparison"
 
     def check(self, attributes: Attributes) -> None:
         if len(attributes) != 1 or attributes[0].size != 2:

@@ -14,7 +14,7 @@ from tacit.files import read_described
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
-    from tacit.mine import DecisionTree, NaiveBayes
+    from tacit.mine.miner import Miner
 
 DesignFile = Annotated[
     Path, typer.Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
@@ -29,7 +29,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
 
 
-def read_model(path: Path) -> NaiveBayes | DecisionTree:
+def read_model(path: Path) -> Miner:
     """The model that a file describes."""
     from tacit.mine import model_from_json  # scikit-learn is slow to start
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,24 +13,13 @@ from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, event, split
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.design import Design
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.files import check_out, read_design, write_frame
-from tacit.reconstruction import Estimate, em, inversion, reconstruct, simplex
+from tacit.reconstruction import METHODS, Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import check_level
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
-
-
-class EstimationMethod(enum.StrEnum):
-    """The methods by name."""
-
-    INVERSION = "inversion"
-    SIMPLEX = "simplex"
-    EM = "em"
-
-
-METHODS = {"inversion": inversion, "simplex": simplex, "em": em}
 
 
 Tables = Annotated[
@@ -53,9 +41,10 @@ Events = Annotated[
     ),
 ]
 ByMethod = Annotated[
-    EstimationMethod,
+    str,
     typer.Option(
         "--method",
+        metavar="|".join(METHODS),
         help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
     ),
 ]
@@ -70,7 +59,7 @@ def estimate(
     data: OptionalData = None,
     table: Tables = None,
     where: Events = None,
-    method: ByMethod = EstimationMethod.INVERSION,
+    method: ByMethod = "inversion",
     level: Level = 0.95,
     as_json: AsJson = False,
     out: Out = None,
@@ -90,7 +79,13 @@ def estimate(
     events = [event(given, design.schema) for given in where or []]
     if not tables and not events:
         tables = [[name] for name in design.schema.names]
-    _check(design, [*tables, *map(list, events)], level, method if events else None)
+    _check(design, [*tables, *map(list, events)], level)
+    if method not in METHODS:
+        raise DataError(unknown("method", method, METHODS))
+    if events and method != "inversion":
+        raise DataError(
+            f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
+        )
     if out is not None:
         check_out(out, apart_from=data)
     found = reconstruct(counted(design_file, design, records), design)
@@ -105,16 +100,9 @@ def estimate(
         show.print_table(each.to_table(level))
 
 
-def _check(
-    design: Design, asked: list[list[str]], level: float, method_of_event: EstimationMethod | None
-) -> None:
+def _check(design: Design, asked: list[list[str]], level: float) -> None:
     """Everything that can be wrong is said before a long file is counted."""
     check_level(level)
-    if method_of_event not in (None, EstimationMethod.INVERSION):
-        raise DataError(
-            f"--where is estimated by inversion; leave out --method {method_of_event}, or ask "
-            "for the --table"
-        )
     for names in asked:
         design.channel(design.closure(names)).require_reconstructable()
 

@@ -17,7 +17,7 @@ from tacit.files import Origin, read_design, read_design_origin
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
-    from tacit.mine import DecisionTree, NaiveBayes
+    from tacit.mine.miner import Miner
 
 
 def evaluate(
@@ -55,9 +55,7 @@ def evaluate(
     typer.echo(show.json_text(content))
 
 
-def _check_same(
-    model_file: Path, model: NaiveBayes | DecisionTree, design_file: Path, design: Design
-) -> None:
+def _check_same(model_file: Path, model: Miner, design_file: Path, design: Design) -> None:
     """The reports that test a model were made by the design it was learnt under."""
     if model.fingerprint_ != design.fingerprint:
         learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)

@@ -4,10 +4,18 @@ Methods for `Reconstruction.table`: `inversion` (unbiased, the default), `simple
 distribution), `em` (most likely distribution).
 """
 
+from collections.abc import Callable
+
 from tacit.reconstruction.em import em
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
 from tacit.reconstruction.simplex import simplex
+from tacit.reconstruction.table_problem import TableProblem
+
+#: Every method by its name on the command line.
+METHODS: dict[str, Callable[[TableProblem], Estimate]] = {
+    method.__name__: method for method in (inversion, simplex, em)
+}
 
 __all__ = ["Estimate", "Reconstruction", "em", "inversion", "reconstruct", "simplex"]

@@ -40,10 +40,10 @@ class Reconstruction:
     def table(self, attributes: Sequence[str], method: TableMethod = inversion) -> Estimate:
         """Joint distribution of the true answers to these attributes."""
         if not callable(method):
-            raise DataError(
-                "method must be one of inversion, simplex and em of tacit.reconstruction, "
-                f"got {method!r}"
-            )
+            from tacit.reconstruction import METHODS
+
+            known = ", ".join(METHODS)
+            raise DataError(f"method must be one of tacit.reconstruction: {known}; got {method!r}")
         return method(self._problem(attributes))
 
     def joint(self) -> Array:

@@ -69,11 +69,11 @@ def _unfit(design: Design, outcomes: int) -> Iterator[Fraction]:
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
     """What the device decides for a group; the rest is answered."""
-    if group.coin.family in ("crosswise", "truthful"):
+    if group.coin.asks == "comparison" or group.coin.family == "truthful":
         return
     attributes = design.attributes_of(group)
     for weight, strategy in group.coin.strategies(attributes):
-        if group.coin.family == "unrelated":
+        if group.coin.asks == "either":
             yield weight
         else:
             yield from _chances(weight, strategy, [a.size for a in attributes])

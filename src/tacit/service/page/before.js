@@ -129,9 +129,9 @@ function forCheckers({ speaker, survey, published }) {
 function practiceGroup({ survey, published, items }) {
   const categories = survey.practice.answers.map((_, i) => String(i));
   for (const { coin, attributes } of published.design.groups) {
-    if (["truthful", "unrelated", "crosswise"].includes(coin.family)) continue;
     try {
       const group = readGroup([{ name: "practice", categories }], coin);
+      if (group.family === "truthful" || group.asks !== "answer") continue;
       if (survey.device !== "browser") rulesOf(group, survey.device);
       return { group, question: items.get(attributes[0]).question };
     } catch {

@@ -39,7 +39,7 @@ function dealt(shared, outcomes) {
 /** What one strategy may come to, with shares that sum to 1. */
 function decided(strategy, group) {
   if (strategy.kind === "keep") return [[ONE, { kind: "truth" }]];
-  if (group.family === "unrelated") return [[ONE, { kind: "other" }]];
+  if (group.asks === "either") return [[ONE, { kind: "other" }]];
   const parts = strategy.units.map((unit, i) =>
     strategy.kind === "differ" ? shifts(unit) : draws(unit, strategy.distributions[i]),
   );

@@ -140,70 +140,85 @@ const keepOr = (chance, otherwise) => [
   [minus(ONE, chance), otherwise],
 ];
 
-/** What the coin of each family may decide, and how often. */
+/** Each family: its parameters, and what its coin may decide, with the probability of each.
+ *
+ * A family asks for the answer, unless it asks one of two questions ("either") or only whether two
+ * answers are the same ("comparison").
+ */
 const FAMILIES = {
-  truthful: () => [[ONE, KEEP]],
-  related: ({ theta }, sizes) =>
-    keepOr(probability(theta, "theta"), { kind: "differ", units: eachAlone(sizes) }),
-  crosswise: ({ p }, sizes) => {
-    check(sizes.length === 1 && sizes[0] === 2, "crosswise needs one yes/no answer");
-    return keepOr(probability(p, "p"), { kind: "differ", units: eachAlone(sizes) });
+  truthful: { parameters: [], decide: () => [[ONE, KEEP]] },
+  related: {
+    parameters: ["theta"],
+    decide: ({ theta }, sizes) =>
+      keepOr(probability(theta, "theta"), { kind: "differ", units: eachAlone(sizes) }),
   },
-  unrelated: ({ theta, personal }, sizes, names) =>
-    keepOr(probability(theta, "theta"), known(personal, sizes, names, "personal")),
-  forced: ({ theta, forced }, sizes, names) =>
-    keepOr(probability(theta, "theta"), known(forced, sizes, names, "forced")),
-  uniform_perturbation: ({ q }, sizes) => keepOr(probability(q, "q"), uniform(sizes)),
-  frapp: ({ lambda }, sizes) => {
-    // The truth is lambda times as likely as any other of the n joint answers.
-    const truth = fraction(lambda);
-    const others = over(product(sizes) - 1n);
-    if (!less(truth, ONE)) {
-      return keepOr(divided(minus(truth, ONE), plus(truth, others)), uniform(sizes));
-    }
-    const kept = divided(truth, plus(truth, others));
-    return keepOr(kept, { kind: "differ", units: allTogether(sizes) });
+  crosswise: {
+    parameters: ["p"],
+    asks: "comparison",
+    decide: ({ p }, sizes) => {
+      check(sizes.length === 1 && sizes[0] === 2, "crosswise needs one yes/no answer");
+      return keepOr(probability(p, "p"), { kind: "differ", units: eachAlone(sizes) });
+    },
   },
-  matrix: ({ matrix }, sizes) => {
-    const cells = Number(product(sizes));
-    check(Array.isArray(matrix) && matrix.length >= cells, "matrix: too few rows");
-    check(
-      matrix.every((row) => row.length === cells),
-      "matrix: one column for each true answer",
-    );
-    const columns = matrix[0].map((_, j) =>
-      distribution(
-        matrix.map((row) => row[j]),
-        "a column",
-      ),
-    );
-    return [[ONE, { kind: "substitute", columns, ladders: columns.map(ladder) }]];
+  unrelated: {
+    parameters: ["theta", "personal"],
+    asks: "either",
+    decide: ({ theta, personal }, sizes, names) =>
+      keepOr(probability(theta, "theta"), known(personal, sizes, names, "personal")),
   },
+  forced: {
+    parameters: ["theta", "forced"],
+    decide: ({ theta, forced }, sizes, names) =>
+      keepOr(probability(theta, "theta"), known(forced, sizes, names, "forced")),
+  },
+  uniform_perturbation: {
+    parameters: ["q"],
+    decide: ({ q }, sizes) => keepOr(probability(q, "q"), uniform(sizes)),
+  },
+  frapp: { parameters: ["lambda"], decide: decideFrapp },
+  matrix: { parameters: ["matrix", "reported"], decide: decideMatrix },
 };
 
-const PARAMETERS = {
-  truthful: [],
-  related: ["theta"],
-  crosswise: ["p"],
-  unrelated: ["theta", "personal"],
-  forced: ["theta", "forced"],
-  uniform_perturbation: ["q"],
-  frapp: ["lambda"],
-  matrix: ["matrix", "reported"],
-};
+/** The truth is lambda times as likely as any other of the n joint answers. */
+function decideFrapp({ lambda }, sizes) {
+  const truth = fraction(lambda);
+  const others = over(product(sizes) - 1n);
+  if (!less(truth, ONE)) {
+    return keepOr(divided(minus(truth, ONE), plus(truth, others)), uniform(sizes));
+  }
+  const kept = divided(truth, plus(truth, others));
+  return keepOr(kept, { kind: "differ", units: allTogether(sizes) });
+}
+
+function decideMatrix({ matrix }, sizes) {
+  const cells = Number(product(sizes));
+  check(Array.isArray(matrix) && matrix.length >= cells, "matrix: too few rows");
+  check(
+    matrix.every((row) => row.length === cells),
+    "matrix: one column for each true answer",
+  );
+  const columns = matrix[0].map((_, j) =>
+    distribution(
+      matrix.map((row) => row[j]),
+      "a column",
+    ),
+  );
+  return [[ONE, { kind: "substitute", columns, ladders: columns.map(ladder) }]];
+}
 
 // Reading ------------------------------------------------------------------------------------
 
 /** A group of attributes with its coin; refused unless all of it is understood and adds up. */
 export function readGroup(attributes, coin) {
   check(Object.hasOwn(FAMILIES, coin.family), `unknown family: ${coin.family}`);
+  const { parameters, asks = "answer", decide } = FAMILIES[coin.family];
   for (const key of Object.keys(coin)) {
-    const allowed = key === "family" || PARAMETERS[coin.family].includes(key);
+    const allowed = key === "family" || parameters.includes(key);
     check(allowed, `unknown parameter of ${coin.family}: ${key}`);
   }
   const names = attributes.map(({ name }) => name);
   const sizes = attributes.map(({ categories }) => categories.length);
-  const weighted = FAMILIES[coin.family](coin, sizes, names);
+  const weighted = decide(coin, sizes, names);
   const weights = weighted.map(([weight]) => weight);
   check(equal(total(weights), ONE), "the chances of a coin must sum to 1");
   check(
@@ -212,6 +227,7 @@ export function readGroup(attributes, coin) {
   );
   return {
     family: coin.family,
+    asks,
     coin,
     names,
     sizes,

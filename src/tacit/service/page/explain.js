@@ -46,7 +46,7 @@ export function odds(speaker, group, position, labels, bound) {
     : guesses(speaker, group, position, truths, reports, listable);
   const more = [
     el("p", {}, togetherHere(speaker, bound)),
-    group.family === "unrelated" ? el("p", {}, asked(speaker, group)) : null,
+    group.asks === "either" ? el("p", {}, asked(speaker, group)) : null,
     listable && !isJoint(group)
       ? [senders(speaker, group, position, labels), table(speaker, group, position, labels)]
       : null,

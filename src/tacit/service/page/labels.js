@@ -28,6 +28,6 @@ export const reportLabels = (speaker, group, asked) =>
 export function reportLabel(speaker, group, category, asked) {
   const labelled = ({ question }) => question.labels && Object.hasOwn(question.labels, category);
   const { question, categories } = asked.find(labelled) ?? asked[0];
-  if (group.family !== "crosswise") return speaker.label(category, question);
+  if (group.asks !== "comparison") return speaker.label(category, question);
   return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
 }

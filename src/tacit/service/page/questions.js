@@ -13,9 +13,7 @@ import { oddsOfAll } from "./stated_odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
-  device === "browser"
-    ? ["unrelated", "crosswise"].includes(group.family)
-    : group.family !== "truthful";
+  device === "browser" ? group.asks !== "answer" : group.family !== "truthful";
 
 /** The attributes of a question with the category of a multiple choice that each stands for. */
 const attributesOf = (question) =>
@@ -155,7 +153,7 @@ function directControl({ speaker, answers, typed }, question, own) {
 function givenStep(page, group, asked) {
   const { speaker, survey } = page;
   const shape =
-    group.family === "crosswise"
+    group.asks === "comparison"
       ? crosswise(page, asked[0])
       : survey.device === "browser"
         ? unrelated(page, group, asked)

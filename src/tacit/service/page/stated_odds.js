@@ -48,7 +48,7 @@ function oddsOf({ speaker, published }, group, asked, position) {
   const labels = {
     truth: (code) => own[code].cloneNode(true),
     report: (code) => reports[Math.min(position, reports.length - 1)][code].cloneNode(true),
-    same: inOwnCategories(group) && group.family !== "crosswise",
+    same: inOwnCategories(group) && group.asks !== "comparison",
   };
   const bound = published.disclosure_bound.attributes[asked[position].name].disguised;
   return odds(speaker, group, position, labels, bound);
