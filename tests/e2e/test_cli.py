@@ -519,7 +519,7 @@ def _is_one_error(ran: Ran, said: str) -> None:
     assert ran.err.count("\n") == 1
 
 
-# A singular design disguises well: it hides the crowd too.
+# A singular design disguises well: the true distribution cannot be estimated either.
 @pytest.mark.parametrize(
     ("case", "command"),
     [

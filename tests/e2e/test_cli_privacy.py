@@ -89,7 +89,7 @@ def test_no_name_or_figure_is_broken_into_letters_on_a_terminal_of_80_columns(
     assert ("? not known" in " ".join(out.split())) == (prior == "--prior")
 
 
-def test_a_published_survey_is_told_by_its_title_questions_and_labels(privacy: Any) -> None:
+def test_a_published_survey_is_shown_by_its_title_questions_and_labels(privacy: Any) -> None:
     publish(survey_from_text(example()), "published.json")
     status, out, _ = privacy("published.json", "--html", "page.html")
     assert status == 0

@@ -57,7 +57,7 @@ def _filled(url: str, survey: Published, n: int) -> None:
     store.close()
 
 
-def test_every_link_works_once_and_is_told_once(tacit: Any, url: str) -> None:
+def test_every_link_works_once_and_is_shown_once(tacit: Any, url: str) -> None:
     status, out, err = _invite(tacit, url)
     assert (status, out, err) == (0, "wrote links.csv: 3 one-time links\n", "")
     slug = INVITED.slug
@@ -134,7 +134,7 @@ def test_an_export_and_the_published_survey_give_estimates(
     assert "from 400 reported records" in said
 
 
-def test_an_export_has_labels_only_and_says_nothing_by_its_order(tacit: Any, url: str) -> None:
+def test_an_export_has_labels_only_and_an_order_that_reveals_nothing(tacit: Any, url: str) -> None:
     _filled(url, OPEN, 300)
     tacit("survey", "close", "open.json", "--database", url)
     status, _, note = tacit(
@@ -149,7 +149,7 @@ def test_an_export_has_labels_only_and_says_nothing_by_its_order(tacit: Any, url
 
 
 @pytest.mark.parametrize("command", ["close", "export"])
-def test_a_database_or_survey_that_is_not_there_is_told(tacit: Any, command: str) -> None:
+def test_a_database_or_survey_that_does_not_exist_is_an_error(tacit: Any, command: str) -> None:
     out = ("--out", "r.csv") if command == "export" else ()
     status, _, err = tacit("survey", command, "open.json", "--database", "x.db", *out)
     assert (status, err) == (2, f"error: x.db: {NO_DATABASE}\n")

@@ -170,7 +170,7 @@ PUBLISH = "it is a survey file; publish it first: tacit survey publish survey.ya
         ("optimize survey.yaml", "survey.yaml: not a prior file: it is a survey file"),
     ],
 )
-def test_the_wrong_file_is_told_in_one_line_that_says_what_it_is(
+def test_the_wrong_file_is_an_error_of_one_line_that_says_what_it_is(
     tacit: Any, command: str, said: str
 ) -> None:
     stored(2)

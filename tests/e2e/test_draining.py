@@ -36,7 +36,7 @@ def test_sigterm_under_load_cuts_no_request(tmp_path: Path, url: str) -> None:
         report = load.report()
     assert set(report.answers) <= {"201", "503"}
     assert report.cut == 0
-    assert report.ended == CONNECTIONS, "each connection was told that it ends"
+    assert report.ended == CONNECTIONS, "each connection was closed by the server"
     assert records_in(url, SURVEY) == len(report.acknowledged) == report.stored
     stopped = json.loads(served.log[-1])
     assert (stopped["event"], stopped["submissions"]["stored"]) == ("stopped", report.stored)

@@ -1,4 +1,4 @@
-"""A low limit of open files is told at the start, and in the log when it is hit."""
+"""A low limit of open files is logged at the start, and when it is reached."""
 
 from __future__ import annotations
 

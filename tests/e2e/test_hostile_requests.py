@@ -194,7 +194,7 @@ def stored(served: Served) -> int:
 
 
 def slow(served: Served, number: int) -> list[int | None]:
-    """Requests that stop in the middle of head or body, all at once, and what they are told."""
+    """Requests that stop in the middle of head or body, all at once, and their answers."""
     starts = [b"", b"PO", b"POST / HTTP/1.1\r\nX: y", request(TARGET, b"x" * 50)[:-49]]
     lines = [Line(served.host, served.port) for _ in range(number)]
     for line, start in zip(lines, cycle(starts), strict=False):

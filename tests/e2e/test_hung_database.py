@@ -1,7 +1,7 @@
 """A database that hangs: it takes requests and answers none, and no connection is lost.
 
 PostgreSQL's process is stopped by SIGSTOP; a lock on SQLite's file is held by somebody who does
-not let go. Whoever waits is told to come again, and all goes on when the database does.
+not let go. Waiting clients get 503 with Retry-After, and the server recovers with the database.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def still_open(one: socket.socket) -> bool:
 
 
 def asked(served: Served, path: str = "/health/live", source: str = "127.0.0.1") -> int | None:
-    """What a visitor from this address is told."""
+    """The answer to a visitor from this address."""
     with closing(Line(served.host, served.port, source)) as line:
         return line.ask(request(path, method="GET"))
 

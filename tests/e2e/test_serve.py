@@ -153,7 +153,7 @@ def test_a_full_survey_takes_nothing_more(tmp_path: Path) -> None:
         assert post(served, survey).json()["type"] == "full"
 
 
-def test_more_than_the_queue_holds_is_told_to_come_again(tmp_path: Path) -> None:
+def test_more_than_the_queue_holds_is_refused_with_retry_after(tmp_path: Path) -> None:
     answers: list[httpx.Response] = []
 
     def submit(served: Served) -> None:

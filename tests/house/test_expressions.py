@@ -10,7 +10,13 @@ import re
 
 #: Expression -> what to write instead.
 INSTEAD = {
-    r"one an? line\b": "one per line",
+    r"\bone an? (?:line|file|paper|session|module)\b": "one per ...",
+    r"\bis heard\b": "is used",
+    r"\bhopes\b|\bspares\b|\bis spared\b": "optimistic; is not needed",
+    r"\bis no other\b|\bknows? nothing\b|\bthe (?:reader|writer) left\b": "plain words",
+    r"\bpace and a turn\b": "a direction and a curvature",
+    r"\bcame between\b": "arrived in between",
+    r"\bcannot be asked\b|\bfor want of\b": "is refused; without",
     r"\blying by chance\b": "chance decided the answer",
     r"\bwhat it promises\b": "its privacy",
     r"\bin force\b": "valid",
@@ -21,6 +27,9 @@ INSTEAD = {
 #: Names of modules, classes and functions that nobody could guess -> the new name.
 FORMER = {
     "climbing": "squarem",
+    "herd": "ChannelPopulation",
+    "taker": "ResponseSink",
+    "voice": "label_source",
 }
 
 

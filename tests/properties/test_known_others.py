@@ -89,7 +89,7 @@ def test_drawn_known_answers_come_near_all_of_them(coin: Coin, tied: bool) -> No
         error = z * drawn.stderr[place] + AGREEMENT
         assert abs(drawn.central[place] - getattr(exact, name)) <= error
     assert drawn.worst_posterior >= exact.worst_posterior - AGREEMENT
-    # Negative control: another attribute's figure would be found out.
+    # Negative control: another attribute's figure would be detected.
     assert abs(drawn.central[1] - other.map_privacy) > z * drawn.stderr[1] + AGREEMENT
 
 

@@ -24,7 +24,7 @@ from tests.support.tables import (
     reported_table,
 )
 
-SAME = 1e-9  # the promise of the front door
+SAME = 1e-9  # what the package promises
 
 
 def close(got: Array, expected: Array, tolerance: float = SAME) -> None:

@@ -22,7 +22,7 @@ from tacit.privacy.disclosure import Assessed, assess
 from tacit.privacy.disclosure.assessment import MAX_TABLE
 from tests.support.populations import KINDS, STRESS, Population, Truth, population, truth
 
-#: Joint cells from which on a run has no joint table, where it shall have none.
+#: Joint cells from which on a run has no joint table, in runs that must have none.
 _NO_TABLE = 64
 
 

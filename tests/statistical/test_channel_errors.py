@@ -52,7 +52,7 @@ def test_the_closed_form_is_the_simulated_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["warner", "random"])
-def test_theorem_6_as_printed_would_be_found_out(name: str) -> None:
+def test_theorem_6_as_printed_would_be_detected(name: str) -> None:
     """Negative control: covariances counted twice, as the paper prints them."""
     make, prior = CHANNELS[name]
     matrix = make()

@@ -1,4 +1,4 @@
-"""Disclosure from reported records: upper ends of ranges and bounds hold, and flattery would show.
+"""Disclosure from reported records: ranges and bounds hold, and understated risk is detected.
 
 `python -m tests.statistical.disclosure_study` runs the same on hundreds of populations.
 """
@@ -53,7 +53,7 @@ def test_the_bound_is_hardly_ever_exceeded() -> None:
     assert len(worst) <= allowed(BOUND_MISSES, len(SEEDS))
 
 
-def test_groups_taken_as_independent_would_be_found_out() -> None:
+def test_groups_taken_as_independent_would_be_detected() -> None:
     """Negative control: what was reported before, even with every single table known."""
     sizes, populations = (2,) * 6, 20
     schema = Schema(attributes_of(sizes))

@@ -43,7 +43,7 @@ def far(sampled: Figures, exact: Figures, checks: int) -> list[str]:
     ]
 
 
-def flattering(sampled: Figures, exact: Figures, checks: int) -> list[str]:
+def too_private(sampled: Figures, exact: Figures, checks: int) -> list[str]:
     """Those among them that lie on the side of more privacy."""
     assert sampled.central is not None
     got = dict(zip(FIGURES, sampled.central, strict=True))
@@ -67,7 +67,7 @@ def test_sampled_figures_are_near_the_exact_ones(coin: Any) -> None:
         assert "Monte Carlo: PSE and MAP with a standard error of up to 0.0" in sampled.basis()
 
 
-def test_another_coin_would_be_found_out() -> None:
+def test_another_coin_would_be_detected() -> None:
     """Negative control."""
     prior = priors(np.random.default_rng(3))[0]
     sampled = report(Design(SCHEMA, [Group(SCHEMA.names, related(0.7))]), prior, limits=SAMPLED)
@@ -122,7 +122,7 @@ def test_groups_that_the_prior_ties_together_are_sampled_near_the_exact_figures(
         for got, true in both:
             assert far(got.from_record, true.from_record, 3 * len(both)) == []
         for got, true in zip(sampled.groups, exact.groups, strict=True):
-            assert flattering(got.from_record, true.from_record, 3 * len(groups)) == []
+            assert too_private(got.from_record, true.from_record, 3 * len(groups)) == []
             assert got.from_record.worst_posterior >= true.from_record.worst_posterior - 1e-12
 
 

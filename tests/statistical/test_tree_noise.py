@@ -1,6 +1,6 @@
 """The noise that a tree knows of is the noise there is, and noise alone is rarely split.
 
-True records stay the same and are disguised anew in every survey. Each assertion fails a correct
+True records stay the same and are disguised again in every survey. Each assertion fails a correct
 program once in a million; beside it stands a control that must fail: standard errors a quarter too
 small, or less caution.
 """

@@ -33,8 +33,8 @@ class Eavesdropper:
 
     def overheard(self) -> tuple[int, ...]:
         """The lengths since the last call."""
-        heard, self.lengths = self.lengths, []
-        return tuple(heard)
+        seen, self.lengths = self.lengths, []
+        return tuple(seen)
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)

@@ -22,7 +22,7 @@ class Line:
         self.sent = 0
 
     def ask(self, request: bytes, finished: bool = True) -> int | None:
-        """The status of the answer; None if the server hung up without a word.
+        """The status of the answer; None if the server closed the connection without one.
 
         Not finished: the request is not complete, the server must answer all the same.
         """

@@ -181,7 +181,7 @@ def reloaded(page: Page) -> None:
 
 
 def notices(page: Page, served: Served, shoot: Shoot) -> None:
-    """Surveys that cannot be answered: for want of a link, or because there is none."""
+    """Surveys that cannot be answered: no link was given, or none exists."""
     page.goto(served[INVITED])
     page.wait_for_selector("h1")
     shoot("no-link")

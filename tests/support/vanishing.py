@@ -1,4 +1,4 @@
-"""A writer whose PostgreSQL host is gone without a word, and comes back: in a network of its own.
+"""A writer whose PostgreSQL host stops responding and comes back, in a network of its own.
 
 unshare --net python -m tests.support.vanishing
 """

@@ -29,7 +29,7 @@ def test_quantiles_name_the_categories_between_their_edges() -> None:
     assert age.categories == ("<= 3.5", "3.5 < x <= 6.5", "> 6.5")
 
 
-def test_edges_cut_where_told_with_labels_or_readable_ones() -> None:
+def test_edges_cut_where_given_with_labels_or_readable_ones() -> None:
     assert edges([18, 65])("age", floats(1)).categories == ("<= 18", "18 < x <= 65", "> 65")
     named = edges([18, 65], ["young", "adult", "old"])("age", floats(1))
     assert named == Attribute("age", ["young", "adult", "old"], edges=[18, 65])

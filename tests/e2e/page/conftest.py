@@ -1,4 +1,4 @@
-"""One server a session, one browser a module, one device a test.
+"""One server per session, one browser per module, one device per test.
 
 Playwright's loop must be gone before tests of other modules run theirs.
 """

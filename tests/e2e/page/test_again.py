@@ -204,7 +204,7 @@ def test_a_reload_does_not_throw_again(page: Page, served: Served) -> None:
 
 
 def test_a_reload_asks_the_questions_that_came_up(browser: Browser, served: Served) -> None:
-    """Thrown anew, 8 devices would all ask the same again with a chance of 1/2 each."""
+    """Thrown again, 8 devices would all ask the same again with a chance of 1/2 each."""
     for _ in range(8):
         context = device(browser)
         person = Respondent(context.new_page())

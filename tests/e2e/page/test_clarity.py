@@ -173,7 +173,7 @@ def test_the_page_does_not_hide_what_all_answers_together_may_reveal(
 
 
 def test_a_bound_of_one_is_not_said_as_a_number(page: Page, served: Served) -> None:
-    """One throw of the opposite for three questions: whoever knows one answer knows them all."""
+    """One throw of the opposite for three questions: knowing one answer means knowing them all."""
     survey = OPEN.to_dict()
     survey["disclosure_bound"]["attributes"]["a"]["disguised"]["guess"] = 0.9991
     page.route("**/survey.json", lambda route: route.fulfill(json=survey))

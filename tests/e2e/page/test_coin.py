@@ -128,7 +128,7 @@ def tampered(page: Page, right: str, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("name", [None, *TAMPERED], ids=str)
-def test_only_a_tampered_coin_is_found_out(page: Page, name: str | None) -> None:
+def test_only_a_tampered_coin_is_detected(page: Page, name: str | None) -> None:
     if name is not None:
         tampered(page, *TAMPERED[name])
     counts, each = counts_of(page, ONE_OF_FOUR, DRAWS // 2)

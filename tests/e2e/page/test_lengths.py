@@ -103,7 +103,7 @@ def tokens(survey: Published) -> Iterator[str | None]:
         yield secrets.token_urlsafe(16) if survey is INVITED else None
 
 
-def heard_from_page(
+def lengths_from_page(
     page: Page, ear: Eavesdropper, survey: Published, sent: Sequence[Any], unpadded: bool = False
 ) -> list[tuple[int, ...]]:
     """The lengths of the TLS records in which the page's own code sends each record."""
@@ -111,21 +111,21 @@ def heard_from_page(
     page.wait_for_selector("h1")
     page.evaluate(PREPARE)
     right = {"refused": True, "type": "link-used"} if survey is INVITED else {"stored": True}
-    heard = []
+    lengths = []
     for record, token in zip(sent, tokens(survey), strict=False):
         given = {"record": json.dumps(record), "token": token, "unpadded": unpadded}
         ear.overheard()
         found = page.evaluate("given => window.send(given)", given)
-        heard.append(ear.overheard())
+        lengths.append(ear.overheard())
         assert found == ({"refused": True, "type": "malformed"} if unpadded else right)
-    return heard
+    return lengths
 
 
-def tells(heard: Sequence[Any], answers: Sequence[str]) -> bool:
+def tells(lengths: Sequence[Any], answers: Sequence[str]) -> bool:
     """Whether lengths tell two answers apart: Fisher's exact test; wrong once in a million."""
-    first, shortest = answers[0], min(heard)
+    first, shortest = answers[0], min(lengths)
     table = [[0, 0], [0, 0]]
-    for length, answer in zip(heard, answers, strict=True):
+    for length, answer in zip(lengths, answers, strict=True):
         table[answer == first][length == shortest] += 1
     return bool(fisher_exact(table).pvalue < FALSE_ALARM)
 
@@ -134,28 +134,28 @@ def tells(heard: Sequence[Any], answers: Sequence[str]) -> bool:
 def test_every_record_that_the_page_can_send_has_the_same_length(
     page: Page, ear: Eavesdropper, survey: Published
 ) -> None:
-    heard = heard_from_page(page, ear, survey, records(survey))
-    assert len(heard) > 2
-    assert set(map(len, heard)) == {1}
-    assert len(set(heard)) == 1
+    lengths = lengths_from_page(page, ear, survey, records(survey))
+    assert len(lengths) > 2
+    assert set(map(len, lengths)) == {1}
+    assert len(set(lengths)) == 1
     # Negative control: without the padding the lengths differ.
-    assert len(set(heard_from_page(page, ear, survey, records(survey), unpadded=True))) > 1
+    assert len(set(lengths_from_page(page, ear, survey, records(survey), unpadded=True))) > 1
 
 
 def test_a_guess_from_the_length_is_no_better_than_chance(page: Page, ear: Eavesdropper) -> None:
     answers = ["yes", "no"] * GUESSED
     random.Random(5).shuffle(answers)
     sent = [{"a": answer} for answer in answers]
-    assert not tells(heard_from_page(page, ear, OPEN, sent), answers)
+    assert not tells(lengths_from_page(page, ear, OPEN, sent), answers)
     # Negative control: the attack works where it can.
-    assert tells(heard_from_page(page, ear, OPEN, sent, unpadded=True), answers)
+    assert tells(lengths_from_page(page, ear, OPEN, sent, unpadded=True), answers)
 
 
 def test_an_eavesdropper_cannot_tell_the_answers_of_respondents_apart(
     browser: Browser, ear: Eavesdropper
 ) -> None:
     """The whole page as people use it; with an own device, the answer given is what is sent."""
-    heard = {}
+    lengths = {}
     for answer in ("Yes", "No"):
         context = device(browser, ignore_https_errors=True)
         person = Respondent(context.new_page())
@@ -166,27 +166,27 @@ def test_an_eavesdropper_cannot_tell_the_answers_of_respondents_apart(
         ear.overheard()
         person.presses("Send")
         person.reaches("Stored. Thank you!")
-        heard[answer] = ear.overheard()
+        lengths[answer] = ear.overheard()
         context.close()
-    assert heard["Yes"] == heard["No"] != ()
+    assert lengths["Yes"] == lengths["No"] != ()
 
 
-def heard_from_python(
+def lengths_from_python(
     ear: Eavesdropper, survey: Published, bodies: Sequence[bytes]
 ) -> list[tuple[int, ...]]:
     """The same for a program that sends over one connection."""
     unchecked = ssl.create_default_context()
     unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
     line = http.client.HTTPSConnection("127.0.0.1", ear.port, context=unchecked)
-    heard = []
+    lengths = []
     for body in bodies:
         ear.overheard()
         kind = {"Content-Type": "application/json"}
         line.request("POST", f"/s/{survey.slug}/responses", body, kind)
         line.getresponse().read()
-        heard.append(ear.overheard())
+        lengths.append(ear.overheard())
     line.close()
-    return heard[1:]  # the first ones belong to the handshake
+    return lengths[1:]  # the first ones belong to the handshake
 
 
 @pytest.mark.parametrize("survey", [OPEN, AWKWARD, every_kind()], ids=lambda survey: survey.slug)
@@ -198,7 +198,7 @@ def test_every_record_that_a_program_sends_has_the_same_length(
         for record in [records(survey)[0], *records(survey)]
     ]
     length = submission_length(survey)
-    heard = heard_from_python(ear, survey, [padded(each, length) for each in sent])
-    assert len(set(heard)) == 1
-    control = heard_from_python(ear, survey, [json.dumps(each).encode() for each in sent])
+    lengths = lengths_from_python(ear, survey, [padded(each, length) for each in sent])
+    assert len(set(lengths)) == 1
+    control = lengths_from_python(ear, survey, [json.dumps(each).encode() for each in sent])
     assert len(set(control)) > 1

@@ -40,7 +40,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def dishonest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page of whoever changes the program that runs: its hashes fit its files."""
+    """The page of a server whose program was changed: its hashes fit its files."""
     folder = tmp_path_factory.mktemp("program")
     shutil.copytree(Path(tacit.__file__).parent, folder / "tacit")
     with (folder / "tacit/service/page/questions.js").open("ab") as file:
@@ -152,7 +152,7 @@ def test_what_surrounds_the_files_is_checked_too(
 
 
 def test_a_shortened_address_is_not_taken_for_that_of_a_survey(served: Served) -> None:
-    """Whoever may choose how many letters count can make another survey that begins with them."""
+    """If any number of letters counted, another survey could be made that begins with them."""
     with pytest.raises(ServiceError, match="not the address of a survey"):
         verify(served.origin + PLACE[:6] + "/")
 

@@ -1,4 +1,4 @@
-"""Exact parameters and logarithms that never flatter."""
+"""Exact parameters, and logarithms that are never rounded down."""
 
 from __future__ import annotations
 

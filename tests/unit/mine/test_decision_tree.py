@@ -109,7 +109,7 @@ def test_a_tree_of_one_leaf_says_so() -> None:
 
 
 def test_leaves_within_noise_are_counted_in_the_notes() -> None:
-    """One class is rare, so its leaves cannot be told apart from those of the other."""
+    """One class is rare, so its leaves do not differ significantly from those of the other."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         few = true_records(300)

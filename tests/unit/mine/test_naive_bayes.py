@@ -67,7 +67,7 @@ def test_the_summary_gives_the_prior_and_what_to_know(model: NaiveBayes) -> None
     assert "do not tell" not in text
 
 
-def test_the_summary_says_when_the_commonest_class_cannot_be_told() -> None:
+def test_the_summary_says_when_the_commonest_class_is_uncertain() -> None:
     design = Design(
         SCHEMA,
         [Group([name], related(0.51)) for name in SCHEMA.names],
@@ -127,7 +127,7 @@ def test_without_a_design_there_are_no_standard_errors() -> None:
         fitted.prior()
 
 
-def test_two_maxima_of_like_likelihood_are_told_in_the_standard_error() -> None:
+def test_two_maxima_of_similar_likelihood_widen_the_standard_error() -> None:
     """Near theta = 1/2 a model and its mirror image explain the reports equally well."""
     schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(6)])
     design = Design(schema, [Group(schema.names, related(0.51))])

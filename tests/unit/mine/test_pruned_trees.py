@@ -117,7 +117,7 @@ def test_pruning_gives_a_new_model_and_leaves_the_old_one() -> None:
 
 
 def brute_force_prices(model: DecisionTree) -> list[tuple[float, int]]:
-    """Breiman's weakest links, one at a time, every subtree counted anew."""
+    """Breiman's weakest links, one at a time, every subtree counted again."""
     tree, found = model.tree_, []
     alpha = -np.inf
     while len(tree) > 1:

@@ -237,7 +237,7 @@ def test_a_tree_without_design_or_fit_cannot_be_saved() -> None:
             model_to_json(unsaved)  # type: ignore[arg-type]
 
 
-def test_both_kinds_are_told_apart(model: DecisionTree) -> None:
+def test_both_kinds_are_distinguished(model: DecisionTree) -> None:
     bayes = NaiveBayes(DESIGN, "ill").fit(reports())
     assert isinstance(model_from_json(model_to_json(bayes)), NaiveBayes)
     assert isinstance(model_from_json(model_to_json(model)), DecisionTree)

@@ -38,7 +38,7 @@ def test_columns_sum_to_one_and_bounds_hold(
 
 
 def test_a_matrix_at_its_bound_is_moved_inside() -> None:
-    """Beyond it by a billionth, which cutting to decimals alone does not mend."""
+    """Beyond it by a billionth, which rounding to decimals alone does not fix."""
     problem = problem_of(["1/4", "1/4", "1/4", "1/4"], 100, delta="0.7")
     at_bound = np.full((4, 4), 0.1) + 0.6 * np.eye(4)
     over = at_bound + 1e-9 * (np.eye(4) - 0.25)

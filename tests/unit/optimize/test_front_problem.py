@@ -1,4 +1,4 @@
-"""What is wrong with a prior or a bound is said once, at the door."""
+"""A wrong prior or bound is one clear error."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_privacy_just_below_that_of_no_report_can_be_had(prior: list[float]) -
         for method in (Exact(privacy=wanted), Square(privacy=wanted, starts=0))
     )
     assert exact.privacy[0] >= wanted[0] - 1e-9
-    assert exact.mse[0] <= 1.01 * exact.lower_bound[0]  # as near as doubles come there
+    assert exact.mse[0] <= 1.01 * exact.lower_bound[0]  # the precision of doubles there
     assert exact.mse[0] <= square.mse[0] < np.inf
 
 

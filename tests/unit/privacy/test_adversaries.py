@@ -137,7 +137,7 @@ def test_the_worst_posterior_rises_when_a_model_is_published() -> None:
     assert found.worst_with_model == pytest.approx(odds / (1 + odds), abs=1e-9)
 
 
-def test_what_a_model_adds_is_told_in_a_sentence_and_a_column() -> None:
+def test_what_a_model_adds_is_shown_in_a_sentence_and_a_column() -> None:
     found = drugs("8/10", "5/6")
     said = next(one for one in found.sentences if one.startswith("used: once the model"))
     assert "in up to 88 of 100 cases (from its own report 80) and can be 97.9 % sure" in said
@@ -168,7 +168,7 @@ def test_several_conclusions_of_a_model_count_together() -> None:
     assert second >= first
 
 
-def test_the_epsilon_of_a_record_with_undisguised_answers_is_told_twice() -> None:
+def test_the_epsilon_of_a_record_with_undisguised_answers_is_shown_twice() -> None:
     design = Design(TEN, [*APART.groups[:9], Group(["q9"], truthful())])
     found = report(design)
     assert found.epsilon_disguised == pytest.approx(9 * np.log(4), abs=1e-9)
@@ -182,7 +182,7 @@ def test_the_epsilon_of_a_record_with_undisguised_answers_is_told_twice() -> Non
     assert report(APART).epsilon_disguised is None
 
 
-def test_a_published_survey_is_told_in_its_own_words() -> None:
+def test_a_published_survey_is_shown_in_its_own_words() -> None:
     survey = survey_from_text(example())
     found = report(survey.design, wording=wording_of(survey))
     page = found.to_html()

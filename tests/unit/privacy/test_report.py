@@ -90,7 +90,7 @@ def test_warnings_name_what_is_disclosed() -> None:
     assert report(one(related(0.7))).warnings == ()
 
 
-def test_a_group_that_gives_whole_records_away_is_told_though_each_answer_looks_safe() -> None:
+def test_a_group_that_reveals_whole_records_is_shown_though_each_answer_looks_safe() -> None:
     schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(10)])
     unknown, said = report(one(unrelated(0.7, [0.5, 0.5]), schema)).warnings
     # 0.7 + 0.3 / 1024 against 0.85 ** 10.
@@ -100,7 +100,7 @@ def test_a_group_that_gives_whole_records_away_is_told_though_each_answer_looks_
     assert report(apart).warnings == (unknown,) == (NOT_KNOWN,)
 
 
-def test_of_many_answers_that_others_tell_on_the_most_told_on_are_named() -> None:
+def test_of_many_answers_that_others_reveal_the_most_revealed_are_named() -> None:
     schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(11)])
     design = Design(schema, [Group([n], related(0.6)) for n in schema.names])
     same: Any = np.zeros((2,) * 11)

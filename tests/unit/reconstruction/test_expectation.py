@@ -1,4 +1,4 @@
-"""probability and expectation: values, standard errors, events, and what cannot be asked."""
+"""probability and expectation: values, standard errors, events, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""reconstruct: records of any kind, errors at the door, wide schemas, covariance."""
+"""reconstruct: records of any kind, wrong input, wide schemas, covariance."""
 
 from __future__ import annotations
 

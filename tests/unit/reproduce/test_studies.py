@@ -61,7 +61,7 @@ def test_the_undisguised_tree_is_the_same_in_every_repeat() -> None:
 
 
 def test_undisguised_naive_bayes_varies_by_the_division_alone() -> None:
-    """Zhan & Matwin divide the records once too; ours are divided anew every second time."""
+    """Zhan & Matwin divide the records once too; ours are divided again every second time."""
     literal, cut = rows_of("zhan-matwin", "wisconsin-related-1.0-literal", repeats=20)
     for row in (literal, cut):
         assert row["variance"] == 0

@@ -173,6 +173,6 @@ def test_a_database_of_the_first_layout_gets_checksums(
     store.close()
 
 
-def test_an_unwritable_place_is_still_told_as_such(store: Store, tmp_path: Path) -> None:
+def test_an_unwritable_place_is_still_named_as_such(store: Store, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="does not exist"):
         store.backup(tmp_path / "none" / "backup.db")

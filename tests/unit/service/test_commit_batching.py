@@ -38,7 +38,7 @@ class Commits:
     def __init__(self) -> None:
         self.loop, self.waiting = Loop(), 0
         self.sizes: list[int] = []
-        self.gathering = CommitBatching(self._begin, lambda: self.waiting)
+        self.batching = CommitBatching(self._begin, lambda: self.waiting)
 
     def _begin(self) -> None:
         if self.waiting:
@@ -48,10 +48,10 @@ class Commits:
     def come(self, n: int) -> None:
         for _ in range(n):
             self.waiting += 1
-            self.gathering.arrived(self.loop)  # type: ignore[arg-type]
+            self.batching.arrived(self.loop)  # type: ignore[arg-type]
 
     def under_load(self, n: int) -> Commits:
-        self.gathering.answered(n)
+        self.batching.answered(n)
         return self
 
 
@@ -89,7 +89,7 @@ def test_it_begins_at_once_when_all_who_were_answered_came_again() -> None:
 def test_who_waits_while_others_are_answered_is_expected_beside_them() -> None:
     commits = Commits().under_load(100)
     commits.come(60)
-    commits.gathering.answered(40)
+    commits.batching.answered(40)
     commits.come(39)
     assert commits.sizes == []
     commits.come(1)
@@ -105,10 +105,10 @@ def test_nobody_waits_longer_than_the_longest() -> None:
     assert LONGEST <= commits.loop.now <= LONGEST + 2 * MOMENT
 
 
-def test_those_who_were_answered_are_given_a_moment_to_come_again() -> None:
+def test_clients_just_answered_get_a_moment_to_send_again() -> None:
     commits = Commits().under_load(100)
     commits.come(1)
-    commits.gathering.answered(50)
+    commits.batching.answered(50)
     commits.loop.pass_time(MOMENT)
     assert commits.sizes == []
     commits.loop.pass_time(MOMENT)

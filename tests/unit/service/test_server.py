@@ -115,7 +115,7 @@ def test_the_page_is_shown_unless_the_store_says_otherwise(said: Any, status_pro
     assert asyncio.run(asked) is status_problem
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_an_error() -> None:
     with listening("127.0.0.1", 0) as first:
         first.listen()
         port = first.getsockname()[1]

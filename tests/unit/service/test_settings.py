@@ -68,7 +68,7 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"request_seconds": -1.0}, {}, "--request-seconds: must be greater than 0"),
     ],
 )
-def test_a_wrong_setting_is_told_with_its_origin(
+def test_a_wrong_setting_is_an_error_with_its_origin(
     flags: dict[str, Any], environment: dict[str, str], said: str
 ) -> None:
     with pytest.raises(ServiceError) as error:
@@ -76,7 +76,7 @@ def test_a_wrong_setting_is_told_with_its_origin(
     assert said in str(error.value)
 
 
-def test_a_wrong_file_is_told_with_its_place(file: Path) -> None:
+def test_a_wrong_file_is_an_error_with_its_place(file: Path) -> None:
     file.write_text("prot = 1")
     with pytest.raises(
         ServiceError, match=r"tacit.toml: unknown setting 'prot'; did you mean 'port'"

@@ -145,7 +145,7 @@ def test_a_closed_survey_takes_nothing_but_acknowledges_what_it_has(store: Store
     assert store.state(fingerprint_of(OPEN)) == SurveyState(False, 1, 0, 0)
 
 
-def test_an_unknown_survey_is_told_apart(store: Store) -> None:
+def test_an_unknown_survey_is_an_outcome_of_its_own(store: Store) -> None:
     other = published(title="Never registered")
     assert store.write([response(other)], TODAY) == [Outcome.UNKNOWN_SURVEY]
     for ask in (store.state, store.codes, store.close_survey):
@@ -161,7 +161,7 @@ def test_surveys_come_back_as_registered_and_once(store: Store, url: str) -> Non
     other.close()
 
 
-def test_the_order_of_records_says_nothing_and_stays(store: Store) -> None:
+def test_the_order_of_records_reveals_nothing_and_stays(store: Store) -> None:
     store.write([response(OPEN, number) for number in range(200)], TODAY)
     before = store.codes(fingerprint_of(OPEN))
     store.erase_order()
@@ -211,13 +211,13 @@ def test_an_address_that_is_no_database_is_refused(url: str, said: str) -> None:
     assert "secret" not in str(error.value)
 
 
-def test_a_database_that_does_not_answer_is_told_without_its_password(tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_is_an_error_without_its_password(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="the database does not answer") as error:
         Store(f"postgresql://me:secret@/x?host={tmp_path}")
     assert "secret" not in str(error.value)
 
 
-def test_a_host_that_is_gone_is_given_up_after_seconds(cluster: Cluster) -> None:
+def test_an_unresponsive_host_times_out(cluster: Cluster) -> None:
     store = Store(cluster.url())
     with store.database.engine.connect() as connection:
         driver = connection.connection.driver_connection
@@ -228,7 +228,7 @@ def test_a_host_that_is_gone_is_given_up_after_seconds(cluster: Cluster) -> None
     assert (given["keepalives_idle"], given["keepalives_interval"]) == ("5", "1")
 
 
-def test_the_state_is_told_without_counting_links(store: Store) -> None:
+def test_the_state_is_known_without_counting_links(store: Store) -> None:
     store.invite(fingerprint_of(INVITED), 3)
     said: list[str] = []
     event.listen(
@@ -239,7 +239,7 @@ def test_the_state_is_told_without_counting_links(store: Store) -> None:
     assert not any("tokens" in statement for statement in said)
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("a letter, not a database" * 100)
     with pytest.raises(StoreError, match="not a database"):

@@ -301,7 +301,7 @@ def _may_be_alone() -> bool:
 
 @pytest.mark.skipif(not _may_be_alone(), reason="only root may make a network to take away")
 @pytest.mark.usefixtures("cluster")
-def test_a_host_that_is_gone_without_a_word_is_given_up_and_found_again() -> None:
+def test_an_unresponsive_host_times_out_and_is_found_again() -> None:
     done = subprocess.run(
         [*_ALONE, sys.executable, "-m", "tests.support.vanishing"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The writer when nothing waits: the log is emptied, the rows are settled, whoever else reads."""
+"""The writer when nothing waits: the log is emptied and the order of rows erased."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ BOUND = {
 
 
 def mistakes(text: str) -> set[str]:
-    """What is told, without the lines."""
+    """The messages, without the lines."""
     try:
         survey_from_text(text, "f.yaml")
     except SurveyError as error:
@@ -83,7 +83,7 @@ def written(*names: str) -> str:
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_each_mistake_alone_is_told(name: str) -> None:
+def test_each_mistake_alone_is_found(name: str) -> None:
     assert mistakes(EXAMPLE) == set()
     assert len(mistakes(written(name))) == TOLD.get(name, 1)
 
@@ -104,7 +104,7 @@ def test_no_mistake_hides_another_and_none_is_made_up() -> None:
     assert (hidden, made_up) == ({}, {})
 
 
-def test_many_mistakes_at_once_are_all_told_in_the_order_of_their_lines() -> None:
+def test_many_mistakes_at_once_are_listed_in_the_order_of_their_lines() -> None:
     names = ["title in one language", "unknown device", "unknown key of a question"]
     names += ["unknown control", "no such answer", "shares above 1", "theta no number"]
     with pytest.raises(SurveyError) as caught:

@@ -1,4 +1,4 @@
-"""Survey files in: what is accepted, and how every mistake is told with its line."""
+"""Survey files in: what is accepted; every mistake is an error with its line."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_theta_is_exact_however_it_is_written(written: str, exact: Fraction) -> 
         ("de: Nord", "fr: Nord", "questions[6].labels.north", "in 'de' is missing"),
     ],
 )
-def test_a_mistake_is_told_with_line_place_and_what_is_allowed(
+def test_a_mistake_is_an_error_with_line_place_and_what_is_allowed(
     old: str, new: str, place: str, said: str
 ) -> None:
     text = changed(old, new)
@@ -140,18 +140,18 @@ def test_the_line_is_that_of_the_mistake() -> None:
     assert problems(text)[0].startswith(f"f.yaml:{line_of('theta: 0.7', text)}: groups[0].theta: ")
 
 
-def test_a_list_that_is_too_short_is_told() -> None:
+def test_a_list_that_is_too_short_is_an_error() -> None:
     assert problems(changed("[smokes]", "[]", SMALL)) == (
         "f.yaml:7: groups[0].questions: needs at least 1 item, got 0",
     )
 
 
-def test_every_mistake_is_told_at_once() -> None:
+def test_all_mistakes_are_listed_together() -> None:
     text = changed("quota: 5000", "quota: -1", changed("device: die", "device: dice"))
     assert [problem.split(": ")[1] for problem in problems(text)] == ["device", "quota"]
 
 
-def test_a_missing_key_is_told_where_it_should_be() -> None:
+def test_a_missing_key_is_an_error_where_it_should_be() -> None:
     assert problems(changed("    text: Do you smoke?\n", "", SMALL)) == (
         "f.yaml:3: questions[0]: the key 'text' is missing",
     )

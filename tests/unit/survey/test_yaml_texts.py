@@ -62,7 +62,7 @@ def test_a_text_that_needs_quotes_is_shown_in_them(line: str, corrected: str) ->
         assert told.endswith(f"; put texts in quotes: {corrected}")
 
 
-def test_a_comma_in_a_text_between_braces_is_told_to_be_quoted() -> None:
+def test_a_comma_in_a_text_between_braces_must_be_quoted() -> None:
     (told,) = problems("text: {en: Yes, no or maybe?, fr: Oui ?}")
     assert told == (
         "f.yaml:7: questions[0].text: 'no or maybe?' is no language; a text that holds a comma "

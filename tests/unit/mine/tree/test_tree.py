@@ -51,7 +51,7 @@ def test_leaves_depth_and_conditions() -> None:
     assert tree.conditions(1)[0][1].tolist() == [0, 2]
 
 
-def test_chances_are_those_of_the_voice_without_negative_shares() -> None:
+def test_chances_are_those_of_the_label_source_without_negative_shares() -> None:
     np.testing.assert_allclose(
         small().chances, [[0.5, 0.5], [0.8, 0.2], [0.2, 0.8], [1, 0], [0.2, 0.8]]
     )

@@ -68,7 +68,7 @@ ONE_GROUP = Crowd(Design(SCHEMA, [Group(SCHEMA.names, uniform_perturbation("3/5"
 
 
 def true_figures(rule: TreeRule) -> tuple[float, float]:
-    """Support and confidence of a rule in the crowd."""
+    """True support and confidence of a rule."""
     table = TRUE
     for axis, attribute in enumerate(SCHEMA):
         if attribute.name in rule.conditions:
@@ -275,7 +275,7 @@ def _margins() -> list[Array]:
     return [TRUE.sum(axis=tuple(other for other in every if other != axis)) for axis in every]
 
 
-def test_privacy_takes_what_is_told_by_a_tree_with_leaves_of_no_records() -> None:
+def test_privacy_takes_the_prior_of_a_tree_with_leaves_of_no_records() -> None:
     empty = shares([[0.6, 0.4], [-0.01, 0.0], [0.61, 0.4], [0.3, 0.2], [0.31, 0.2]])
     told = rules(TreeView(empty, SCHEMA, "ill")).known
     assert report(TWO_GROUPS.design, rules=told).after_mining["ill"].rec_known > 0

@@ -51,7 +51,7 @@ def test_what_is_no_address_counts_as_itself(odd: str) -> None:
 
 
 def test_a_tunnelled_address_does_not_pass_for_the_trusted_proxy_that_it_carries() -> None:
-    """Whoever runs a relay can choose what a 6to4 or Teredo address carries."""
+    """The operator of a relay can choose what a 6to4 or Teredo address carries."""
     proxies = TrustedProxies([ip_network("192.0.2.1")])
     assert proxies.trusts("192.0.2.1")
     assert proxies.trusts("::ffff:192.0.2.1")

@@ -30,7 +30,7 @@ POST = place(SURVEY, "responses")
 
 
 class ResponseSink:
-    """Says what it is told to, and remembers what it was given."""
+    """Gives preset answers, and records what it was given."""
 
     def __init__(self, answer: Outcome | Exception = Outcome.STORED) -> None:
         self.answer, self.taken = answer, list[Response]()
@@ -165,8 +165,8 @@ def test_a_survey_closed_before_its_first_day_is_closed() -> None:
     assert problem(ask(asked, "GET", place(survey))) == (403, "closed")
 
 
-def test_a_repeat_after_the_last_day_is_told_as_one() -> None:
-    """The store knows it; the door does not judge by the day."""
+def test_a_repeat_after_the_last_day_is_answered_as_one() -> None:
+    """The store knows it; the validator does not check the day."""
     survey = published(closes="1999-12-31")
     repeated = app(ResponseSink(Outcome.REPEATED), surveys=[survey])
     posted = ask(repeated, "POST", place(survey, "responses"), json=submission(survey))

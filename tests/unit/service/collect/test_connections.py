@@ -11,7 +11,7 @@ from tacit.service.collect.connections import SPARE, Connections, Waiting
 
 
 class Held:
-    """A connection that does what it is told to."""
+    """A fake connection."""
 
     def __init__(self, since: float = 0.0, waiting: Waiting | None = Waiting.TO_ASK) -> None:
         self.since, self.waiting, self.dropped = since, waiting, False

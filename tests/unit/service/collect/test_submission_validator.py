@@ -1,4 +1,4 @@
-"""What comes through the door of a survey, and what does not."""
+"""Which submissions to a survey are valid."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_only_a_category_of_the_design_is_taken(value: Any) -> None:
     )
 
 
-def test_a_missing_and_an_additional_attribute_are_told() -> None:
+def test_a_missing_and_an_additional_attribute_are_named() -> None:
     assert said(SURVEY, RIGHT | {"record": {"smokes": "no"}})[1] == "attribute 'number' is missing"
     more = RECORD | {"age": "7"}
     assert said(SURVEY, RIGHT | {"record": more})[1] == "the record holds other attributes too"
