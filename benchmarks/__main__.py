@@ -12,7 +12,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import counting, disguising, mining, optimizing, peers, serving, trees, wide
+from benchmarks import (
+    counting,
+    disguising,
+    mining,
+    optimizing,
+    peers,
+    probabilities,
+    serving,
+    trees,
+    wide,
+)
 from benchmarks.measure import Row
 
 HEADER = ["what", "measured", "target", "verdict", "detail"]
@@ -22,6 +32,7 @@ SUITES: dict[str, Callable[[], Iterator[Row]]] = {
     "counting": counting.rows,
     "peers": peers.rows,
     "wide": wide.rows,
+    "probabilities": probabilities.rows,
     "mining": mining.rows,
     "trees": trees.rows,
     "optimizing": optimizing.rows,

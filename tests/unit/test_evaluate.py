@@ -17,11 +17,12 @@ from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
-from tacit.evaluate.accuracy import generator, moments
-from tacit.evaluate.signed_kernels import even_or_odd
+from tacit.evaluate.accuracy import generator, outcome_weights
 from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
 from tacit.label_codes import decode
 from tacit.reconstruction import reconstruct
+from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
+from tacit.reconstruction.linear_estimate import linear_estimate
 from tests.support.families import attributes_of, designs, seeds
 
 #: Rounding of sums of signed weights; designs in the tests have condition numbers of at most 20.
@@ -192,9 +193,10 @@ def test_drawn_powers_of_a_related_group_are_those_of_its_inverse() -> None:
     even, odd = copies.groups[0]
     assert even.weights(reported) == pytest.approx(0.8 / 0.6)
     assert odd.weights(reported) == pytest.approx(-0.2 / 0.6)
+    other = KeepOrDifferWeights(even.columns.true, 0.75, WIDE.sizes)
     stray = STRAY * (0.8 / 0.6 + 0.2 / 0.6) * 0.5 / math.sqrt(n)
     assert np.abs(drawn((even, odd)) - expected).max() < stray
-    assert np.abs(drawn(even_or_odd(even.columns, 0.75)) - expected).max() > stray
+    assert np.abs(drawn(other.kernels(even.columns)) - expected).max() > stray
 
 
 def test_short_lists_of_cells_are_listed_and_long_ones_drawn() -> None:
@@ -235,13 +237,16 @@ def test_any_function_of_a_record_has_a_mean() -> None:
     design = binary(3)
     table = count(records_of(design.schema, 100), design.reported)
     copies = signed_records(design, table, 1)
-    found = moments(copies, table, lambda r: r.sum(axis=1).astype(np.intp), 4, generator(None))
+    blocks = outcome_weights(
+        copies, table, lambda r: r.sum(axis=1).astype(np.intp), 4, generator(None)
+    )
+    found = linear_estimate(blocks, "sum", (Attribute("sum", [0, 1, 2, 3]),))
     expected = reconstruct(table, design).expectation(
         lambda *labels: labels.count("c1") == 2, ["a0", "a1", "a2"]
     )
-    assert abs(found.mean[2] - expected.value) < ROUNDING
+    assert abs(found.value[2] - expected.value) < ROUNDING
     assert abs(found.covariance[2, 2] - expected.stderr**2) < ROUNDING
-    assert abs(found.mean.sum() - 1) < ROUNDING
+    assert abs(found.value.sum() - 1) < ROUNDING
 
 
 # The papers' forms --------------------------------------------------------------------------

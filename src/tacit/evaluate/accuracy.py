@@ -1,22 +1,20 @@
 """accuracy, confusion, recall: how well a classifier does on true records, from reported ones.
 
 Accuracy is the mean of h(record) = [model(record) = class] over true records, the entries of the
-confusion table those of h = [class = c, model(record) = v]; see `signed_records`. One
-estimator serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan &
-Matwin, section 3.4, are the cases in
-`paper_accuracies`). All standard errors are those of a mean over independent records:
+confusion table those of h = [class = c, model(record) = v]; see `signed_records`. One estimator
+serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan & Matwin,
+section 3.4, are the cases in `paper_accuracies`).
 
-    Cov = (mean of g g^T - mean of g  mean of g^T) / n
-
-Intervals are normal and may reach below 0 or above 1; with few records, or where all records
-contribute alike, they are too short.
-A test set must be other records than those the model was fitted on, as always.
+Intervals are normal and may reach below 0 or above 1; with few records, or if all records
+contribute the same, they are too short.
+A test set must contain other records than those the model was fitted on, as always.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,12 @@ from tacit.errors import DataError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.schema import Attribute
 
-#: Draws to average for each record where copies are drawn (see `signed_kernels`).
+#: Draws to average for each record if copies are drawn (see `signed_kernels`).
 DRAWS = 8
-#: A confusion table of more cells than this is refused: so would be its covariance.
+#: A confusion table of more cells than this is refused; its covariance would be too large.
 MOST_CELLS = 4096
 
 #: The outcome of testing each record, as a number.
@@ -47,22 +46,22 @@ def accuracy(
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
 ) -> Estimate:
-    """Share of true records that the model classifies rightly.
+    """Share of true records that the model classifies correctly.
 
     `model` is anything with `predict` (see `classifier`), `reported` whatever `reconstruct` takes.
-    `target` is needed where the model does not say what it predicts. `rng` and `draws` matter
-    only for designs that replace answers of many categories; None always draws the same.
+    `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
+    designs that replace answers of many categories; None always draws the same.
     """
     test = _Test.of(model, reported, design, target)
-    result = test.right(rng, draws)
-    return Estimate(
-        attributes=(),
-        value=np.asarray(result.mean[1]),
-        stderr=np.asarray(np.sqrt(max(result.covariance[1, 1], 0.0))),
-        n_records=test.table.n_records,
-        method="inversion",
-        name="accuracy",
-    )
+    own = test.model_weights()
+    if own is not None:
+        return linear_estimate([(own.trace(axis1=1, axis2=2), test.table.counts)], "accuracy")
+
+    def right(records: Codes) -> Predicted:
+        return test.classifier.correct(records).astype(np.intp)
+
+    blocks = test.outcome_weights(right, 2, rng, draws)
+    return linear_estimate(((weights[:, 1], counts) for weights, counts in blocks), "accuracy")
 
 
 def confusion(
@@ -75,20 +74,28 @@ def confusion(
 ) -> Estimate:
     """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
 
-    The second attribute is called 'predicted', with underscores if the target is called so.
+    The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
     test = _Test.of(model, reported, design, target)
-    result = test.cells(rng, draws)
-    own = test.classifier.target
-    beside = Attribute("predicted_" if own.name == "predicted" else "predicted", own.categories)
-    return Estimate(
-        attributes=(own, beside),
-        value=result.mean.reshape(own.size, own.size),
-        stderr=_stderr(result.covariance).reshape(own.size, own.size),
-        n_records=test.table.n_records,
-        method="inversion",
-        name=f"P({own.name}, {beside.name})",
-        covariance_of=lambda: result.covariance,
+    classifier, size = test.classifier, test.classifier.target.size
+    if size**2 > MOST_CELLS:
+        raise DataError(
+            f"the confusion table of {classifier.target.name!r} has {size**2:,} cells, "
+            f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
+        )
+
+    def cell(records: Codes) -> Predicted:
+        return classifier.truth(records) * size + classifier.predict(records)
+
+    true = classifier.target
+    name = "predicted_" if true.name == "predicted" else "predicted"
+    own = test.model_weights()
+    return linear_estimate(
+        test.outcome_weights(cell, size**2, rng, draws)
+        if own is None
+        else [(own, test.table.counts)],
+        f"P({true.name}, {name})",
+        (true, Attribute(name, true.categories)),
     )
 
 
@@ -100,27 +107,24 @@ def recall(
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
 ) -> Estimate:
-    """Share of the records of each class that are classified rightly; arguments as for `accuracy`.
+    """Share of each class that is classified correctly; arguments as for `accuracy`.
 
         R_c = P(c, c) / P(c),    dR_c = ((1 - R_c) dP(c, c) - R_c sum_{v != c} dP(c, v)) / P(c)
 
-    Standard errors by the delta method: good where P(c) is several standard errors above 0. Not a
-    number where the estimate of P(c) is not positive.
+    Standard errors by the delta method: good if P(c) is several standard errors above 0. Not a
+    number if the estimate of P(c) is not positive.
     """
-    test = _Test.of(model, reported, design, target)
-    result = test.cells(rng, draws)
-    own = test.classifier.target
-    table = result.mean.reshape(own.size, own.size)
-    value, slopes = _ratios(table)
-    covariance: Array = slopes @ result.covariance @ slopes.T
-    return Estimate(
+    table = confusion(model, reported, design, target, rng, draws)
+    own = table.attributes[0]
+    value, slopes = _ratios(table.value)
+    covariance: Array = slopes @ table.covariance @ slopes.T
+    return replace(
+        table,
         attributes=(own,),
         value=value,
-        stderr=_stderr(covariance),
-        n_records=test.table.n_records,
-        method="inversion",
+        stderr=np.sqrt(np.maximum(covariance.diagonal(), 0)),
         name=f"recall by {own.name}",
-        covariance_of=lambda: covariance,
+        covariance_of=partial(np.asarray, covariance),
     )
 
 
@@ -138,60 +142,6 @@ def _ratios(table: Array) -> tuple[Array, Array]:
     return value, slopes.reshape(k, k * k)
 
 
-def _stderr(covariance: Array) -> Array:
-    errors: Array = np.sqrt(np.maximum(covariance.diagonal(), 0))
-    return errors
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Means of the outcomes over true records, and the covariance of these means."""
-
-    mean: Array
-    covariance: Array
-
-
-def moments(
-    copies: SignedRecords,
-    table: PatternTable,
-    outcome: Outcome,
-    outcomes: int,
-    rng: np.random.Generator,
-) -> Moments:
-    """How often each outcome 0 .. outcomes - 1 of a function of the true record occurs."""
-    total, squares = np.zeros(outcomes), np.zeros((outcomes, outcomes))
-    for reported, counts in copies.blocks(table, max(256, min(RECORD_BLOCK, 2**22 // outcomes))):
-        weights = _weights(copies, reported, outcome, outcomes, rng)
-        total += counts @ weights
-        squares += (weights.T * counts) @ weights
-    mean = total / table.n_records
-    return Moments(mean, (squares / table.n_records - np.outer(mean, mean)) / table.n_records)
-
-
-def _summed(weights: Array, table: PatternTable) -> Moments:
-    """Moments of what each pattern counts, patterns x outcomes."""
-    n = table.n_records
-    mean = table.counts @ weights / n
-    squares = (weights.T * table.counts) @ weights
-    return Moments(mean, (squares / n - np.outer(mean, mean)) / n)
-
-
-def _weights(
-    copies: SignedRecords,
-    reported: Codes,
-    outcome: Outcome,
-    outcomes: int,
-    rng: np.random.Generator,
-) -> Array:
-    """g: what each reported record contributes to each outcome."""
-    places = np.arange(len(reported)) * outcomes
-    result = np.zeros(len(reported) * outcomes)
-    for batch, weights in copies.of(reported, rng):
-        found = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
-        result += np.bincount((found + places).ravel(), weights.ravel(), result.size)
-    return result.reshape(len(reported), outcomes)
-
-
 @dataclass(frozen=True, eq=False)
 class _Test:
     """A classifier and the reported records it is tested on."""
@@ -206,53 +156,43 @@ class _Test:
         table = reconstruct(reported, design).patterns
         return cls(Classifier(model, design.schema, target), table, design, model)
 
-    def right(self, rng: np.random.Generator | None, draws: int) -> Moments:
-        """Moments of being wrong (0) and right (1)."""
-        told = self._told()
-        if told is None:
-            return self.moments(self.right_or_wrong, 2, rng, draws)
-        right = told.trace(axis1=1, axis2=2)
-        return _summed(np.stack([told.sum(axis=(1, 2)) - right, right], axis=1), self.table)
+    def model_weights(self) -> Array | None:
+        """Weights of patterns for each true and predicted class, if the model can compute them.
 
-    def _told(self) -> Array | None:
-        """What each pattern counts towards each true and predicted class, if the model tells.
-
-        A tree does: it asks a few attributes a leaf, so copies of whole records are not needed and
-        any number of groups will do.
+        A tree can: each of its leaves is an event with few conditions, so whole records need not
+        be copied and the design may have any number of groups.
         """
         outcomes = getattr(self.model, "outcomes", None)
         return None if outcomes is None else np.asarray(outcomes(self.table, self.design))
 
-    def right_or_wrong(self, records: Codes) -> Predicted:
-        """1 where the model is right."""
-        return self.classifier.correct(records).astype(np.intp)
-
-    def cell(self, records: Codes) -> Predicted:
-        """The cell of the confusion table."""
-        truth = self.classifier.truth(records)
-        return truth * self.classifier.target.size + self.classifier.predict(records)
-
-    def cells(self, rng: np.random.Generator | None, draws: int) -> Moments:
-        """Moments of the confusion table."""
-        size = self.classifier.target.size
-        if size**2 > MOST_CELLS:
-            raise DataError(
-                f"the confusion table of {self.classifier.target.name!r} has {size**2:,} cells, "
-                f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
-            )
-        told = self._told()
-        if told is None:
-            return self.moments(self.cell, size**2, rng, draws)
-        return _summed(told.reshape(len(told), -1), self.table)
-
-    def moments(
+    def outcome_weights(
         self, outcome: Outcome, outcomes: int, rng: np.random.Generator | None, draws: int
-    ) -> Moments:
-        """Moments of any outcome on this test set."""
+    ) -> Iterator[tuple[Array, Array]]:
+        """Weights of records for each outcome of testing a black box; see `outcome_weights`."""
         if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
             raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
-        copies = signed_records(self.design, self.table, draws)
-        return moments(copies, self.table, outcome, outcomes, generator(rng))
+        records = signed_records(self.design, self.table, draws)
+        return outcome_weights(records, self.table, outcome, outcomes, generator(rng))
+
+
+def outcome_weights(
+    records: SignedRecords,
+    table: PatternTable,
+    outcome: Outcome,
+    outcomes: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[Array, Array]]:
+    """g of reported records for each outcome 0 .. outcomes - 1 of a function of the true record.
+
+    Blocks of weights, records x outcomes, and how often each record counts.
+    """
+    for reported, counts in records.blocks(table, max(256, min(RECORD_BLOCK, 2**22 // outcomes))):
+        places = np.arange(len(reported)) * outcomes
+        result = np.zeros(len(reported) * outcomes)
+        for batch, weights in records.of(reported, rng):
+            found = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
+            result += np.bincount((found + places).ravel(), weights.ravel(), result.size)
+        yield result.reshape(len(reported), outcomes), counts
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:

@@ -1,27 +1,29 @@
 """complement_accuracy, personal_accuracy: testing as the papers print it, each for its design.
 
-Both are cases of `accuracy`; they are kept for reproduction, and `personal_accuracy` also for the
-protocol in which respondents test the model on their personal answers themselves.
+Both are cases of `accuracy`, kept for reproduction. `personal_accuracy` also serves the protocol in
+which respondents test the model on their personal answers themselves.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
+from tacit.arrays import Array
 from tacit.channel.distribution import Distribution
-from tacit.channel.keep_or_draw import ReplacementChannel
-from tacit.channel.related import AgreementChannel
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
-from tacit.evaluate.accuracy import generator
+from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
-from tacit.exact_draws import Draws, source_of
 from tacit.label_codes import code_type
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.signed_kernels import Columns, DrawKernel
+from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
 
 #: Up to this many joint answers P(Y cc) is summed over all of them; beyond, as many are drawn.
 LISTED_CELLS = 1 << 16
@@ -32,24 +34,22 @@ def complement_accuracy(
 ) -> Estimate:
     """Accuracy from the reported records S and their complement, for one related yes/no group.
 
-        P*  = theta P + (1 - theta) P^c         share of S classified rightly
-        P^c* = theta P^c + (1 - theta) P        share of the complements classified rightly
+        P*  = theta P + (1 - theta) P^c         share of S classified correctly
+        P^c* = theta P^c + (1 - theta) P        share of the complements classified correctly
         P = (theta P* - (1 - theta) P^c*) / (2 theta - 1)
 
     The class is disguised with the rest. At theta = 1/2 no estimate exists. Du & Zhan (2003,
-    section 4.3); the standard error is ours.
+    section 4.3); the standard error is ours. `accuracy` gives the same for this design.
     """
-    theta = _theta_of_complements(design)
-    classifier = Classifier(model, design.schema, target)
-    table = reconstruct(reported, design).patterns
-    shares = table.counts / table.n_records
-    right = classifier.correct(table.patterns).astype(np.float64)
-    opposite = classifier.correct(1 - table.patterns).astype(np.float64)
-    share, share_opposite = float(shares @ right), float(shares @ opposite)
-    value = (theta * share - (1 - theta) * share_opposite) / (2 * theta - 1)
-    each = (theta * right - (1 - theta) * opposite) / (2 * theta - 1)
-    variance = float(shares @ each**2) - value**2
-    return _estimate(value, variance / table.n_records, table.n_records)
+    patterns = reconstruct(reported, design).patterns
+    design.channel(design.schema.names).require_reconstructable()
+    weights = ReportWeights(patterns, design).group(0).weights
+    if len(design.groups) > 1 or not isinstance(weights, KeepOrComplementWeights):
+        raise DesignError(
+            "complement_accuracy is for one related group of yes/no attributes, the target among "
+            "them; accuracy serves every design"
+        )
+    return accuracy(model, patterns, design, target)
 
 
 def personal_accuracy(
@@ -71,93 +71,53 @@ def personal_accuracy(
     P(Y cc) is estimated from as many draws, and the standard error includes these. At theta = 0 no
     estimate exists, although it is listed. Zhan & Matwin (section 3.4); the standard error is ours.
     """
-    theta, drawn = _replaced(design)
+    patterns = reconstruct(reported, design).patterns
+    design.channel(design.schema.names).require_reconstructable()
+    weights = ReportWeights(patterns, design).group(0).weights
+    if len(design.groups) > 1 or not isinstance(weights, KeepOrDrawWeights):
+        raise DesignError(
+            "personal_accuracy is for one group of unrelated, forced, uniform_perturbation or "
+            "frapp, the target in it; accuracy serves every design"
+        )
+    theta, n = weights.theta, patterns.n_records
     classifier = Classifier(model, design.schema, target)
-    table = reconstruct(reported, design).patterns
-    n = table.n_records
-    right = float(table.counts @ classifier.correct(table.patterns)) / n
-    variance = right * (1 - right) / n
+    right = linear_estimate([(classifier.correct(patterns.patterns), patterns.counts)], "accuracy")
+    variance = float(right.stderr**2)
     if results is None:
+        order = tuple(map(weights.attributes.index, range(len(design.schema))))
+        drawn = weights.drawn.marginal(order)
         personal, spread = _known(classifier, design, drawn, generator(rng))
         variance += (1 - theta) ** 2 * spread
     else:
         answers = _checked(results, n)
         personal, own = float(answers.mean()), float(answers.var())
         variance += (1 - theta) ** 2 * own * (1 / len(answers) - 2 / n)
-    value = (right - (1 - theta) * personal) / theta
-    return _estimate(value, variance / theta**2, n)
-
-
-def _estimate(value: float, variance: float, n_records: int) -> Estimate:
-    return Estimate(
-        attributes=(),
-        value=np.asarray(value),
-        stderr=np.asarray(math.sqrt(max(variance, 0.0))),
-        n_records=n_records,
-        method="inversion",
-        name="accuracy",
-    )
-
-
-def _theta_of_complements(design: Design) -> float:
-    """theta of the one group of related yes/no answers."""
-    channel = design.channel(design.schema.names)
-    first = channel.factors[0].channel
-    alone = len(channel.factors) == 1 and isinstance(first, AgreementChannel)
-    if not alone or set(design.schema.sizes) != {2}:
-        raise DesignError(
-            "complement_accuracy is for one related group of yes/no attributes, the target among "
-            "them; accuracy serves every design"
-        )
-    channel.require_reconstructable()
-    assert isinstance(first, AgreementChannel)
-    return float(first.theta)
-
-
-def _replaced(design: Design) -> tuple[float, Distribution]:
-    """theta and the known distribution of the one replacing group, in the schema's order."""
-    channel = design.channel(design.schema.names)
-    first = channel.factors[0].channel
-    if len(channel.factors) > 1 or not isinstance(first, ReplacementChannel):
-        raise DesignError(
-            "personal_accuracy is for one group of unrelated, forced, uniform_perturbation or "
-            "frapp, the target in it; accuracy serves every design"
-        )
-    channel.require_reconstructable()
-    names = channel.factors[0].names
-    return float(first.theta), first.drawn.marginal(tuple(map(names.index, design.schema.names)))
+    value = (float(right) - (1 - theta) * personal) / theta
+    stderr = math.sqrt(max(variance / theta**2, 0.0))
+    return replace(right, value=np.asarray(value), stderr=np.asarray(stderr), covariance_of=None)
 
 
 def _known(
     classifier: Classifier, design: Design, drawn: Distribution, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """P(Y cc) under the known distribution, and the variance of that figure where it is drawn."""
-    sizes = design.schema.sizes
+    """P(Y cc) under the known distribution, and the variance of that figure if it is drawn."""
+    sizes, kind = design.schema.sizes, code_type(design.schema)
     if math.prod(sizes) <= LISTED_CELLS:
-        cells = np.indices(sizes, dtype=code_type(design.schema)).reshape(len(sizes), -1).T
+        cells = np.indices(sizes, dtype=kind).reshape(len(sizes), -1).T
         return float(drawn.cells @ classifier.correct(cells)), 0.0
-    right = classifier.correct(_draws(drawn, design, rng))
+    records, places = np.empty((LISTED_CELLS, len(sizes)), kind), tuple(range(len(sizes)))
+    DrawKernel(Columns(places, sizes, places, sizes), 1.0, drawn).write(records, records, rng)
+    right = classifier.correct(records)
     return float(right.mean()), float(right.var()) / LISTED_CELLS
 
 
-def _draws(drawn: Distribution, design: Design, rng: np.random.Generator) -> Codes:
-    """Personal answers of as many people as cells would be listed."""
-    records = np.empty((LISTED_CELLS, len(design.schema)), code_type(design.schema))
-    for unit, distribution in zip(*drawn.units, strict=True):
-        cells = Draws([distribution]).draw(None, LISTED_CELLS, source_of(rng))
-        answers = np.unravel_index(cells, [design.schema.sizes[i] for i in unit])
-        for place, codes in zip(unit, answers, strict=True):
-            records[:, place] = codes
-    return records
-
-
 def _checked(results: Any, n_records: int) -> Array:
-    """Results as an array of 0 and 1, at most one a record."""
+    """Results as an array of 0 and 1, at most one per record."""
     answers = np.asarray(results)
     good = answers.ndim == 1 and answers.dtype.kind in "biuf" and np.isin(answers, (0, 1)).all()
     if not good or not 1 <= len(answers) <= n_records:
         raise DataError(
-            f"results must be a list of 0 and 1, at least one and at most one a reported record "
+            f"results must be a list of 0 and 1, at least one and at most one per reported record "
             f"({n_records:,}), got an array of {answers.dtype} of shape {answers.shape}"
         )
     return answers.astype(np.float64)

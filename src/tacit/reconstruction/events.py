@@ -1,10 +1,11 @@
-"""Events: what the nodes of a tree say of a record, a set of allowed categories an attribute."""
+"""Events: conjunctions of conditions on true records, a set of allowed categories per attribute."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -14,10 +15,10 @@ from tacit.arrays import Index, Mask
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Conjunctions of conditions: `allowed` is events x categories of all attributes in a row.
+    """`allowed` is events x categories; the categories of all attributes are side by side.
 
     Each event may be parted further by the categories of the `fixed` attributes, the last one
-    running fastest; parts are only written out where they are asked for.
+    running fastest; parts are only expanded on demand.
     """
 
     sizes: tuple[int, ...]
@@ -29,6 +30,14 @@ class Events:
         """The one event that allows every record."""
         return cls(tuple(sizes), np.ones((1, sum(sizes)), dtype=bool))
 
+    @classmethod
+    def conjunction(cls, sizes: Sequence[int], conditions: Mapping[int, Sequence[int]]) -> Events:
+        """The one event that allows these codes of each attribute, and any of the others."""
+        found = cls.certain(sizes)
+        for a, codes in conditions.items():
+            found.allowed[0, found.span(a)] = np.isin(np.arange(sizes[a]), codes)
+        return found
+
     def __len__(self) -> int:
         return len(self.allowed) * self._parts
 
@@ -36,10 +45,13 @@ class Events:
     def _parts(self) -> int:
         return math.prod(self.sizes[a] for a in self.fixed)
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(self.sizes, initial=0))
+
     def span(self, a: int) -> slice:
-        """Where an attribute's categories stand in the row."""
-        ends = list(accumulate(self.sizes, initial=0))
-        return slice(ends[a], ends[a + 1])
+        """The columns of an attribute's categories in `allowed`."""
+        return slice(self._starts[a], self._starts[a + 1])
 
     def of(self, a: int) -> Mask:
         """Which categories of an attribute each event allows."""
@@ -60,15 +72,14 @@ class Events:
 
     def choices(self) -> Index:
         """How many categories of each attribute are allowed, events x attributes."""
-        starts = [self.span(a).start for a in range(len(self.sizes))]
+        starts = self._starts[:-1]
         return np.asarray(np.add.reduceat(self.allowed.astype(np.uint16), starts, axis=1))
 
     def padded(self, attribute: Index) -> Mask:
         """Which categories of its attribute each event allows, events x the most categories."""
-        most = max(self.sizes)
-        starts = np.array([self.span(a).start for a in range(len(self.sizes))])
-        places = starts[attribute][:, None] + np.arange(most)
-        return np.asarray(self.allowed[np.arange(len(attribute))[:, None], places % self.width])
+        places = np.array(self._starts)[attribute][:, None] + np.arange(max(self.sizes))
+        rows = np.arange(len(attribute))[:, None]
+        return np.asarray(self.allowed[rows, places % self._starts[-1]])
 
     def below(self, parents: Index, attribute: Index, allowed: Mask) -> Events:
         """Events with one more condition each; `allowed` is padded to the most categories."""
@@ -77,8 +88,3 @@ class Events:
             here, span = np.flatnonzero(attribute == a), self.span(a)
             found[here, span] &= allowed[here, : span.stop - span.start]
         return Events(self.sizes, found)
-
-    @property
-    def width(self) -> int:
-        """Categories of all attributes."""
-        return sum(self.sizes)

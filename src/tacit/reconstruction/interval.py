@@ -1,15 +1,15 @@
 """Confidence intervals for probabilities that keep their coverage near 0 and 1.
 
-Two ideas are joined. The variance is that under the hypothesis, not that at the estimate
+The method joins two ideas. The variance is that under the hypothesis, not that at the estimate
 (Wilson, 1927), carried through the channel: if the true probability is p0, a report's weight g
 has second moment p0 * own + (1 - p0) * other, so
 
     Var(p_hat | p0) = (p0 * own + (1 - p0) * other - p0^2) / n.
 
-And p0 is tested by the likelihood ratio against the best value inside [0, 1] (Feldman & Cousins,
-1998), with the critical value that gives the wanted level at that p0. So an estimate below zero,
-which is normal under randomized response, still gives an interval that is inside [0, 1], not
-empty, and covers as often as it says.
+p0 is tested by the likelihood ratio against the best value inside [0, 1] (Feldman & Cousins,
+1998), with the critical value that gives the requested level at that p0. So an estimate below zero,
+which is common under randomized response, still gives an interval that lies inside [0, 1], is not
+empty, and has the stated coverage.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ import numpy as np
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 
-#: Halvings: of the interval from 0 to 1, and of the critical value's range.
+#: Bisection steps for a limit and for a critical value.
 _OUTER, _INNER = 40, 40
 #: A bound this many standard errors away does not matter.
 _FAR = 8.0
 _TINY = 1e-300
+#: Probabilities this close to 0 or 1 are not divided by.
+_NEAR = 1e-6
 
 
 class Interval(NamedTuple):
@@ -39,6 +41,34 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
+class EventMoments:
+    """Least and largest E[g^2 | true answers] over the answers inside and outside an event.
+
+    g is the weight of a report for the event. The outside of a product of groups is where at least
+    one group is outside its own event.
+    """
+
+    inside: tuple[float, float]
+    outside: tuple[float, float]
+
+    @classmethod
+    def single(cls, inside: float, outside: float) -> EventMoments:
+        """One value inside and one outside."""
+        return cls((inside, inside), (outside, outside))
+
+    def __mul__(self, other: EventMoments) -> EventMoments:
+        (low, high), (low_out, high_out) = self.inside, self.outside
+        (other_low, other_high), (other_low_out, other_high_out) = other.inside, other.outside
+        return EventMoments(
+            (low * other_low, high * other_high),
+            (
+                min(low_out * min(other_low, other_low_out), low * other_low_out),
+                max(high_out * max(other_high, other_high_out), high * other_high_out),
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class ScoreTest:
     """What an interval needs: the unbiased estimate and the second moments of its weights."""
 
@@ -46,6 +76,29 @@ class ScoreTest:
     own: Array
     other: Array
     n_records: int
+
+    @classmethod
+    def of(
+        cls, value: Array, stderr: Array, n_records: int, own: Array, low: Array, high: Array
+    ) -> ScoreTest:
+        """Find `other`, which lies between `low` and `high`, from the second moment of all reports.
+
+        second = p own + (1 - p) other holds at the estimate; the bounds also settle p near 1.
+        """
+        second = n_records * stderr**2 + value**2
+        safe = np.abs(1 - value) > _NEAR
+        solved = (second - value * own) / np.where(safe, 1 - value, 1.0)
+        return cls(value, own, np.where(safe, np.clip(solved, low, high), high), n_records)
+
+    @classmethod
+    def of_event(
+        cls, value: Array, stderr: Array, n_records: int, moments: EventMoments, total: float
+    ) -> ScoreTest:
+        """The test of one event; `total` estimates P(E) times the mean of E[g^2 | x] in E."""
+        low, high = moments.inside
+        own = high if value <= _NEAR else float(np.clip(total / value, low, high))
+        bounds = (np.asarray(bound) for bound in moments.outside)
+        return cls.of(value, stderr, n_records, np.asarray(own), *bounds)
 
     def stderr(self, p0: Array) -> Array:
         """Standard error of the estimate if the truth is p0."""
@@ -140,7 +193,7 @@ def _solved(near: Array, far: Array, level: float) -> Array:
 
 
 def _reach(c: Array, room: Array) -> Array:
-    """How far the estimate may stray towards a bound that is `room` away.
+    """How far the estimate may deviate towards a bound at distance `room`.
 
     Beyond the bound the best value stays on it, so the ratio grows only linearly there.
     """

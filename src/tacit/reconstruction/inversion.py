@@ -2,12 +2,12 @@
 
     p_hat = W p*,    Cov(p_hat) = (W diag(p*) W^T - p_hat p_hat^T) / n
 
-W is the product of one left inverse a group: the closed form where M is square (Huang & Du
+W is the product of one left inverse per group: the closed form if M is square (Huang & Du
 2008, eq. 2; Du & Zhan eq. 3; Zhan & Matwin eq. 1; Soni & Shrivastva eq. 4-9), else `gls`. The
 diagonal of the covariance is the corrected form of Huang & Du's Theorem 6, whose sum over ordered
 pairs must not carry the factor 2 as well.
 
-Cells may be negative: that is what unbiased means near zero. `simplex` and `em` stay inside.
+Cells may be negative, as unbiased estimates of small values must be; `simplex` and `em` are not.
 A singular channel is an error that names the group and the parameter.
 """
 
@@ -25,6 +25,7 @@ from tacit.channel.product import Axes, Factor, apply
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import ScoreTest
+from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 from tacit.reconstruction.table_problem import TableProblem
 
 #: A covariance matrix of more cells than this is refused.
@@ -40,14 +41,15 @@ def inversion(problem: TableProblem) -> Estimate:
     ]
     value = _pull(problem, maps, problem.frequencies)
     second = _pull(problem, [m.squared() for m in maps], problem.frequencies)
+    stderr = stderr_of_means(second, value, problem.n_records)
     return Estimate(
         attributes=problem.attributes,
         value=value,
-        stderr=np.sqrt(np.maximum(second - value**2, 0) / problem.n_records),
+        stderr=stderr,
         n_records=problem.n_records,
         method="inversion",
         name=f"P({', '.join(a.name for a in problem.attributes)})",
-        score=_score(problem, maps, value, second),
+        score=_score(problem, maps, value, stderr),
         covariance_of=partial(_covariance, problem, maps, value),
     )
 
@@ -66,29 +68,17 @@ def _wanted_axes(problem: TableProblem) -> list[Axes]:
 
 
 def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
-    """Apply one map a group from the reported table to the table asked for."""
+    """Apply one map per group from the reported table to the table asked for."""
     inward = [factor.reported_axes for factor in problem.channel.factors]
     shape = tuple(a.size for a in problem.attributes)
     return apply(maps, reported, inward, _wanted_axes(problem), shape)
 
 
-def _score(problem: TableProblem, maps: list[Linear], value: Array, second: Array) -> ScoreTest:
-    """Split the second moment of a cell's weights by whether the record is truly in the cell.
-
-    second = p own + (1 - p) other holds at the estimate, and other must lie between the least
-    and the largest that any true record gives, which also settles it where p is near 1.
-    """
+def _score(problem: TableProblem, maps: list[Linear], value: Array, stderr: Array) -> ScoreTest:
+    """Split the second moment of a cell's weights by whether the record is truly in the cell."""
     moments = reduce(mul, map(_moments, problem.channel.factors, maps))
     own, low, high = (_arranged(problem, m) for m in (moments.own, moments.low, moments.high))
-    return ScoreTest(value, own, other_moment(value, second, own, low, high), problem.n_records)
-
-
-def other_moment(value: Array, second: Array, own: Array, low: Array, high: Array) -> Array:
-    """E[g^2] of records outside the cell, from second = p own + (1 - p) other."""
-    outside = 1 - value
-    safe = np.abs(outside) > 1e-6
-    solved = (second - value * own) / np.where(safe, outside, 1.0)
-    return np.where(safe, np.clip(solved, low, high), high)
+    return ScoreTest.of(value, stderr, problem.n_records, own, low, high)
 
 
 def _moments(factor: Factor, used: Linear) -> SecondMoments:
@@ -117,6 +107,6 @@ def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Arra
     order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
     frequencies = problem.frequencies.transpose(order).ravel()
     positions = _arranged(problem, np.arange(value.size, dtype=np.float64)).ravel().astype(int)
-    rows = weights[positions]
-    product: Array = (rows * frequencies) @ rows.T - np.outer(value, value)
-    return product / problem.n_records
+    rows, means = weights[positions], value.ravel()
+    second = (rows * frequencies) @ rows.T
+    return covariance_of_means(second, means[:, None], means, problem.n_records)

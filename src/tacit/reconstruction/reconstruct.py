@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from tacit.counting import PatternTable, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.events import Events
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
 
@@ -23,11 +26,13 @@ TableMethod = Callable[[TableProblem], Estimate]
 
 #: A table of more cells than this is refused; it would not fit in memory.
 MAX_CELLS = 2**26
+#: Problems of at most this many cells are kept, and so many of them.
+_SMALL_CELLS, _KEPT_PROBLEMS = 2**12, 256
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """Reported patterns and their design; answers what is asked about the true records."""
+    """Reported patterns and their design; estimates anything about the true records."""
 
     patterns: PatternTable
     design: Design
@@ -53,32 +58,46 @@ class Reconstruction:
         return problem.channel.to_true(problem.inverses, problem.frequencies)
 
     def probability(self, event: Mapping[str, Any]) -> Estimate:
-        """Probability that a true record has these answers; a list allows any of its labels."""
+        """Probability that a true record has these answers; a list allows any of its labels.
+
+        An event may have any number of conditions.
+        """
         if not isinstance(event, Mapping) or not event:
             raise SchemaError(
                 "the event names no attribute: give a mapping such as "
                 f"{{'smokes': 'yes'}}, got {event!r}"
             )
-        problem = self._problem(tuple(event))
-        sides = [_indicator(a, event[a.name]) for a in problem.attributes]
-        h = sides[0]
-        for side in sides[1:]:
-            h = np.multiply.outer(h, side)
-        said = ", ".join(
-            f"{name} = {' or '.join(map(str, _labels(label)))}" for name, label in event.items()
-        )
-        return expectation(problem, h, f"P({said})")
+        schema = self.design.schema
+        allowed = {name: _labels(wanted) for name, wanted in event.items()}
+        codes = {schema.index(n): _codes(schema[n], labels) for n, labels in allowed.items()}
+        self.design.channel(self.design.closure(tuple(event))).require_reconstructable()
+        conditions = (f"{n} = {' or '.join(map(str, labels))}" for n, labels in allowed.items())
+        found = Events.conjunction(schema.sizes, codes)
+        return event_probability(self._report_weights, found, f"P({', '.join(conditions)})")
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
-        """Mean of h over true records: a function of one label an attribute, or a table."""
+        """Mean of h over true records: a function of one label per attribute, or a table."""
         problem = self._problem(attributes)
-        said = ", ".join(a.name for a in problem.attributes)
-        name = f"E[{getattr(h, '__name__', 'h')}({said})]".replace("<lambda>", "h")
+        names = ", ".join(a.name for a in problem.attributes)
+        name = f"E[{getattr(h, '__name__', 'h')}({names})]".replace("<lambda>", "h")
         return expectation(problem, tabulate(h, problem.attributes), name)
+
+    @cached_property
+    def _report_weights(self) -> ReportWeights:
+        return ReportWeights(self.patterns, self.design)
+
+    @cached_property
+    def _problems(self) -> dict[tuple[tuple[str, ...], int], TableProblem]:
+        """Problems of small tables, kept with their inverses for further questions."""
+        return {}
 
     def _problem(self, attributes: Sequence[str]) -> TableProblem:
         asked = tuple(attributes) if isinstance(attributes, Iterator) else attributes
-        channel = self.design.channel(self.design.closure(asked))
+        names = self.design.closure(asked)
+        known = self._problems.get((names, len(asked)))
+        if known is not None:
+            return known
+        channel = self.design.channel(names)
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells > MAX_CELLS:
             raise DataError(
@@ -86,14 +105,17 @@ class Reconstruction:
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
         counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
-        return TableProblem(counts, channel, len(asked), self.n_records)
+        problem = TableProblem(counts, channel, len(asked), self.n_records)
+        if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
+            self._problems[names, len(asked)] = problem
+        return problem
 
 
 def reconstruct(reported: Any, design: Design) -> Reconstruction:
-    """Count reported records once; then any table of the true answers can be asked for.
+    """Count reported records once, to estimate any number of tables of the true answers from them.
 
-    `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or
-    a pattern table counted before. A file that names another design as its origin is refused.
+    `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or a
+    pattern table. A file that names another design as its origin is refused.
     """
     check_design(design)
     if isinstance(reported, PatternTable):
@@ -103,13 +125,11 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
     return Reconstruction(count_reported(reported, design), design)
 
 
-def _indicator(attribute: Attribute, wanted: Any) -> Array:
-    """1 for the categories that the event allows."""
-    side = np.zeros(attribute.size)
-    side[[attribute.code(label) for label in _labels(wanted)]] = 1.0
-    if not side.any():
+def _codes(attribute: Attribute, labels: list[Any]) -> list[int]:
+    """The codes of the categories that an event allows."""
+    if not labels:
         raise SchemaError(f"the event allows no category of {attribute.name!r}; give at least one")
-    return side
+    return [attribute.code(label) for label in labels]
 
 
 def _labels(wanted: Any) -> list[Any]:

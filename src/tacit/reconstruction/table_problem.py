@@ -1,14 +1,14 @@
-"""TableProblem: what a reconstruction method is given."""
+"""TableProblem: the input of a reconstruction method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from tacit.arrays import Array
 from tacit.channel.linear_maps import Linear
-from tacit.channel.product import Factor, ProductChannel
-from tacit.reconstruction.gls import gls
+from tacit.channel.product import ProductChannel
+from tacit.reconstruction.gls import left_inverse
 from tacit.schema import Attribute
 
 
@@ -16,8 +16,8 @@ from tacit.schema import Attribute
 class TableProblem:
     """Reported counts of a table, the channel they came through, and the attributes asked for.
 
-    `channel.true` starts with the `wanted` attributes; more follow where a joint matrix ties
-    others to them, and the method sums these out.
+    `channel.true` starts with the `wanted` attributes; more follow if a joint matrix ties others to
+    them, and the method sums these out.
     """
 
     counts: Array
@@ -35,19 +35,17 @@ class TableProblem:
         """p*: the reported distribution."""
         return self.counts / self.n_records
 
-    def margin(self, axes: tuple[int, ...]) -> Array:
+    @cached_property
+    def inverses(self) -> tuple[Linear, ...]:
+        """W of each group."""
+        return tuple(
+            left_inverse(f.channel, partial(self._margin, f.reported_axes), self.n_records)
+            for f in self.channel.factors
+        )
+
+    def _margin(self, axes: tuple[int, ...]) -> Array:
         """p* of some reported axes, in that order, flattened."""
         others = tuple(i for i in range(self.frequencies.ndim) if i not in axes)
         kept = sorted(axes)
         table: Array = self.frequencies.sum(axis=others)
         return table.transpose([kept.index(axis) for axis in axes]).ravel()
-
-    @cached_property
-    def inverses(self) -> tuple[Linear, ...]:
-        """W of each group: the closed form, or from its reported distribution."""
-        return tuple(self._inverse(factor) for factor in self.channel.factors)
-
-    def _inverse(self, factor: Factor) -> Linear:
-        if factor.channel.inverse is not None:
-            return factor.channel.inverse
-        return gls(factor.channel.matrix, self.margin(factor.reported_axes), self.n_records)

@@ -18,7 +18,7 @@ def two() -> Events:
 def test_the_certain_event_allows_every_category() -> None:
     certain = Events.certain(SIZES)
     assert len(certain) == 1
-    assert certain.width == 9
+    assert certain.allowed.shape == (1, 9)
     np.testing.assert_array_equal(certain.choices(), [SIZES])
 
 

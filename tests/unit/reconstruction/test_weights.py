@@ -15,7 +15,8 @@ from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.arrays import Array, Mask
 from tacit.mine import DecisionTree
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.weights import DROPPED, GroupWeights, weights_of_channel
+from tacit.reconstruction.group_weights import GroupWeights
+from tacit.reconstruction.weights import weights_of_channel
 from tests.support.families import CASES, Case
 from tests.support.tables import cells_of
 
@@ -51,17 +52,13 @@ def read(case: Case, steps: list[tuple[int, Mask]]) -> tuple[Events, Array]:
     reports = np.arange(case.coin.channel(case.attributes).matrix.shape[0])
     states, events = own.start(reports), Events.certain(sizes)
     codes = np.array(cells_of(case.attributes))
-    dropped = np.zeros(len(reports), bool)
     for a, allowed in steps:
         hit = allowed[codes[:, a]] if own.by_attribute else np.zeros(len(reports), bool)
-        after = own.step(np.maximum(states, 0), a, hit)
-        dropped |= after == DROPPED
-        states = np.where(dropped, 0, after)
+        states = own.step(states, a, hit)
         padded = np.zeros((1, max(sizes)), bool)
         padded[0, : len(allowed)] = allowed
         events = events.below(np.zeros(1, np.intp), np.array([a]), padded)
-    found = np.broadcast_to(own.weights(events, states), (1, len(reports)))
-    return events, np.where(dropped, 0.0, found[0])
+    return events, own.weights(events, states)[0]
 
 
 @every_case

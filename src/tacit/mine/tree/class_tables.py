@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.weights import GroupWeights, States
+from tacit.reconstruction.group_weights import GroupWeights, States
 
 if TYPE_CHECKING:
     from tacit.mine.tree.node_tables import NodeTables

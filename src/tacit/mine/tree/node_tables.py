@@ -23,7 +23,7 @@ from tacit.mine.tree.class_tables import OtherGroup, SameGroup, Split, expanded
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import Rows, TreeReports
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.weights import States
+from tacit.reconstruction.group_weights import States
 
 #: Rows that are looked at together, unless one node has more.
 ROWS = 1 << 19

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,15 @@ import numpy.typing as npt
 
 from tacit.arrays import Array, Index, Mask
 from tacit.channel.distribution import uniform
-from tacit.channel.product import Factor
 from tacit.counting import PatternTable
-from tacit.counting.keys import Unsigned, column_blocks
+from tacit.counting.keys import Unsigned
 from tacit.design import Design
-from tacit.evaluate.signed_records import inverse_of, reports_of
 from tacit.label_codes import code_type
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.weights import (
-    DROPPED,
-    GroupWeights,
-    KeepOrDrawWeights,
-    States,
-    weights_of_channel,
-)
+from tacit.reconstruction.group_weights import GroupWeights, States
+from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.weights import KeepOrDrawWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +42,23 @@ class TreeReports:
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, target: str) -> TreeReports:
         """The reports in a pattern table of a design."""
-        channel = design.channel(design.schema.names)
-        for factor in channel.factors:
+        for factor in design.channel(design.schema.names).factors:
             factor.require_reconstructable()
-        sizes = design.schema.sizes
-        answers = np.zeros((len(patterns), len(sizes)), code_type(design.schema))
-        read = [_read(factor, design, patterns, answers) for factor in channel.factors]
-        group_weights, cells = zip(*read, strict=True)
-        shares = patterns.counts / patterns.n_records
-        place = design.schema.index(target)
-        return cls(sizes, place, shares, patterns.n_records, group_weights, answers, cells)
+        reports = ReportWeights(patterns, design)
+        groups = [reports.group(g) for g in range(len(design.groups))]
+        answers = np.zeros((len(patterns), len(design.schema)), code_type(design.schema))
+        for group in groups:
+            for a, column in group.answers.items():
+                answers[:, a] = column
+        return cls(
+            design.schema.sizes,
+            design.schema.index(target),
+            patterns.counts / patterns.n_records,
+            patterns.n_records,
+            tuple(group.weights for group in groups),
+            answers,
+            tuple(group.cells for group in groups),
+        )
 
     @classmethod
     def restored(cls, found: Reconstruction, target: str) -> TreeReports:
@@ -169,7 +170,7 @@ class Rows:
         for branch in np.flatnonzero((children != NONE).any(axis=0)):
             child = children[node, branch]
             after = group.step(own, by, taken == branch)
-            kept = np.flatnonzero((child >= 0) & (after != DROPPED))
+            kept = np.flatnonzero((child >= 0) & ~group.dropped(after))
             some = rows[kept]
             states = [after[kept] if h == g else old[some] for h, old in enumerate(self.states)]
             yield [self.pattern[some], child[kept], self.share[some], *states]
@@ -177,7 +178,7 @@ class Rows:
     def merged(self, reports: TreeReports) -> Rows:
         """The same with rows joined that differ in nothing a later condition could see."""
         pairs = zip(reports.group_weights, self.states, strict=True)
-        spent = np.logical_and.reduce([group.spent(states) for group, states in pairs])
+        spent = np.logical_and.reduce([group.settled(states) for group, states in pairs])
         if not spent.any():
             return self
         nodes, first, which = np.unique(self.node[spent], return_index=True, return_inverse=True)
@@ -191,21 +192,3 @@ def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
     """Rows from parts of their columns."""
     pattern, node, share, *states = (np.concatenate(same) for same in zip(*parts, strict=True))
     return Rows(pattern, node, share, tuple(states))
-
-
-def _read(
-    factor: Factor, design: Design, patterns: PatternTable, answers: Unsigned
-) -> tuple[GroupWeights, Index]:
-    """How a group is read, and its joint report; fills its columns of the answers."""
-    places = tuple(design.schema.index(name) for name in factor.names)
-    group = weights_of_channel(
-        places, factor.channel, partial(inverse_of, factor, design, patterns)
-    )
-    names = reports_of(design, factor)
-    columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
-    if group.by_attribute:
-        for place, column in zip(places, columns, strict=True):
-            answers[:, place] = column
-        return group, np.zeros(len(patterns), np.intp)
-    keys = column_blocks(columns, [patterns.schema[name].size for name in names])
-    return group, np.concatenate([block.astype(np.intp) for block in keys])

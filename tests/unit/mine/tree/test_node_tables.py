@@ -21,12 +21,12 @@ import pytest
 from tacit import Design, Group, Schema
 from tacit.arrays import Array, Index, Mask
 from tacit.counting import PatternTable
-from tacit.evaluate.signed_records import inverse_of, reports_of
 from tacit.mine.tree import class_tables, node_tables
 from tacit.mine.tree.class_tables import Split
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.reconstruction.report_weights import ReportWeights
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import random_table, reported_table
 
@@ -68,13 +68,14 @@ class Setting:
     @cached_property
     def written_out(self) -> tuple[Array, Array]:
         """M and W over all groups, reported x true and true x reported."""
-        factors = self.design.channel(self.design.schema.names).factors
+        reports = ReportWeights(self.patterns, self.design)
         channel, inverse, reported, true = np.ones((1, 1)), np.ones((1, 1)), [], []
-        for factor in factors:
-            channel = np.kron(channel, factor.channel.matrix)
-            inverse = np.kron(inverse, inverse_of(factor, self.design, self.patterns))
-            reported += reports_of(self.design, factor)
-            true += factor.names
+        for g, group in enumerate(self.design.groups):
+            own = self.design.channel(group.attributes)
+            channel = np.kron(channel, own.matrix)
+            inverse = np.kron(inverse, reports.inverse(g))
+            reported += own.reported.names
+            true += group.attributes
         rows = _order(reported, self.design.reported)
         columns = _order(true, self.design.schema)
         return channel[np.ix_(rows, columns)], inverse[np.ix_(columns, rows)]

@@ -1,0 +1,60 @@
+"""linear_estimate: the mean of the weights of reports, with its covariance.
+
+    mean = sum_y p*(y) g(y),    Cov = (mean of g g^T - mean of g  mean of g^T) / n
+
+Tables, probabilities, expectations, tree nodes and accuracies are all means of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Array
+from tacit.reconstruction.estimate import Estimate
+from tacit.schema import Attribute
+
+Numbers = npt.NDArray[Any]
+
+
+def covariance_of_means(second: Array, first: Array, other: Array, n_records: int) -> Array:
+    """Covariance of two means over n records, from the mean of the product of their weights."""
+    return np.asarray((second - first * other) / n_records)
+
+
+def stderr_of_means(second: Array, mean: Array, n_records: int) -> Array:
+    """Standard errors of means, from the means of the squared weights."""
+    variance = covariance_of_means(second, mean, mean, n_records)
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+
+def linear_estimate(
+    blocks: Iterable[tuple[Numbers, Numbers]], name: str, attributes: tuple[Attribute, ...] = ()
+) -> Estimate:
+    """Mean weights of reports: one number, or a table with one axis per attribute.
+
+    A block is the weights of some reports (reports x quantities, or reports for one quantity) and
+    how often each report counts. Intervals are normal; see `ScoreTest` for probabilities.
+    """
+    n, total, squares = 0.0, np.zeros(1), np.zeros((1, 1))
+    for weights, counts in blocks:
+        columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)
+        n += times.sum()
+        total = total + times @ columns
+        squares = squares + (columns.T * times) @ columns
+    mean, second = total / n, squares / n
+    covariance = covariance_of_means(second, mean[:, None], mean, round(n))
+    shape = tuple(a.size for a in attributes)
+    return Estimate(
+        attributes=attributes,
+        value=mean.reshape(shape),
+        stderr=np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(shape),
+        n_records=round(n),
+        method="inversion",
+        name=name,
+        covariance_of=partial(np.asarray, covariance),
+    )

@@ -1,0 +1,122 @@
+"""Weights of reports for events: g(y; E) is the product of the weights of the groups of y.
+
+Groups are prepared when an event first needs them and kept, so that any number of events can be
+asked from the same reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import mul
+
+import numpy as np
+
+from tacit.arrays import Array, Index
+from tacit.counting import PatternTable
+from tacit.counting.keys import Unsigned, column_blocks
+from tacit.design import Design
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.events import Events
+from tacit.reconstruction.gls import left_inverse
+from tacit.reconstruction.group_weights import GroupWeights, States
+from tacit.reconstruction.interval import ScoreTest
+from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.weights import weights_of_channel
+
+
+@dataclass(frozen=True, eq=False)
+class GroupReports:
+    """The reports of one group.
+
+    `answers` has the reported codes of each attribute, if the group reports them one by one;
+    otherwise `cells` has its joint reports.
+    """
+
+    weights: GroupWeights
+    answers: dict[int, Unsigned]
+    cells: Index
+
+    def states(self, event: Events) -> States:
+        """The state of each report after all conditions of one event."""
+        states = self.weights.start(self.cells)
+        for a, answers in self.answers.items():
+            allowed = event.allowed[0, event.span(a)]
+            if not allowed.all():
+                states = self.weights.step(states, a, allowed[answers])
+        return states
+
+
+class ReportWeights:
+    """The reports in a pattern table of a design, prepared group by group."""
+
+    def __init__(self, patterns: PatternTable, design: Design) -> None:
+        self.patterns, self.design = patterns, design
+        self._groups: dict[int, GroupReports] = {}
+
+    def group(self, g: int) -> GroupReports:
+        """The reports of one group."""
+        if g not in self._groups:
+            self._groups[g] = self._prepared(g)
+        return self._groups[g]
+
+    def _prepared(self, g: int) -> GroupReports:
+        design, patterns = self.design, self.patterns
+        channel = design.channel(design.groups[g].attributes)
+        (factor,) = channel.factors
+        places = tuple(map(design.schema.index, factor.names))
+        names = channel.reported.names
+        weights = weights_of_channel(places, factor.channel, partial(self.inverse, g))
+        columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
+        if weights.by_attribute:
+            nothing = np.zeros(len(patterns), np.intp)
+            return GroupReports(weights, dict(zip(places, columns, strict=True)), nothing)
+        keys = column_blocks(columns, channel.reported.sizes)
+        cells = np.concatenate([block.astype(np.intp) for block in keys])
+        return GroupReports(weights, {}, cells)
+
+    def inverse(self, g: int) -> Array:
+        """W of one group, all entries."""
+        channel = self.design.channel(self.design.groups[g].attributes)
+        n = self.patterns.n_records
+
+        def frequencies() -> Array:
+            return self.patterns.marginal(channel.reported.names).ravel() / n
+
+        return left_inverse(channel.factors[0].channel, frequencies, n).matrix()
+
+    def conditioned(self, event: Events) -> Iterator[GroupReports]:
+        """The groups on which an event has conditions."""
+        schema = self.design.schema
+        for g, group in enumerate(self.design.groups):
+            places = map(schema.index, group.attributes)
+            if not all(event.allowed[0, event.span(a)].all() for a in places):
+                yield self.group(g)
+
+
+def event_weights(reports: ReportWeights, events: Events) -> Array:
+    """g(y; E) of every pattern, patterns x events."""
+    found = np.ones((len(reports.patterns), len(events)))
+    for e in range(len(events)):
+        event = events.take(slice(e, e + 1))
+        for group in reports.conditioned(event):
+            found[:, e] *= group.weights.weights(event, group.states(event))[0]
+    return found
+
+
+def event_probability(reports: ReportWeights, event: Events, name: str) -> Estimate:
+    """P(E) of one event, with an interval inside [0, 1]."""
+    counts = reports.patterns.counts
+    found = linear_estimate([(event_weights(reports, event), counts)], name)
+    groups = list(reports.conditioned(event))
+    if not groups:
+        return found  # certain, whatever was reported
+    moments = reduce(mul, (group.weights.moments(event) for group in groups))
+    inside = counts / found.n_records
+    if moments.inside[0] < moments.inside[1]:
+        for group in groups:
+            inside = inside * group.weights.inside_weights(event, group.states(event))[0]
+    total = float(inside.sum())
+    score = ScoreTest.of_event(found.value, found.stderr, found.n_records, moments, total)
+    return replace(found, score=score)

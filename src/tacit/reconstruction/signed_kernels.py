@@ -1,0 +1,142 @@
+"""Signed kernels: a group's inverse W as a signed mixture of stochastic matrices.
+
+    W = sum_s v_s K_s
+
+Each kernel K_s turns a report into one possible true answer and has a weight v_s, which may be
+negative and may depend on the report. The weights of a group's kernels sum to 1 for every report.
+
+    truthful     1: keep
+    replacing    1/theta: keep                -(1-theta)/theta: a draw from the known distribution
+    related      theta/(2theta-1): K^(even)   -(1-theta)/(2theta-1): K^(odd)
+    matrix       W[x, report]: answer x, one kernel per true cell x
+
+K of a related group replaces every answer by one of the others, all equally likely. Its inverse is
+the series (1/theta) sum_j (-r)^j K^j with r = (1-theta)/theta: a mixture of even powers minus one
+of odd powers, both with geometric weights in r^2, so drawing the power keeps it exact. For yes/no
+answers even powers keep and odd ones complement. The series needs r < 1, so theta > 1/2.
+
+References: the complement set of Du & Zhan (2003, section 4.3) is `related` with yes/no answers,
+P(Y cc) of Zhan & Matwin (section 3.4) is the draw of `replacing`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.arrays import Array, Codes
+from tacit.channel.distribution import Distribution
+from tacit.exact_draws import Draws, source_of
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a group in true records and in reported ones."""
+
+    true: tuple[int, ...]
+    sizes: tuple[int, ...]
+    reported: tuple[int, ...]
+    reported_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SignedKernel(ABC):
+    """One kernel of a group; its weight is the same for every report unless it says otherwise."""
+
+    columns: Columns
+    weight: float
+
+    #: Whether two calls of `write` may differ.
+    random: ClassVar[bool] = False
+
+    def weights(self, reported: Codes) -> Array | float:
+        """The weight of each record."""
+        return self.weight
+
+    @abstractmethod
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        """Fill the group's columns in a copy of the records."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeepKernel(SignedKernel):
+    """Take the report as the truth; with `flip` 1 the opposite of every yes/no answer."""
+
+    flip: int = 0
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        for true, report in zip(self.columns.true, self.columns.reported, strict=True):
+            copy[:, true] = reported[:, report] ^ self.flip
+
+
+@dataclass(frozen=True, eq=False)
+class DrawKernel(SignedKernel):
+    """Draw the group's answers from a known distribution, independently for every record."""
+
+    drawn: Distribution
+
+    random: ClassVar[bool] = True
+
+    @cached_property
+    def _units(self) -> list[tuple[tuple[int, ...], Draws]]:
+        units, distributions = self.drawn.units
+        return [(u, Draws([d])) for u, d in zip(units, distributions, strict=True)]
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        source = source_of(rng)
+        for unit, draws in self._units:
+            cells = draws.draw(None, len(copy), source)
+            answers = np.unravel_index(cells, [self.columns.sizes[i] for i in unit])
+            for place, codes in zip(unit, answers, strict=True):
+                copy[:, self.columns.true[place]] = codes
+
+
+@dataclass(frozen=True, eq=False)
+class PowerKernel(SignedKernel):
+    """Apply K an even (`parity` 0) or odd (1) number of times; `ratio` is (1-theta)/theta.
+
+    K^j keeps an answer of k categories with probability (1 + (k-1) a) / k, a = (-1/(k-1))^j, and
+    else gives one of the others, all equally likely.
+    """
+
+    parity: int
+    ratio: float
+
+    random: ClassVar[bool] = True
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        power = 2 * (rng.geometric(1 - self.ratio**2, len(copy)) - 1) + self.parity
+        places = zip(self.columns.true, self.columns.reported, self.columns.sizes, strict=True)
+        for true, report, k in places:
+            same = (1 + (k - 1) * (-1 / (k - 1)) ** power) / k
+            other = rng.random(len(copy)) >= same
+            shift = np.where(other, rng.integers(1, k, len(copy)), 0)
+            copy[:, true] = (reported[:, report] + shift) % k
+
+
+@dataclass(frozen=True, eq=False)
+class CellKernel(SignedKernel):
+    """Take one true cell as the truth; its weight is its entry of W at the report."""
+
+    cell: int
+    entries: Array
+
+    def weights(self, reported: Codes) -> Array:
+        reports = [reported[:, column] for column in self.columns.reported]
+        joint = np.ravel_multi_index(reports, self.columns.reported_sizes)
+        return np.asarray(self.entries[joint])
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        answers = np.unravel_index(self.cell, self.columns.sizes)
+        for true, code in zip(self.columns.true, answers, strict=True):
+            copy[:, true] = code
+
+
+def cell_kernels(columns: Columns, inverse: Array) -> tuple[SignedKernel, ...]:
+    """One kernel per true cell: exact for any channel."""
+    rows = enumerate(inverse)
+    return tuple(CellKernel(columns, 0.0, x, np.ascontiguousarray(row)) for x, row in rows)
