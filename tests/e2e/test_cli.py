@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+import typer
 
 import tacit
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.channel import matrix, related, unrelated
-from tacit.cli import show
-from tacit.cli.main import run
+from tacit.cli import command_line, show
+from tacit.cli.main import COMMANDS, run
 from tacit.datasets import adult_survey
 from tacit.errors import DataError
 from tacit.reconstruction import em
@@ -696,6 +697,14 @@ def test_every_help_has_an_example(tacit_: Any, command: list[str]) -> None:
     assert ran.status == 0
     assert f"Example: tacit {' '.join(command)}".strip() in ran.out
     assert ran.err == ""
+
+
+def test_the_help_has_the_first_line_of_every_command() -> None:
+    """The help loads no command, so it has a copy of these lines."""
+    group = typer.main.get_command(command_line())
+    for name, (_, text) in COMMANDS.items():
+        own = group.commands[name].help.partition("\n\n")[0]
+        assert " ".join(own.split()) == text
 
 
 @pytest.mark.parametrize("command", [[], ["design"]])

@@ -253,7 +253,7 @@ def test_a_file_and_a_database_at_once_are_refused(tacit: Any) -> None:
     status, _, err = tacit("estimate", "die.json")
     assert (status, err) == (
         2,
-        "error: no records: give a file of reported records, or --database\n",
+        "error: no records: give a file of reported records or a --database\n",
     )
 
 

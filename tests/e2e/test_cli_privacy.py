@@ -203,7 +203,7 @@ def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> Non
         (["--repeat", "0"], "", "--repeat"),
         (["--level", "2"], "", "level"),
         (["--html", "none/page.html"], "", "the folder none does not exist"),
-        (["--figure", "figure.gif"], "", "figure.gif: unknown suffix of a figure; allowed: .svg"),
+        (["--figure", "figure.gif"], "", "figure.gif: unknown suffix '.gif' of a figure"),
         (["--figure", "none/figure.svg"], "", "the folder none does not exist"),
         (["--out", "figures.txt"], "", "figures.txt: unknown suffix"),
         (["--compare", "--repeat", "2"], "", "--compare goes without --rules, --repeat and --html"),

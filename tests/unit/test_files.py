@@ -343,10 +343,10 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 def test_the_file_that_is_read_must_not_be_written(file: Any) -> None:
     path = file("smokes,income\nno,low\n")
     with pytest.raises(FileError, match="is the file that is read"):
-        check_out(path.parent / "." / path.name, apart_from=path)
+        check_out(path.parent / "." / path.name, path)
     with pytest.raises(FileError, match="is the file that is read"):
         check_apart(path, path)
-    check_out(path, apart_from=path.with_name("none.csv"))
+    check_out(path, path.with_name("none.csv"))
 
 
 def test_a_frame_with_missing_cells_is_written(tmp_path: Path) -> None:

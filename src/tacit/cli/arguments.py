@@ -29,6 +29,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
 
 
+def command_group(text: str) -> typer.Typer:
+    """A group of commands; it shows its help if no command is given."""
+    group = typer.Typer(rich_markup_mode="rich")
+
+    @group.callback(invoke_without_command=True, help=text)
+    def start(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    return group
+
+
 def read_model(path: Path) -> Miner:
     """The model that a file describes."""
     from tacit.mine import model_from_json  # scikit-learn is slow to start

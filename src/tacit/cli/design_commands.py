@@ -11,7 +11,7 @@ from rich.text import Text
 from tacit.binning import quantiles
 from tacit.channel import related
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, split
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
 from tacit.cli.summary import summary
 from tacit.design import Design, Group
 from tacit.errors import SchemaError, unknown
@@ -21,17 +21,10 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.table import Table
 
-design_commands = typer.Typer(rich_markup_mode="rich")
-
-
-@design_commands.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
-    """Check a design file, or start one from data.
-
-    Example: [bold]tacit design check survey.json[/bold]
-    """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+design_commands = command_group(
+    "Check a design file, or start one from data.\n\n"
+    "Example: [bold]tacit design check survey.json[/bold]"
+)
 
 
 @design_commands.command("check")

@@ -39,7 +39,7 @@ def disguise_file(
     Example: [bold]tacit disguise survey.json true.csv --out reported.parquet[/bold]
     """
     design = read_design(design_file)
-    check_out(out, apart_from=data)
+    check_out(out, data)
     check_true(data, "disguise true ones")
     rng = None if seed is None else np.random.default_rng(seed)
     n_records = 0

@@ -73,8 +73,8 @@ def estimate(
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
-    records = needed_source(data, database)
     design = read_design(design_file)
+    records = needed_source(data, database)
     tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
     if not tables and not events:
@@ -86,8 +86,7 @@ def estimate(
         raise DataError(
             f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
         )
-    if out is not None:
-        check_out(out, apart_from=data)
+    check_out(out, data)
     found = reconstruct(counted(design_file, design, records), design)
     estimates = [found.table(names, METHODS[method]) for names in tables]
     estimates += [found.probability(allowed) for allowed in events]

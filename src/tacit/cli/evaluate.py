@@ -35,8 +35,8 @@ def evaluate(
     Example: [bold]tacit evaluate model.json survey.json test.csv[/bold]
     """
     check_level(level)
-    records = needed_source(data, database)
     design = read_design(design_file)
+    records = needed_source(data, database)
     model = read_model(model_file)
     _check_same(model_file, model, design_file, design)
     patterns = counted(design_file, design, records)

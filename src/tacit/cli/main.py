@@ -1,5 +1,6 @@
-"""The entry of the command line: every error becomes one line (each problem of a survey file one)
-and an exit status.
+"""The entry of the command line: every error becomes one line and an exit status.
+
+A survey file has a line per problem.
 
 0: done; 1: a page is not as released (`tacit page verify`); 2: a mistake in the input or the usage,
 or output that cannot be written; 130: Ctrl-C; 141: the output pipe was closed; 143: terminated.
@@ -28,28 +29,86 @@ MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # what it reports about usage is found either way.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
 
-#: Where each command is, in the order of the help. Only what is called is loaded: `tacit serve`
-#: may not load what reconstructs.
+#: Where each command is and what the help says of it, in the order of the help. Only what is
+#: called is loaded: `tacit serve` may not load what reconstructs.
 COMMANDS = {
-    "demo": "tacit.cli.demo:demo",
-    "design": "tacit.cli.design_commands:design_commands",
-    "disguise": "tacit.cli.disguise:disguise_file",
-    "estimate": "tacit.cli.estimate_command:estimate",
-    "mine": "tacit.cli.mine:mine_commands",
-    "evaluate": "tacit.cli.evaluate:evaluate",
-    "predict": "tacit.cli.predict:predict",
-    "privacy": "tacit.cli.privacy:privacy",
-    "optimize": "tacit.cli.optimize:optimize",
-    "survey": "tacit.cli.survey_commands:survey_commands",
-    "backup": "tacit.cli.survey_store:backup",
-    "serve": "tacit.cli.serve:serve",
-    "page": "tacit.cli.page_commands:page_commands",
-    "reproduce": "tacit.cli.reproduce:reproduce",
+    "demo": (
+        "tacit.cli.demo:demo",
+        "Ask the people of a census five questions in disguise, and see what is learnt.",
+    ),
+    "design": (
+        "tacit.cli.design_commands:design_commands",
+        "Check a design file, or start one from data.",
+    ),
+    "disguise": (
+        "tacit.cli.disguise:disguise_file",
+        "Draw reported records from true ones, as the design says.",
+    ),
+    "estimate": (
+        "tacit.cli.estimate_command:estimate",
+        "Estimate tables of the true answers from reported records, with their errors.",
+    ),
+    "mine": ("tacit.cli.mine:mine_commands", "Learn a model from reported records."),
+    "evaluate": (
+        "tacit.cli.evaluate:evaluate",
+        "Test a model on reported records that it was not learnt from.",
+    ),
+    "predict": (
+        "tacit.cli.predict:predict",
+        "Predict the class of true records: those that you may see, not reported ones.",
+    ),
+    "privacy": ("tacit.cli.privacy:privacy", "Show how private the answers of a design are."),
+    "optimize": (
+        "tacit.cli.optimize:optimize",
+        "Find the channels with the best trade-off between privacy and accuracy, with a lower "
+        "bound.",
+    ),
+    "survey": (
+        "tacit.cli.survey_commands:survey_commands",
+        "Start, check and publish a survey file.",
+    ),
+    "backup": (
+        "tacit.cli.survey_store:backup",
+        "Copy a database as it is at this moment, while it is served.",
+    ),
+    "serve": (
+        "tacit.cli.serve:serve",
+        "Serve surveys: pages that disguise answers, and a store that takes disguised records "
+        "only.",
+    ),
+    "page": (
+        "tacit.cli.page_commands:page_commands",
+        "Check that a server sends the respondent's page as it was released.",
+    ),
+    "reproduce": (
+        "tacit.cli.reproduce:reproduce",
+        "Run the papers' experiments as described, beside tacit's own answer, and write a report.",
+    ),
 }
 
 
 def command_line(*names: str) -> typer.Typer:
-    """The command line with the commands of these names; with all of them if none is given."""
+    """The command line with these commands; with all of them if none is named."""
+    app = _without_commands()
+    for name in names or COMMANDS:
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
+
+
+def outline() -> typer.Typer:
+    """The command line with the names and help lines of its commands, and nothing loaded."""
+    app = _without_commands()
+    for name, (_, text) in COMMANDS.items():
+        app.command(name, help=text)(lambda: None)
+    return app
+
+
+def _without_commands() -> typer.Typer:
     app = typer.Typer(
         name="tacit",
         add_completion=False,
@@ -58,13 +117,6 @@ def command_line(*names: str) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(start)
-    for name in names or COMMANDS:
-        module, _, attribute = COMMANDS[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name)(command)
     return app
 
 
@@ -105,10 +157,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    app = command_line(*(name for name in given[:1] if name in COMMANDS))
+    name = next((word for word in given if not word.startswith("-")), "")
     drop_notes()
     try:
         with optional_imports():
+            app = command_line(name) if name in COMMANDS else outline()
             status = app(given, prog_name="tacit", standalone_mode=False) or 0
         tell_notes()
         sys.stdout.flush()

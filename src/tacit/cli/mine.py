@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
+from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target, command_group
 from tacit.cli.mine_tree import tree
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 #: How many log-odds are shown.
 STRONGEST = 10
 
-mine_commands = typer.Typer(rich_markup_mode="rich")
+mine_commands = command_group(
+    "Learn a model from reported records.\n\n"
+    "Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]"
+)
 
 
 class BayesMethod(enum.StrEnum):
@@ -34,16 +37,6 @@ class BayesMethod(enum.StrEnum):
     LIKELIHOOD = "likelihood"
     PAIRS = "pairs"
     LITERAL = "literal"
-
-
-@mine_commands.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
-    """Learn a model from reported records.
-
-    Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
-    """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @mine_commands.command("nb")
@@ -74,11 +67,10 @@ def naive_bayes(
     from tacit import mine  # scikit-learn is slow to start
 
     check_level(level)
-    records = needed_source(data, database)
     design = read_design(design_file)
+    records = needed_source(data, database)
     design.schema.index(target)
-    for read in filter(None, (data, design_file)):
-        check_apart(out, read)
+    check_apart(out, data, design_file)
     patterns = counted(design_file, design, records)
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value)).fit(patterns)
     content = learnt(model, level)

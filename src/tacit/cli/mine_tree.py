@@ -13,7 +13,7 @@ from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
-from tacit.files import check_apart, read_design, write_bytes, write_text
+from tacit.files import check_apart, check_figure, read_design, write_bytes, write_text
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction.interval import check_level
 from tacit.table import Table
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30
-FIGURES = (".svg", ".png")
 
 
 class Criterion(enum.StrEnum):
@@ -62,7 +61,7 @@ Validation = Annotated[
     ),
 ]
 FigureOut = Annotated[
-    Path | None, typer.Option("--figure", help="Also draw the tree: .svg or .png.")
+    Path | None, typer.Option("--figure", help="Also draw the tree: .svg, .png or .pdf.")
 ]
 
 
@@ -87,11 +86,15 @@ def tree(
     from tacit import mine  # scikit-learn is slow to start
 
     check_level(level)
-    records = needed_source(data, database)
     design = read_design(design_file)
+    records = needed_source(data, database)
     design.schema.index(target)
-    _check_outs(out, figure, list(filter(None, (data, design_file, prune))))
-    _check_other(prune, data)
+    check_apart(out, data, design_file, prune)
+    check_figure(figure, data, design_file, prune)
+    if figure is not None and figure.resolve() == out.resolve():
+        raise FileError(f"{figure}: is where the model goes; draw to another file")
+    if prune and data and prune.exists() and data.exists() and prune.samefile(data):
+        raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
     patterns = counted(design_file, design, records)
     validation = None if prune is None else counted(design_file, design, prune)
     grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
@@ -104,30 +107,6 @@ def tree(
         write_bytes(figure, drawn(model, figure))
     write_text(out, saved)
     typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
-
-
-def _check_outs(out: Path, figure: Path | None, sources: list[Path]) -> None:
-    """Raise, before any work is done, what writing would raise."""
-    for source in sources:
-        check_apart(out, source)
-    if figure is None:
-        return
-    if figure.suffix.lower() not in FIGURES:
-        allowed = ", ".join(FIGURES)
-        raise FileError(
-            f"{figure}: unknown suffix {figure.suffix!r} of a figure; allowed: {allowed}"
-        )
-    if figure.resolve() == out.resolve():
-        raise FileError(f"{figure}: is where the model goes; draw to another file")
-    for source in sources:
-        check_apart(figure, source)
-
-
-def _check_other(prune: Path | None, data: Path | None) -> None:
-    if prune is None or data is None:
-        return
-    if prune.exists() and data.exists() and prune.samefile(data):
-        raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
 
 
 def learnt(model: DecisionTree, level: float) -> dict[str, Any]:

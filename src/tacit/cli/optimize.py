@@ -18,7 +18,7 @@ from tacit.cli.arguments import AsJson, split
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
-from tacit.files import check_apart, read_described, write_bytes, write_text
+from tacit.files import check_apart, check_figure, read_described, write_bytes, write_text
 from tacit.json_documents import parse_json
 from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
 from tacit.table import Table
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tacit.optimize import ChosenChannel, Front
     from tacit.optimize.search_method import SearchMethod
 
-FIGURES = (".svg", ".png", ".pdf")
 SURVEYS = (".yaml", ".yml")
 #: Rows of the table on the screen.
 SHOWN = 12
@@ -181,7 +180,7 @@ def optimize(
     as_json: AsJson = False,
     database: FromDatabase = None,
 ) -> None:
-    """Find the channels that trade privacy for accuracy best, with a proof of how good they are.
+    """Find the channels with the best trade-off between privacy and accuracy, with a lower bound.
 
     Example: [bold]tacit optimize prior.json --records 10000 --delta 0.8 --out front.json[/bold]
 
@@ -260,12 +259,8 @@ def _check_output(
         raise SchemaError("--privacy and --error: pick by one of them, not by both")
     if privacy is error is None and out is not None and out.suffix.lower() in SURVEYS:
         raise FileError(f"{out}: a survey file takes one channel; pick it by --privacy or --error")
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise FileError(f"{figure}: unknown suffix; allowed: {', '.join(FIGURES)}")
-    for target in (out, figure):
-        for source in sources:
-            if target is not None and source is not None:
-                check_apart(target, source)
+    check_apart(out, *sources)
+    check_figure(figure, *sources)
 
 
 def _prior(

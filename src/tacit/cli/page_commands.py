@@ -9,23 +9,16 @@ import typer
 
 from tacit import __version__
 from tacit.cli import show
-from tacit.cli.arguments import AsJson
+from tacit.cli.arguments import AsJson, command_group
 from tacit.table import Table
 
-page_commands = typer.Typer(rich_markup_mode="rich")
+page_commands = command_group(
+    "Check that a server sends the respondent's page as it was released.\n\n"
+    "Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]"
+)
 
 #: The page is not the released one.
 DIFFERS = 1
-
-
-@page_commands.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
-    """Check that a server sends the respondent's page as it was released.
-
-    Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
-    """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @page_commands.command("manifest")

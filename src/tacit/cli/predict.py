@@ -10,7 +10,7 @@ import typer
 from tacit.attribute import Attribute, text
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, ModelFile, read_model
-from tacit.files import check_apart, check_out, check_true, read_batches, writing_records
+from tacit.files import check_out, check_true, read_batches, writing_records
 from tacit.number_text import number_of
 from tacit.reconstruction.estimate import free_names
 from tacit.schema import Schema
@@ -30,8 +30,7 @@ def predict(
     """
     model = read_model(model_file)
     assert model.features_ is not None
-    check_out(out, apart_from=data)
-    check_apart(out, model_file)
+    check_out(out, data, model_file)
     check_true(data, "a model predicts from true records, those that you may see")
     chances = [f"P({text(label)})" for label in model.classes_.tolist()]
     name = free_names([str(model.target)], chances)[str(model.target)]

@@ -17,6 +17,7 @@ from tacit.design import Design
 from tacit.errors import DataError, FileError
 from tacit.files import (
     check_apart,
+    check_figure,
     check_out,
     read_described,
     read_design,
@@ -30,8 +31,6 @@ from tacit.reconstruction import reconstruct
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
     from tacit.privacy.respondent_wording import Wording
-
-FIGURES = (".svg", ".png", ".pdf")
 
 PriorFile = Annotated[
     Path | None,
@@ -84,7 +83,7 @@ def privacy(
     as_json: AsJson = False,
     database: FromDatabase = None,
 ) -> None:
-    """Say how private the answers of a design are.
+    """Show how private the answers of a design are.
 
     First in sentences for respondents, then in figures for each attribute, each group and the
     whole record, for adversaries from weak to strong. Privacy is rounded down, risk up.
@@ -99,45 +98,36 @@ def privacy(
     from tacit.privacy.prior_json import rules_from_json
 
     design = read_design(design_file)
-    _check_outputs((html, figure, out), [design_file, prior, reported, rules])
+    sources = (design_file, prior, reported, rules)
+    check_apart(html, *sources)
+    check_figure(figure, *sources)
+    check_out(out, *sources)
     if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
     known = _prior(design_file, design, prior, given_source(reported, database))
-    told = [] if rules is None else read_described(rules, rules_from_json, "rules")
+    published = [] if rules is None else read_described(rules, rules_from_json, "rules")
     limits = Limits(level=level, rng=np.random.default_rng(seed))
     found: Report | Comparison
     if compare:
         found = _compared(design, known, limits)
     else:
-        asked: dict[str, Any] = {"rules": told, "repeats": repeat, "wording": _wording(design_file)}
-        found = measured = _measured(design, known, limits, asked)
-        if html is not None:
-            write_text(html, measured.to_html())
+        asked = {"rules": published, "repeats": repeat, "wording": _wording(design_file)}
+        found = _measured(design, known, limits, asked, html)
     _write(found, figure, out)
-    if as_json:
-        typer.echo(found.to_json(), nl=False)
-    else:
-        _render(found)
+    typer.echo(found.to_json(), nl=False) if as_json else _render(found)
 
 
-def _measured(design: Design, prior: Any, limits: Limits, asked: dict[str, Any]) -> Report:
+def _measured(
+    design: Design, prior: Any, limits: Limits, asked: dict[str, Any], html: Path | None
+) -> Report:
     """The report, with a bar while dependence is estimated from reported records."""
     from tacit.privacy import report
 
     with show.progress("measuring") as tell:
-        return report(design, prior, limits=replace(limits, progress=tell), **asked)
-
-
-def _check_outputs(
-    outputs: tuple[Path | None, Path | None, Path | None], sources: list[Path | None]
-) -> None:
-    """Raise, before any work is done, what writing would raise."""
-    _, figure, out = outputs
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise FileError(f"{figure}: unknown suffix of a figure; allowed: {', '.join(FIGURES)}")
-    for output in filter(None, outputs):
-        for source in filter(None, sources):
-            (check_out if output is out else check_apart)(output, source)
+        found = report(design, prior, limits=replace(limits, progress=tell), **asked)
+    if html is not None:
+        write_text(html, found.to_html())
+    return found
 
 
 def _write(found: Report | Comparison, figure: Path | None, out: Path | None) -> None:

@@ -14,7 +14,7 @@ from tacit.cli.survey_store import open_store
 from tacit.counting import PatternTable, count, count_records
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.files import check_origin, read_design_origin
+from tacit.files import check_origin, is_database, read_design_origin
 
 OptionalData = Annotated[
     Path | None,
@@ -37,6 +37,8 @@ def given_source(data: Path | None, database: str | None) -> Path | str | None:
     """The file or the database that was given, if any."""
     if data is not None and database is not None:
         raise DataError(f"give the records {data} or --database, not both")
+    if data is not None and is_database(data):
+        raise DataError(f"{data}: is a database of responses; give it as --database {data}")
     return data if data is not None else database
 
 
@@ -44,7 +46,7 @@ def needed_source(data: Path | None, database: str | None) -> Path | str:
     """The file or the database that was given, else the database that TACIT_DATABASE names."""
     found = given_source(data, database) or os.environ.get("TACIT_DATABASE")
     if not found:
-        raise DataError("no records: give a file of reported records, or --database")
+        raise DataError("no records: give a file of reported records or a --database")
     return found
 
 

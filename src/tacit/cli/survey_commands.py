@@ -10,7 +10,7 @@ import typer
 
 from tacit.bounds import is_undisguised
 from tacit.cli import show, survey_store
-from tacit.cli.arguments import AsJson
+from tacit.cli.arguments import AsJson, command_group
 from tacit.cli.preview import preview
 from tacit.cli.simulate import simulate
 from tacit.design import Design
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from tacit.privacy import Report
     from tacit.survey import Survey, Width
 
-survey_commands = typer.Typer(rich_markup_mode="rich")
+survey_commands = command_group(
+    "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
+)
 
 survey_commands.command("invite")(survey_store.invite)
 survey_commands.command("close")(survey_store.close)
@@ -33,16 +35,6 @@ survey_commands.command("simulate")(simulate)
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000
 _MOST_SHOWN = 12
-
-
-@survey_commands.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
-    """Start, check and publish a survey file.
-
-    Example: [bold]tacit survey new survey.yaml[/bold]
-    """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @survey_commands.command("new")

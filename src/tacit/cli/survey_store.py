@@ -89,7 +89,7 @@ def export(
     Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
     """
     published = _published(file)
-    check_out(out, apart_from=file)
+    check_out(out, file)
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
         codes, state = store.codes(fingerprint), store.state(fingerprint)

@@ -6,7 +6,13 @@ memory. The suffix says what a file is: .csv, .csv.gz or .parquet.
 
 from typing import TYPE_CHECKING
 
-from tacit.files.designs import read_described, read_design, read_design_origin, read_text
+from tacit.files.designs import (
+    is_database,
+    read_described,
+    read_design,
+    read_design_origin,
+    read_text,
+)
 from tacit.files.origin import Origin, check_origin, check_true, read_origin
 from tacit.files.paths import Progress
 from tacit.lazy_names import lazy_names
@@ -15,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.files.record_reader import BATCH, read_batches, read_frame
     from tacit.files.record_writer import (
         check_apart,
+        check_figure,
         check_out,
         write_bytes,
         write_frame,
@@ -27,9 +34,11 @@ __all__ = [
     "Origin",
     "Progress",
     "check_apart",
+    "check_figure",
     "check_origin",
     "check_out",
     "check_true",
+    "is_database",
     "read_batches",
     "read_described",
     "read_design",
@@ -49,7 +58,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "tacit.files.record_reader": "BATCH read_batches read_frame",
         "tacit.files.record_writer": (
-            "check_apart check_out write_bytes write_frame write_text writing_records"
+            "check_apart check_figure check_out write_bytes write_frame write_text writing_records"
         ),
     },
 )

@@ -1,19 +1,49 @@
-"""JSON files that describe one value: a design, or a model."""
+"""JSON files that describe one value, such as a design or a model.
+
+If a file is of another kind, the error says which: people give a survey file where a published
+survey is needed.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from tacit.design import Design
 from tacit.errors import FileError, TacitError
-from tacit.files.contents import described
 from tacit.files.origin import Origin
-from tacit.files.paths import check_readable, reading
+from tacit.files.paths import PARQUET_MARK, SUFFIXES, check_readable, reading
 
 Value = TypeVar("Value")
+
+_SQLITE_MARK = b"SQLite format 3\0"
+#: What errors say of each kind of file; JSON files have it under the key "tacit".
+_NAMES = {
+    "design": "is a design file",
+    "published-survey": "is a published survey",
+    "survey": "is a survey file",
+    "naive-bayes": "is a model file",
+    "decision-tree": "is a model file",
+    "front": "is a front of channels",
+    "search": "is an unfinished search",
+    "origin": "is the note on the origin of records",
+    "records": "holds records",
+    "database": "is a database of responses",
+}
+#: The kinds that are accepted where a command asks for one.
+_TAKEN = {
+    "design": ("design", "published-survey"),
+    "published survey": ("published-survey",),
+    "survey": ("survey",),
+    "model": ("naive-bayes", "decision-tree"),
+    "prior": ("design", "published-survey"),
+    "rules": (),
+    "search": ("search",),
+}
+_SURVEY_LINE = re.compile(r"^(tacit: *survey|questions:)", re.MULTILINE)
 
 
 def read_design(path: str | Path) -> Design:
@@ -55,3 +85,56 @@ def read_text(path: str | Path) -> str:
     check_readable(path)
     with reading(path):
         return path.read_text(encoding="utf-8-sig")
+
+
+def described(path: Path, wanted: str) -> str | None:
+    """What a file is if it is not of the wanted kind, and what to do; None if that is not known."""
+    found = _kind(path)
+    if found is None or found in _TAKEN[wanted]:
+        return None
+    return f"it {_NAMES[found]}{_advice(path, found, wanted)}"
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, by its first bytes."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_SQLITE_MARK)) == _SQLITE_MARK
+    except OSError:
+        return False
+
+
+def _kind(path: Path) -> str | None:
+    """The kind of a file, by its suffix or its content."""
+    if is_database(path):
+        return "database"
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if path.name.lower().endswith(SUFFIXES) or content.startswith(PARQUET_MARK):
+        return "records"
+    text = content.decode("utf-8-sig", errors="replace")
+    if path.suffix.lower() in (".yaml", ".yml") or _SURVEY_LINE.search(text):
+        return "survey"
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    kind = content.get("tacit") if isinstance(content, dict) else None
+    return kind if isinstance(kind, str) and kind in _NAMES else None
+
+
+def _advice(path: Path, found: str, wanted: str) -> str:
+    match found, wanted:
+        case "survey", "design" | "published survey":
+            return f"; publish it first: tacit survey publish {path} --out published.json"
+        case "design", "published survey":
+            return ", which has no questions; publish a survey file"
+        case "database", "design" | "published survey":
+            return f"; give the published survey, and the database as --database {path}"
+        case "records", "design" | "prior":
+            return "; the design comes first, then the records"
+        case "published-survey", "survey":
+            return "; check and edit the survey file that it was made from"
+    return ""

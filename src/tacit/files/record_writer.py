@@ -32,6 +32,7 @@ from tacit.schema import Schema
 #: Takes the next codes of a file that is being written, and a column for each name beside them.
 Write = Callable[..., None]
 
+FIGURES = (".svg", ".png", ".pdf")
 GZIP_LEVEL = 4  # level 9 makes files a third smaller in forty times the time
 _NEEDS_NO_QUOTES = re.compile(r'[^",\r\n]+')
 
@@ -85,22 +86,35 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         stream.write(content)
 
 
-def check_out(path: str | Path, apart_from: str | Path | None = None) -> None:
-    """Raise, before any work is done, what writing records there would raise.
+def check_out(path: str | Path | None, *sources: str | Path | None) -> None:
+    """Raise, before any work is done, the errors of writing records to a path.
 
-    `apart_from` is a file that must not be overwritten: the true records.
+    `sources` are files that are read and must not be overwritten; None is no file.
     """
-    kind_of(Path(path))
-    _target(Path(path))
-    if apart_from is not None:
-        check_apart(path, apart_from)
+    if path is not None:
+        kind_of(Path(path))
+        check_apart(path, *sources)
 
 
-def check_apart(path: str | Path, source: str | Path) -> None:
-    """Raise if writing to a path would overwrite the file that is read."""
+def check_figure(path: Path | None, *sources: Path | None) -> None:
+    """Raise, before any work is done, the errors of writing a figure to a path."""
+    if path is not None and path.suffix.lower() not in FIGURES:
+        raise FileError(
+            f"{path}: unknown suffix {path.suffix!r} of a figure; allowed: {', '.join(FIGURES)}"
+        )
+    check_apart(path, *sources)
+
+
+def check_apart(path: str | Path | None, *sources: str | Path | None) -> None:
+    """Raise if a path cannot be written, or is one of the files that are read."""
+    if path is None:
+        return
     target = _target(Path(path))
-    if target.exists() and Path(source).exists() and target.samefile(source):
-        raise FileError(f"{path}: is the file that is read; write to another one")
+    for source in sources:
+        if source is None or not target.exists() or not Path(source).exists():
+            continue
+        if target.samefile(source):
+            raise FileError(f"{path}: is the file that is read; write to another one")
 
 
 def _typed(codes: Codes, schema: Schema) -> Any:

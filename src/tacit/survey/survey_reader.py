@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tacit.errors import FileError, SurveyError
 from tacit.files import read_text
-from tacit.files.contents import described
+from tacit.files.designs import described
 from tacit.survey.salvage import further_problems
 from tacit.survey.survey import Survey
 from tacit.survey.yaml_source import Place, SurveySource, parse
