@@ -58,7 +58,7 @@ def model_to_json(model: Miner) -> str:
     return "\n".join(["{", *lines, '"nodes": [', ",\n".join(nodes), "]}", ""])
 
 
-def model_from_json(text: str) -> NaiveBayes | DecisionTree:
+def model_from_json(text: str) -> Miner:
     """The model that `model_to_json` wrote; it predicts, and has its design's fingerprint."""
     content = read_document(text, _NAIVE_BAYES, _DECISION_TREE)
     try:
