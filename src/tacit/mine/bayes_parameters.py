@@ -264,7 +264,7 @@ def _maxima(
 
 
 def _mirrored(model: ConditionalModel, design: Design, target: str, place: Array) -> Array | None:
-    """The model with every answer of the target's group turned; None if there is none."""
+    """The model with every answer of the target's group turned; None if it cannot be turned."""
     group = design.group_of(target)
     attributes = design.attributes_of(group)
     kinds = [type(strategy) for _, strategy in group.coin.strategies(attributes)]

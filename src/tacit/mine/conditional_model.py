@@ -129,10 +129,9 @@ class GroupBlocks:
         blocks = []
         for members in _packed(tied, [a.size for a in reported]):
             inside = [[unit for unit in own if unit.reports[0] in members] for own in units]
-            columns, sizes = [], []
-            for i in members:
-                columns.append(patterns.patterns[:, patterns.schema.index(reported[i].name)])
-                sizes.append(reported[i].size)
+            places_reported = [patterns.schema.index(reported[i].name) for i in members]
+            columns = [patterns.patterns[:, place] for place in places_reported]
+            sizes = [reported[i].size for i in members]
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
             codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])

@@ -72,7 +72,7 @@ class GrowthSettings:
         return self._as_rare(math.sqrt(n_attributes)) if self.caution else 0.0
 
     def _as_rare(self, tries: float) -> float:
-        """Standard errors that noise exceeds in so many tries as often as `caution` in one."""
+        """Standard errors that noise exceeds as often in this many tries as `caution` in one."""
         return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
 
 
@@ -223,7 +223,7 @@ def grow(reports: TreeReports, settings: GrowthSettings) -> Tree:
 def _split(
     growing: GrowingTree, settings: GrowthSettings, frontier: Frontier
 ) -> Iterator[Callable[[], Frontier]]:
-    """Split the nodes that are worth it; gives the frontiers to look at next."""
+    """Split the nodes whose best split exceeds noise; gives the next frontiers."""
     best, criterion = best_splits(settings, frontier), settings.criterion
     attribute, sizes = best.attribute, growing.reports.sizes
     own_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
