@@ -1,42 +1,36 @@
-"""`make bench`: run every comparison, print the table and write it to docs/benchmarks.md."""
+"""`make bench`: run every comparison, print the table and add the run to the history."""
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
-    counting,
-    disguising,
-    mining,
-    optimizing,
-    peers,
-    probabilities,
-    serving,
-    trees,
-    wide,
+    bayes_bench,
+    count_bench,
+    disguise_bench,
+    front_bench,
+    history,
+    peer_bench,
+    probability_bench,
+    service_bench,
+    tree_bench,
+    wide_bench,
 )
-from benchmarks.measure import Row
+from benchmarks.measure import HEADER, Row, Suite, measured
 
-HEADER = ["what", "measured", "target", "verdict", "detail"]
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
-SUITES: dict[str, Callable[[], Iterator[Row]]] = {
-    "disguising": disguising.rows,
-    "counting": counting.rows,
-    "peers": peers.rows,
-    "wide": wide.rows,
-    "probabilities": probabilities.rows,
-    "mining": mining.rows,
-    "trees": trees.rows,
-    "optimizing": optimizing.rows,
-    "serving": serving.rows,
+SUITES: dict[str, Suite] = {
+    "disguise": disguise_bench.rows,
+    "count": count_bench.rows,
+    "peers": peer_bench.rows,
+    "wide": wide_bench.rows,
+    "probability": probability_bench.rows,
+    "bayes": bayes_bench.rows,
+    "trees": tree_bench.rows,
+    "fronts": front_bench.rows,
+    "service": service_bench.rows,
 }
 
 
@@ -45,27 +39,18 @@ def main(chosen: list[str]) -> int:
     found: list[Row] = []
     for name in chosen or SUITES:
         with console.status(f"measuring: {name}"):
-            found += SUITES[name]()
+            found += measured(SUITES[name])
     table = Table(*HEADER)
     for row in found:
         table.add_row(*row.cells())
     console.print(table)
     if not chosen:
-        PAGE.write_text(_page(found))
+        history.keep(found)
     missed = [row.claim for row in found if not row.met]
     console.print(f"{len(found) - len(missed)} of {len(found)} targets met")
+    for claim in missed:
+        console.print(f"missed in the median of three runs: {claim}")
     return 1 if missed else 0
-
-
-def _page(found: list[Row]) -> str:
-    lines = ["| " + " | ".join(HEADER) + " |", "|---" * len(HEADER) + "|"]
-    lines += ["| " + " | ".join(row.cells()) + " |" for row in found]
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
-    return (
-        "# Benchmarks\n\n"
-        "Written by `make bench`. Every figure is a ratio against a peer or the memory limit, "
-        f"measured in the same run; here on {machine}.\n\n" + "\n".join(lines) + "\n"
-    )
 
 
 if __name__ == "__main__":

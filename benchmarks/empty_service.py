@@ -1,4 +1,4 @@
-"""A uvicorn endpoint that reads the body, answers 201 and does nothing: what any service pays."""
+"""A uvicorn endpoint that reads the body and answers 201: the cost of any service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 def main() -> None:
-    """Serve on a free port, and say on which."""
+    """Serve on a free port and print its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         print(f"serving http://127.0.0.1:{listener.getsockname()[1]}/", flush=True)

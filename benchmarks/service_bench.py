@@ -1,8 +1,8 @@
-"""The survey service under load from a second process: durable responses a second.
+"""The survey service under load from a second process: durable responses per second.
 
-Against the same server that commits every response by itself, and against a uvicorn endpoint that
-reads the body and answers, and stores nothing. All are measured in turns, and the ratio is the
-median over the rounds, so that what else the machine does meanwhile counts for all alike.
+The peers are the same server with one commit per response, and a uvicorn endpoint that reads the
+body, answers and stores nothing. They take turns, and the ratio is the median over the rounds, so
+other load on the machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.published import published
 
 SURVEY = published()
 CONNECTIONS, SECONDS, ROUNDS = 256, 2.0, 7
-WHAT = f"{CONNECTIONS} connections from a second process, durable responses a second"
+WHAT = f"{CONNECTIONS} connections from a second process, durable responses per second"
 
 
 def rows() -> Iterator[Row]:
@@ -63,13 +63,13 @@ def _servers(database: str, folder: Path) -> dict[str, list[str]]:
     return {
         "together": serve,
         "one by one": [*serve, "--batch", "1"],
-        "empty": ["-m", "benchmarks.empty"],
+        "empty": ["-m", "benchmarks.empty_service"],
     }
 
 
 @contextmanager
 def _serving(arguments: list[str]) -> Iterator[tuple[str, int]]:
-    """A server process, until it has said where it is; it is stopped at the end."""
+    """Start a server process, wait for its address, and stop it at the end."""
     process = subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -84,7 +84,7 @@ def _serving(arguments: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def _rate(host: str, port: int) -> float:
-    """Responses acknowledged a second; any other answer is an error of the benchmark."""
+    """Acknowledged responses per second; any other answer is an error of the benchmark."""
     load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=0.5))
     report = load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=SECONDS))
     assert set(report.answers) == {"201"}, f"errors under load: {report.answers}"

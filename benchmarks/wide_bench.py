@@ -28,7 +28,7 @@ def rows() -> Iterator[Row]:
         seconds = time.perf_counter() - start
     assert all(abs(table.value.sum() - 1) < 1e-9 for table in tables)
     yield Row(
-        "10^6 x 100 yes/no, three groups: 99 pair tables with errors, memory in all",
+        "10^6 x 100 yes/no, three groups: 99 pair tables with errors, total memory",
         peak.extra / MB,
         1024,
         "MB",

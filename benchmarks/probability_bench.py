@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.measure import Row
-from benchmarks.mining import cpu, schema_of
+from benchmarks.bayes_bench import schema_of
+from benchmarks.measure import Row, best
 from tacit import Design, Group, disguise, reconstruct, related
 
 RECORDS, CONDITIONS = 20_000, 40
@@ -22,8 +22,8 @@ def rows() -> Iterator[Row]:
     true = (inside & (rng.random((RECORDS, CONDITIONS)) < 0.97)).astype(np.uint8)
     rec = reconstruct(disguise(true, design, rng), design)
     event = {name: schema[name].categories[1] for name in schema.names}
-    ours = cpu(lambda: rec.probability(event), 9)
-    peer = cpu(lambda: float(np.all(true == 1, axis=1).mean()), 9)
+    ours = best(lambda: rec.probability(event), 9)
+    peer = best(lambda: float(np.all(true == 1, axis=1).mean()), 9)
     found, plain = rec.probability(event), float(np.all(true == 1, axis=1).mean())
     assert abs(float(found) - plain) < 5 * float(found.stderr), "both must find the same share"
     claim = f"probability of {CONDITIONS} conditions, 20,000 records, against a mask of the truth"
