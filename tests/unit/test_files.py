@@ -23,6 +23,7 @@ from tacit.files import (
     read_batches,
     read_design,
     read_frame,
+    record_reader,
     write_frame,
     write_text,
     writing_records,
@@ -160,12 +161,16 @@ def test_progress_grows_to_one(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        (",low\n", r"attribute 'smokes': 1 missing cells, the first at record 300000 "),
-        ("nay,low\n", r"unknown category 'nay' of attribute 'smokes' at record 300000 "),
+        (",low\n", r"attribute 'smokes': 1 missing cells, the first at record 3000 "),
+        ("nay,low\n", r"unknown category 'nay' of attribute 'smokes' at record 3000 "),
     ],
 )
-def test_an_error_names_the_record_of_the_file(file: Any, cells: str, said: str) -> None:
-    path = file("smokes,income\n" + "no,low\n" * 300_000 + cells)
+def test_an_error_names_the_record_of_the_file(
+    file: Any, cells: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the file is read in many parts."""
+    monkeypatch.setattr(record_reader, "READ_BYTES", 1 << 10)
+    path = file("smokes,income\n" + "no,low\n" * 3000 + cells)
     with pytest.raises(DataError, match=f"data.csv: {said}"):
         codes_in(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -106,8 +107,8 @@ def test_extreme_coins_do_what_they_say() -> None:
         ],
     )
     codes = random_codes(schema)
-    for source in (rng(), None):
-        reported = disguise(codes, design, source)
+    for source, order in product((rng(), None), ("C", "F")):
+        reported = disguise(np.asarray(codes, order=order), design, source)
         np.testing.assert_array_equal(reported[:, 0], 1 - codes[:, 0])
         np.testing.assert_array_equal(reported[:, 1], codes[:, 1])
         np.testing.assert_array_equal(reported[:, 2], (codes[:, 2] + 1) % 3)
