@@ -24,10 +24,11 @@ import tacit
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.channel import matrix, related, unrelated
 from tacit.cli import command_line, show
-from tacit.cli.main import COMMANDS, run
+from tacit.cli.main import COMMANDS
 from tacit.datasets import adult_survey
 from tacit.errors import DataError
 from tacit.reconstruction import em
+from tests.support.commands import Ran
 from tests.support.origins import unknown_origin
 
 TACIT = Path(sys.executable).with_name("tacit")
@@ -51,25 +52,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pq.write_table(people, "true.parquet")
     pa_csv.write_csv(people, "true.csv")
     return tmp_path
-
-
-class Ran:
-    """What a command left: its exit status and what it printed."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-@pytest.fixture
-def tacit_(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Runs a command in this process, which is quick."""
-
-    def call(*arguments: str) -> Ran:
-        capsys.readouterr()
-        status = run([str(argument) for argument in arguments])
-        return Ran(status, *capsys.readouterr())
-
-    return call
 
 
 def installed(*arguments: str, command: Sequence[str] = (str(TACIT),)) -> Ran:

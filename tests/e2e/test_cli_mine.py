@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
-from tacit.cli.main import run
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.files import record_reader
 from tacit.mine import NaiveBayes, literal, model_from_json, model_to_json, pairs
+from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
 SCHEMA = Schema(
@@ -31,14 +31,6 @@ SCHEMA = Schema(
 DESIGN = Design(SCHEMA, [Group(["ill"], related(0.8)), Group(["smokes", "size"], related(0.9))])
 OTHER = Design(SCHEMA, [Group(SCHEMA.names, related(0.8))])
 OF_ILL = ("mine", "nb", "design.json", "reported.parquet", "--target", "ill", "--out", "model.json")
-
-
-class Ran(NamedTuple):
-    """What a command left: its exit status and what it printed."""
-
-    status: int
-    out: str
-    err: str
 
 
 def people(n_records: int, seed: int) -> pa.Table:
@@ -66,28 +58,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tacit_(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def call(*arguments: str) -> Ran:
-        capsys.readouterr()
-        status = run(arguments)
-        return Ran(status, *capsys.readouterr())
-
-    return call
-
-
-@pytest.fixture
 def model() -> NaiveBayes:
     """The model of the library, saved as model.json."""
     fitted = NaiveBayes(DESIGN, "ill").fit("reported.parquet")
     Path("model.json").write_text(model_to_json(fitted))
     return fitted
-
-
-def is_one_error(ran: Ran, said: str) -> None:
-    assert (ran.status, ran.out) == (2, "")
-    assert ran.err.startswith("error: ")
-    assert said in ran.err
-    assert ran.err.count("\n") == 1
 
 
 # mine -------------------------------------------------------------------------------------------

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
-from tacit.cli.main import run
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.files import record_writer
 from tacit.mine import DecisionTree, NaiveBayes, model_from_json, model_to_json, reduced_error
+from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
 SCHEMA = Schema(
@@ -47,14 +46,6 @@ TESTED = ("evaluate", "tree.json", "design.json", "test.csv")
 PREDICTED = ("predict", "tree.json", "known.csv", "--out", "out.csv")
 
 
-class Ran(NamedTuple):
-    """What a command left: its exit status and what it printed."""
-
-    status: int
-    out: str
-    err: str
-
-
 def people(n_records: int, seed: int) -> pa.Table:
     """True records, where illness goes with smoking and size together."""
     rng = np.random.default_rng(seed)
@@ -81,28 +72,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tacit_(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def call(*arguments: str) -> Ran:
-        capsys.readouterr()
-        status = run(arguments)
-        return Ran(status, *capsys.readouterr())
-
-    return call
-
-
-@pytest.fixture
 def model() -> DecisionTree:
     """The tree of the library, saved as tree.json."""
     fitted = DecisionTree(DESIGN, "ill").fit("reported.parquet")
     Path("tree.json").write_text(model_to_json(fitted))
     return fitted
-
-
-def is_one_error(ran: Ran, said: str) -> None:
-    assert (ran.status, ran.out) == (2, "")
-    assert ran.err.startswith("error: ")
-    assert said in ran.err
-    assert ran.err.count("\n") == 1
 
 
 def contents() -> dict[str, bytes]:

@@ -23,27 +23,14 @@ from tacit.channel import Coin
 from tacit.datasets import (
     adult_binary,
     adult_native,
-    load_ljubljana,
-    load_wisconsin,
     wisconsin_binary,
 )
-from tacit.label_codes import encode
 from tacit.mine import DecisionTree
+from tests.support.breast_cancer import ljubljana, wisconsin
 from tests.support.grids import thinned
 
 LEARNT, ALL = 8_000, 10_000
 REPEATS = 20
-
-
-def wisconsin() -> tuple[Codes, Schema]:
-    frame = load_wisconsin().drop_columns(["id"])
-    schema = Schema.infer(frame, missing="unknown")
-    return encode(frame, schema), schema
-
-
-def ljubljana() -> tuple[Codes, Schema]:
-    schema = Schema.infer(load_ljubljana(), missing="unknown")
-    return encode(load_ljubljana(), schema), schema
 
 
 DATA: dict[str, Callable[[], tuple[Codes, Schema]]] = {

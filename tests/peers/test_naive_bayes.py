@@ -15,32 +15,18 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from tacit import Design, Group, Schema, disguise, related, truthful, unrelated
-from tacit.arrays import Codes
 from tacit.channel import Coin
 from tacit.datasets import (
     adult_binary,
     adult_native,
-    load_ljubljana,
-    load_wisconsin,
     wisconsin_binary,
 )
-from tacit.label_codes import encode
 from tacit.mine import NaiveBayes, likelihood, literal
+from tests.support.breast_cancer import ljubljana, wisconsin
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-9)
 REPEATS = 3
 Coins = Callable[[Schema], Coin]
-
-
-def wisconsin() -> tuple[Codes, Schema]:
-    frame = load_wisconsin().drop_columns(["id"])
-    schema = Schema.infer(frame, missing="unknown")
-    return encode(frame, schema), schema
-
-
-def ljubljana() -> tuple[Codes, Schema]:
-    schema = Schema.infer(load_ljubljana(), missing="unknown")
-    return encode(load_ljubljana(), schema), schema
 
 
 DATA = {
