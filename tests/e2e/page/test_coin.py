@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
+from tacit.channel import FAMILIES
 from tacit.service.page import FILES, content
 from tests.support.browser import Served, device
 from tests.support.chance import looks_like
@@ -84,10 +85,7 @@ def channel_of(design: Design) -> Any:
 
 
 def test_every_family_is_drawn() -> None:
-    assert {case.coin.family for case in CASES} == {
-        *("truthful", "related", "unrelated", "forced", "crosswise"),
-        *("uniform_perturbation", "frapp", "matrix"),
-    }
+    assert {case.coin.family for case in CASES} == set(FAMILIES)
     assert {len(case.attributes) for case in CASES} == {1, 2}
 
 

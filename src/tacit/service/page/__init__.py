@@ -8,40 +8,26 @@ the hash of every file.
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import PurePosixPath
 
-_SCRIPT = "text/javascript; charset=utf-8"
-_WORDS = "application/json"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+}
+_FOLDER = files(__package__)
 
 #: Every file of the page, by its path below the page's address, with its media type.
 FILES = {
-    "index.html": "text/html; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-    "fractions.js": _SCRIPT,
-    "disguise.js": _SCRIPT,
-    "fingerprint.js": _SCRIPT,
-    "device.js": _SCRIPT,
-    "odds.js": _SCRIPT,
-    "elements.js": _SCRIPT,
-    "words.js": _SCRIPT,
-    "controls.js": _SCRIPT,
-    "explain.js": _SCRIPT,
-    "before.js": _SCRIPT,
-    "labels.js": _SCRIPT,
-    "stated_odds.js": _SCRIPT,
-    "questions.js": _SCRIPT,
-    "send.js": _SCRIPT,
-    "place.js": _SCRIPT,
-    "notices.js": _SCRIPT,
-    "again.js": _SCRIPT,
-    "page.js": _SCRIPT,
-    "words/en.json": _WORDS,
-    "words/de.json": _WORDS,
-    "words/fr.json": _WORDS,
-    "words/es.json": _WORDS,
+    name: _TYPES[suffix]
+    for folder in ("", "words/")
+    for name in sorted(folder + file.name for file in _FOLDER.joinpath(folder).iterdir())
+    if (suffix := PurePosixPath(name).suffix) in _TYPES
 }
 
 
 def content(name: str) -> bytes:
     """The bytes of one of FILES."""
-    return files(__package__).joinpath(*name.split("/")).read_bytes()
+    return _FOLDER.joinpath(*name.split("/")).read_bytes()
