@@ -76,7 +76,7 @@ def notice(problem: ProblemType, scope: Scope, survey: Survey | None, today: dat
 
 def language_of(scope: Scope, survey: Survey | None) -> str:
     """The language that the browser likes best, of the survey's if there is one."""
-    offered = tuple(_WORDS) if survey is None else survey.languages
+    offered = (_FIRST, *_WORDS) if survey is None else survey.languages
     for wanted in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
         for language in offered:
             if language.lower().partition("-")[0] == wanted:
