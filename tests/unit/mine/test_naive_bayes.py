@@ -34,6 +34,17 @@ def test_categories_that_nobody_reported_can_be_predicted_for() -> None:
     assert np.isfinite(fitted.predict_log_proba(np.array([[0, 2], [1, 2]]))).all()
 
 
+def test_alpha_records_are_added_to_every_category() -> None:
+    """One of four records is ill and of the east; `pairs` adds records to the classes too."""
+    design = Design(SCHEMA, [Group(SCHEMA.names, truthful())])
+    few = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 0, 0]], dtype=np.uint8)
+    for method in (likelihood, literal):
+        tables = NaiveBayes(design, "ill", alpha=2, method=method).fit(few).parameters_.tables
+        np.testing.assert_allclose(tables[1][1], [2 / 7, 3 / 7, 2 / 7], rtol=1e-9)
+    prior = NaiveBayes(design, "ill", alpha=2, method=pairs).fit(few).parameters_.prior
+    np.testing.assert_allclose(prior, [5 / 8, 3 / 8], rtol=1e-9)
+
+
 @METHODS
 def test_score_is_the_estimate_from_reported_records_however_they_are_given(
     method: Any,
