@@ -33,7 +33,7 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.bounds.two_point import Experiment, envelope, experiments_of, overlap
+from tacit.bounds.two_point import Experiment, envelope, experiments_of
 from tacit.channel import Channel
 from tacit.design import Design, Group
 from tacit.errors import DataError
@@ -91,7 +91,9 @@ class DesignReports:
         }
         channels = self._channels.values()
         self._kinds = Counter(experiments_of(channel) for channel in channels)
-        self._erased = float(math.prod((overlap(c) for c in channels), start=Fraction(1)))
+        self._erased = float(
+            math.prod((channel.overlap for channel in channels), start=Fraction(1))
+        )
         self._ratio = _product(channel.ratio for channel in channels)
 
     def bound(self, name: str, prior: Sequence[float] | None = None) -> Bound:

@@ -3,13 +3,8 @@
 An experiment lists, for each outcome, its probability under the first and under the second true
 answer. Two true cells u, v of a group give the experiment (M[y, u], M[y, v]) over reports y. An
 experiment dominates another if its ROC curve is nowhere lower (Blackwell); then every adversary
-does at least as well with it. Only pairs that no other pair dominates are listed, in closed form
-per family, with exact fractions:
-
-    keep or replace    the two cells that are drawn least often, in both orders
-    keep or differ     one attribute: any two cells; several: cells that differ in all attributes
-                       and cells that agree in one
-    matrix             every pair; the erasure experiment for large matrices
+does at least as well with it. Each channel lists its pairs in closed form, with exact fractions;
+only those that no other pair dominates are kept.
 """
 
 from __future__ import annotations
@@ -17,129 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, permutations
-from math import prod
-
-import numpy as np
+from itertools import pairwise
 
 from tacit.channel import Channel
-from tacit.channel.distribution import Distribution, Independent
-from tacit.channel.keep_or_draw import ReplacementChannel
-from tacit.channel.matrix import MatrixChannel
-from tacit.channel.related import AgreementChannel
+from tacit.channel.channel import Target
 
 #: (probability under the first, under the second true answer) of each outcome.
 Experiment = tuple[tuple[Fraction, Fraction], ...]
 
-#: Position of an attribute in its group, and the codes of two of its categories.
-Target = tuple[int, int, int]
-
-#: A matrix of more true cells than this is bounded by its erasure experiment.
-_MOST_LISTED = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @lru_cache(maxsize=4096)
 def experiments_of(channel: Channel, target: Target | None = None) -> tuple[Experiment, ...]:
     """The best experiments on any two cells, or on two cells with the target's two categories."""
-    if isinstance(channel, ReplacementChannel):
-        found = _keep_or_replace(channel, target)
-    elif isinstance(channel, AgreementChannel):
-        found = _keep_or_differ(channel, target)
-    else:
-        assert isinstance(channel, MatrixChannel)
-        found = _matrix(channel, target)
-    return undominated(found)
-
-
-def overlap(channel: Channel) -> Fraction:
-    """sum_y min_x M[y, x]: the share of reports that carry nothing about the truth (Doeblin)."""
-    if isinstance(channel, ReplacementChannel):
-        cells = prod(channel.true_shape)
-        off = 1 - channel.theta
-        return off if channel.theta >= 0 else channel.theta * cells + off
-    if isinstance(channel, AgreementChannel):
-        if len(channel.sizes) > 1:
-            return _ZERO
-        (k,) = channel.sizes
-        return k * min(channel.theta, (1 - channel.theta) / (k - 1))
-    assert isinstance(channel, MatrixChannel)
-    return sum((min(row) for row in channel.rows), _ZERO)
-
-
-def _keep_or_replace(channel: ReplacementChannel, target: Target | None) -> list[Experiment]:
-    """Cells drawn less often dominate: a garbling can move uninformative draws onto a cell."""
-    theta, drawn = channel.theta, channel.drawn
-    if target is None:
-        first, second = _two_smallest(drawn)
-        pairs = [(first, second), (second, first)]
-    else:
-        position, one, other = target
-        pairs = [(_smallest(drawn, position, one), _smallest(drawn, position, other))]
-    off = 1 - theta
-    return [
-        _experiment(
-            [
-                (theta + off * first, off * first),
-                (off * second, theta + off * second),
-                (off * (1 - first - second),) * 2,
-            ]
-        )
-        for first, second in pairs
-    ]
-
-
-def _two_smallest(drawn: Distribution) -> tuple[Fraction, Fraction]:
-    """The two smallest probabilities of cells."""
-    if not isinstance(drawn, Independent):
-        (table,) = drawn.units[1]
-        first, second = sorted(table)[:2]
-        return first, second
-    least = [sorted(margin) for margin in drawn.margins]
-    second = min(
-        prod((row[0] for j, row in enumerate(least) if j != i), start=_ONE) * least[i][1]
-        for i in range(len(least))
-    )
-    return drawn.smallest, second
-
-
-def _smallest(drawn: Distribution, position: int, code: int) -> Fraction:
-    """The smallest probability of a cell in which an attribute has this code."""
-    if isinstance(drawn, Independent):
-        others = (min(m) for i, m in enumerate(drawn.margins) if i != position)
-        return prod(others, start=drawn.margins[position][code])
-    (table,) = drawn.units[1]
-    cells = np.array(table, dtype=object).reshape(drawn.shape)
-    least: Fraction = min(np.take(cells, code, axis=position).ravel().tolist())
-    return least
-
-
-def _keep_or_differ(channel: AgreementChannel, target: Target | None) -> list[Experiment]:
-    theta, sizes = channel.theta, channel.sizes
-    off = (1 - theta) / prod(k - 1 for k in sizes)
-    both = off * prod(k - 2 for k in sizes)
-    alone = 1 - theta - off - both
-    found = [[(theta, off), (off, theta), (alone, _ZERO), (_ZERO, alone), (both, both)]]
-    if len(sizes) > 1:
-        shared = min(
-            (1 - theta) * prod(Fraction(k - 2, k - 1) for j, k in enumerate(sizes) if j != i)
-            for i in range(len(sizes))
-            if target is None or i != target[0]
-        )
-        found.append([(1 - shared, _ZERO), (_ZERO, 1 - shared), (shared, shared)])
-    return [_experiment(outcomes) for outcomes in found]
-
-
-def _matrix(channel: MatrixChannel, target: Target | None) -> list[Experiment]:
-    cells = prod(channel.true_shape)
-    if cells > _MOST_LISTED:
-        shared = overlap(channel)
-        return [_experiment([(1 - shared, _ZERO), (_ZERO, 1 - shared), (shared, shared)])]
-    pairs: Iterable[tuple[int, ...]] = permutations(range(cells), 2)
-    if target is not None:
-        codes = np.indices(channel.true_shape)[target[0]].ravel()
-        pairs = [(u, v) for u, v in pairs if (codes[u], codes[v]) == target[1:]]
-    return [_experiment([(row[u], row[v]) for row in channel.rows]) for u, v in pairs]
+    return undominated([_experiment(outcomes) for outcomes in channel.experiments(target)])
 
 
 def _experiment(outcomes: Iterable[tuple[Fraction, Fraction]]) -> Experiment:

@@ -17,6 +17,10 @@ from tacit.arrays import Array
 from tacit.channel.linear_maps import Dense, Linear, outer
 from tacit.channel.numbers import log_up
 
+#: Position of an attribute in its group, and the codes of two of its categories.
+Target = tuple[int, int, int]
+#: For each outcome, its probability under a first and under a second true cell.
+Outcomes = list[tuple[Fraction, Fraction]]
 #: Beyond this magnification nothing of a double's precision is left to reconstruct from.
 WORST_CONDITION = 1e12
 
@@ -72,6 +76,19 @@ class Channel(ABC):
 
     @property
     @abstractmethod
+    def overlap(self) -> Fraction:
+        """sum_y min_x M[y, x]: the share of reports that say nothing about the truth (Doeblin)."""
+
+    @abstractmethod
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Pairs of true cells that a report tells apart best, as the columns of both cells.
+
+        At least the pairs that no other pair dominates (see `tacit.bounds.two_point`), or the
+        erasure experiment, which dominates all. With a target, the two cells have its categories.
+        """
+
+    @property
+    @abstractmethod
     def condition(self) -> float:
         """Largest over smallest singular value; infinite for a singular channel."""
 
@@ -104,6 +121,12 @@ class Channel(ABC):
     def matrix(self) -> Array:
         """All entries."""
         return self.forward.matrix()
+
+
+def erasure(shared: Fraction) -> Outcomes:
+    """The truth with probability 1 - shared, else nothing."""
+    nothing = Fraction(0)
+    return [(1 - shared, nothing), (nothing, 1 - shared), (shared, shared)]
 
 
 def second_moments(forward: Dense, inverse: Dense) -> SecondMoments:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.channel.coin import Unit
 from tacit.channel.linear_maps import outer
 
@@ -46,6 +47,38 @@ class Distribution(ABC):
     @abstractmethod
     def units(self) -> tuple[tuple[Unit, ...], tuple[tuple[Fraction, ...], ...]]:
         """How to draw from it: positions drawn together, and their distributions."""
+
+    def at(self, codes: Sequence[Index]) -> Array:
+        """Probabilities of cells, given by the codes of each attribute."""
+        found: Array = np.ones(1)
+        for positions, table in zip(*self.units, strict=True):
+            shape = [self.shape[i] for i in positions]
+            cells = np.ravel_multi_index(tuple(codes[i] for i in positions), shape)
+            found = found * np.array(table, dtype=np.float64)[cells]
+        return found
+
+    def smallest_with(self, position: int, code: int) -> Fraction:
+        """The smallest probability of a cell in which an attribute has this code, exact."""
+        found = Fraction(1)
+        for positions, table in zip(*self.units, strict=True):
+            cells = np.array(table, dtype=object).reshape([self.shape[i] for i in positions])
+            if position in positions:
+                cells = cells.take(code, axis=positions.index(position))
+            found *= min(np.asarray(cells).ravel().tolist())
+        return found
+
+    @property
+    def two_smallest(self) -> tuple[Fraction, Fraction]:
+        """The two smallest probabilities of cells, exact."""
+        tables = [sorted(table)[:2] for table in self.units[1]]
+        seconds = (self._with_second(tables, i) for i in range(len(tables)))
+        return self.smallest, min(seconds)
+
+    @staticmethod
+    def _with_second(tables: list[list[Fraction]], place: int) -> Fraction:
+        """The product of the smallest entries, of one table the second smallest."""
+        picked = (table[int(i == place)] for i, table in enumerate(tables))
+        return math.prod(picked, start=Fraction(1))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.channel.channel import Channel, SecondMoments
+from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target
 from tacit.channel.coin import (
     Attributes,
     Coin,
@@ -190,6 +190,30 @@ class ReplacementChannel(Channel):
         if self.theta == 0:
             return Fraction(1)
         return None if min(on, off) == 0 else max(on, off) / min(on, off)
+
+    @property
+    def overlap(self) -> Fraction:
+        lost = self.theta * math.prod(self.true_shape) if self.theta < 0 else 0
+        return lost + 1 - self.theta
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Cells drawn less often dominate: a garbling can move uninformative draws onto a cell."""
+        if target is None:
+            first, second = self.drawn.two_smallest
+            pairs = [(first, second), (second, first)]
+        else:
+            position, *codes = target
+            one, other = (self.drawn.smallest_with(position, code) for code in codes)
+            pairs = [(one, other)]
+        theta, off = self.theta, 1 - self.theta
+        return [
+            [
+                (theta + off * one, off * one),
+                (off * other, theta + off * other),
+                (off * (1 - one - other),) * 2,
+            ]
+            for one, other in pairs
+        ]
 
     @property
     def condition(self) -> float:

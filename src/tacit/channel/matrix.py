@@ -11,11 +11,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.channel.channel import Channel, SecondMoments, second_moments
+from tacit.channel.channel import (
+    Channel,
+    Outcomes,
+    SecondMoments,
+    Target,
+    erasure,
+    second_moments,
+)
 from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit
 from tacit.channel.linear_maps import Dense
 from tacit.channel.numbers import distribution
@@ -23,6 +31,8 @@ from tacit.errors import DesignError
 from tacit.schema import Attribute
 
 Columns = tuple[tuple[Fraction, ...], ...]
+#: Of matrices with more true cells than this, experiments are not listed.
+_MOST_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -110,6 +120,21 @@ class MatrixChannel(Channel):
         if any(min(row) == 0 for row in self.rows):
             return None
         return max(max(row) / min(row) for row in self.rows)
+
+    @property
+    def overlap(self) -> Fraction:
+        return sum((min(row) for row in self.rows), Fraction(0))
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Every pair of cells; of large matrices the erasure experiment."""
+        cells = math.prod(self.shape)
+        if cells > _MOST_LISTED:
+            return [erasure(self.overlap)]
+        pairs = list(permutations(range(cells), 2))
+        if target is not None:
+            codes = np.indices(self.shape)[target[0]].ravel()
+            pairs = [(u, v) for u, v in pairs if (codes[u], codes[v]) == target[1:]]
+        return [[(row[u], row[v]) for row in self.rows] for u, v in pairs]
 
     @property
     def condition(self) -> float:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.channel.channel import Channel, SecondMoments
+from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
 from tacit.channel.coin import (
     Attributes,
     Coin,
@@ -113,6 +113,32 @@ class AgreementChannel(Channel):
         if len(self.sizes) > 1 or self.theta == 0 or lie == 0:
             return None
         return max(self.theta, lie) / min(self.theta, lie)
+
+    @property
+    def overlap(self) -> Fraction:
+        if len(self.sizes) > 1:
+            return Fraction(0)
+        (k,) = self.sizes
+        return k * min(self.theta, (1 - self.theta) / (k - 1))
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Cells that differ in all attributes; of several attributes, also cells that agree in
+        one.
+        """
+        theta, sizes, none = self.theta, self.sizes, Fraction(0)
+        off = (1 - theta) / math.prod(k - 1 for k in sizes)
+        both = off * math.prod(k - 2 for k in sizes)
+        alone = 1 - theta - off - both
+        found = [[(theta, off), (off, theta), (alone, none), (none, alone), (both, both)]]
+        if len(sizes) > 1:
+            shared = min(
+                (1 - theta)
+                * math.prod(Fraction(k - 2, k - 1) for j, k in enumerate(sizes) if j != i)
+                for i in range(len(sizes))
+                if target is None or i != target[0]
+            )
+            found.append(erasure(shared))
+        return found
 
     @property
     def condition(self) -> float:

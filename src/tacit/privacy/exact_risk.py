@@ -8,31 +8,26 @@ is never built, and a prior that ties groups together is no obstacle.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.arrays import Array, Mask
 from tacit.channel.product import Factor
-from tacit.privacy.kernels import Kernel, kernel_of, uncertainty
+from tacit.privacy.kernels import (
+    Kernel,
+    Step,
+    along_axis,
+    kernel_of,
+    peak_step,
+    squares_step,
+    total_step,
+    uncertainty,
+)
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import Risk, quotient, slack_of
 from tacit.schema import Schema
-
-Step = Callable[[Kernel, Array], Array]
-
-
-def _total(kernel: Kernel, table: Array) -> Array:
-    return kernel.total(table)
-
-
-def _squares(kernel: Kernel, table: Array) -> Array:
-    return kernel.squares(table)
-
-
-def _peak(kernel: Kernel, table: Array) -> Array:
-    return kernel.peak(table)
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
 
 def reports_of(part: JointGroups) -> Array:
     """The probability of every report: one axis a group, then the priors."""
-    return _pass(part, part.prior, _total, range(len(part.factors)))
+    return _pass(part, part.prior, total_step, range(len(part.factors)))
 
 
 def risk_of_all(part: JointGroups) -> Risk:
@@ -76,7 +71,7 @@ def risk_of_group(part: JointGroups, place: int, passed: Array | None = None) ->
     `passed` is the table in which all other groups are reports, if it is known already.
     """
     others = _others(part, place)
-    table = _pass(part, part.prior, _total, others) if passed is None else passed
+    table = _pass(part, part.prior, total_step, others) if passed is None else passed
     return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
@@ -94,9 +89,9 @@ def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None)
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
     """P(category of an attribute, report): an axis for its categories, then those of reports."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    others = _pass(part, part.prior, _total, _others(part, place)) if passed is None else passed
+    others = _pass(part, part.prior, total_step, _others(part, place)) if passed is None else passed
     masks = _masks(part, place, name)
-    return np.stack([_pass(part, others * mask, _total, [place]) for mask in masks])
+    return np.stack([_pass(part, others * mask, total_step, [place]) for mask in masks])
 
 
 def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
@@ -109,7 +104,7 @@ def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
             continue
         middle = len(places) // 2
         for own, others in ((places[:middle], places[middle:]), (places[middle:], places[:middle])):
-            waiting.append((own, _pass(part, table, _total, others)))
+            waiting.append((own, _pass(part, table, total_step, others)))
 
 
 def _masks(part: JointGroups, place: int, name: str) -> list[Mask]:
@@ -132,17 +127,15 @@ def _flat(table: Array) -> Array:
 def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) -> Array:
     """One step for each of these groups, along its own axis."""
     for place in places:
-        ahead = np.moveaxis(table, place, 0)
-        done = step(part.kernels[place], ahead.reshape(ahead.shape[0], -1))
-        table = np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, place)
+        table = along_axis(part.kernels[place], step, table, place)
     return table
 
 
 def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> Risk:
     """The risk of the true answers of the groups at `places`; the others are reports already."""
-    total = _flat(_pass(part, table, _total, places))
-    squares = _flat(_pass(part, table**2, _squares, places))
-    peak = _flat(_pass(part, table, _peak, places))
+    total = _flat(_pass(part, table, total_step, places))
+    squares = _flat(_pass(part, table**2, squares_step, places))
+    peak = _flat(_pass(part, table, peak_step, places))
     given = _add(uncertainty(_flat(table))) - _add(uncertainty(prior.reshape(-1, prior.shape[-1])))
     for place in places:
         margin = np.moveaxis(table, place, 0)

@@ -4,30 +4,50 @@
     squares  sum_x M[y, x]^2 t[x]      for a guess drawn from the posterior
     peak     max_x M[y, x]   t[x]      for the best guess
 
-Sums and largest values of products over independent groups can be taken group by group, because
-both distribute over products; so can the squares. Only numbers that are not negative are added
-and multiplied: a zero stays exactly zero, and every result is right to a few roundings, which is
-what lets privacy figures be rounded outward. Entries of a channel computed through its
-eigenvalues would have neither property.
+Sums and maxima distribute over products, so these passes can be taken group by group over
+independent groups. Only numbers that are not negative are added and multiplied: a zero stays
+exactly zero, and every result is right up to a few roundings. That is why privacy figures can be
+rounded outward. Entries computed from the eigenvalues of a channel have neither property.
+
+`kernel_of` is the only place in this package that depends on the class of a channel.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.channel import Channel
+from tacit.channel.distribution import Distribution
 from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
 from tacit.errors import DataError
 
-#: A group whose channel has no structure may have this many true cells.
+#: The largest number of true cells for which a channel is written out as a matrix.
 MAX_DENSE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Keep the truth with probability theta, else disguise it (rest = 1 - theta).
+
+        M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a]      `others` are the B_a
+        M[y, x] = theta [x = y] + rest d[y]                      `drawn` is d
+
+    `others` is also given if d is a product; theta is negative for frapp with lambda < 1.
+    """
+
+    theta: float
+    rest: float
+    others: tuple[Array, ...]
+    drawn: Distribution | None = None
 
 
 class Kernel(ABC):
@@ -35,6 +55,8 @@ class Kernel(ABC):
 
     #: The longest sum behind one entry of a result: roundings grow with it.
     length: int
+    #: Its two strategies, None for a matrix without structure.
+    mixture: Mixture | None
 
     @abstractmethod
     def total(self, table: Array) -> Array:
@@ -53,63 +75,171 @@ class Kernel(ABC):
     def entropies(self) -> Array:
         """Entropy of the report for each true cell, in bits."""
 
+    @property
+    @abstractmethod
+    def entries(self) -> Array:
+        """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
 
-@dataclass(frozen=True)
-class AnyKernel(Kernel):
-    """A matrix without structure."""
+    @abstractmethod
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """P(outcome | category of the first attribute, known answers to the others).
 
-    entries: Array
+        A table[category, case] per outcome; `known` has a row per other attribute and a column per
+        case. Reports that say the same about the first attribute are one outcome (METHODS 12).
+        """
+
+
+def total_step(kernel: Kernel, table: Array) -> Array:
+    """`Kernel.total` as a function, for passes of any kind."""
+    return kernel.total(table)
+
+
+def squares_step(kernel: Kernel, table: Array) -> Array:
+    """`Kernel.squares` as a function."""
+    return kernel.squares(table)
+
+
+def peak_step(kernel: Kernel, table: Array) -> Array:
+    """`Kernel.peak` as a function."""
+    return kernel.peak(table)
+
+
+Step = Callable[[Kernel, Array], Array]
+
+
+def along_axis(kernel: Kernel, step: Step, table: Array, axis: int) -> Array:
+    """One step along an axis of a table."""
+    ahead = np.moveaxis(table, axis, 0)
+    done = step(kernel, ahead.reshape(ahead.shape[0], -1))
+    return np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseKernel(Kernel):
+    """A matrix without structure, over attributes with these numbers of categories."""
+
+    matrix: Array
+    shape: tuple[int, ...] = ()
+    mixture = None
 
     @property
     def length(self) -> int:  # type: ignore[override]
-        return int(self.entries.shape[1])
+        return int(self.matrix.shape[1])
 
     def total(self, table: Array) -> Array:
-        return self.entries @ table
+        return self.matrix @ table
 
     def squares(self, table: Array) -> Array:
-        return self.entries**2 @ table
+        return self.matrix**2 @ table
 
     def peak(self, table: Array) -> Array:
-        found: Array = np.zeros((self.entries.shape[0], table.shape[1]))
-        for column, values in zip(self.entries.T, table, strict=True):
+        found: Array = np.zeros((self.matrix.shape[0], table.shape[1]))
+        for column, values in zip(self.matrix.T, table, strict=True):
             np.maximum(found, column[:, None] * values, out=found)
         return found
 
     @property
+    def entries(self) -> Array:
+        return self.matrix
+
+    @property
     def entropies(self) -> Array:
-        return np.asarray(uncertainty(self.entries).sum(axis=0))
+        return np.asarray(uncertainty(self.matrix).sum(axis=0))
+
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """M[y, (x, known)] for every joint report y."""
+        cells = self.matrix.reshape(-1, *self.shape)[(slice(None), slice(None), *known)]
+        yield from cells.reshape(*cells.shape[:2], -1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KeepOrReplace(Kernel):
-    """theta * I + (1 - theta) * y 1^T with theta >= 0: `own` on the diagonal, `other` off it."""
+    """theta * I + (1 - theta) * y 1^T, y the distribution of the draw that replaces the truth."""
 
-    own: Array
-    other: Array
+    theta: Fraction
+    drawn: Distribution
+
+    @cached_property
+    def own(self) -> Array:
+        """The diagonal; if theta is negative, y is uniform (frapp), and the exact sum is taken."""
+        if self.theta < 0:
+            exact = float(self.theta + (1 - self.theta) * self.drawn.smallest)
+            return np.full(self.other.size, exact)
+        return float(self.theta) + self.other
+
+    @cached_property
+    def other(self) -> Array:
+        """Entries off the diagonal, by row."""
+        return float(1 - self.theta) * self.drawn.cells
+
+    @property
+    def mixture(self) -> Mixture:  # type: ignore[override]
+        positions, margins = self.drawn.units
+        others: tuple[Array, ...] = ()
+        if self.theta >= 0 and len(positions) == len(self.drawn.shape):
+            rows = (np.array(margin, dtype=np.float64) for margin in margins)
+            others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
+        return Mixture(float(self.theta), float(1 - self.theta), others, self.drawn)
 
     @property
     def length(self) -> int:  # type: ignore[override]
-        return self.own.size
+        return self.other.size
+
+    @cached_property
+    def _dense(self) -> DenseKernel:
+        """If theta is negative, the short formulas would subtract."""
+        return DenseKernel(self.entries)
 
     def total(self, table: Array) -> Array:
+        if self.theta < 0:
+            return self._dense.total(table)
         kept = (self.own - self.other)[:, None] * table
         return kept + np.outer(self.other, table.sum(axis=0))
 
     def squares(self, table: Array) -> Array:
+        if self.theta < 0:
+            return self._dense.squares(table)
         kept = ((self.own - self.other) * (self.own + self.other))[:, None] * table
         return kept + np.outer(self.other**2, table.sum(axis=0))
 
     def peak(self, table: Array) -> Array:
+        if self.theta < 0:
+            return self._dense.peak(table)
         return np.maximum(self.own[:, None] * table, np.outer(self.other, table.max(axis=0)))
 
     @property
     def entropies(self) -> Array:
+        if self.theta < 0:
+            return self._dense.entropies
         other = uncertainty(self.other)
         return np.asarray(uncertainty(self.own) - other + other.sum())
 
+    @property
+    def entries(self) -> Array:
+        check_dense(self.length)
+        made = np.repeat(self.other[:, None], self.length, axis=1)
+        np.fill_diagonal(made, self.own)
+        return made
 
-@dataclass(frozen=True)
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """Category y reported with the others as known, per y; or the others not as known: then a
+        draw was reported, which says nothing.
+        """
+        size, rest = self.drawn.shape[0], float(1 - self.theta)
+        cells = self.drawn.at([np.arange(size)[:, None], *known])
+        cells = np.broadcast_to(cells, (size, *known.shape[1:]))
+        for y, cell in enumerate(cells):
+            table = np.repeat(rest * cell[None], size, axis=0)
+            if self.theta >= 0:
+                table[y] += float(self.theta)
+            else:
+                table[y] = self.own[0]
+            yield table
+        if len(known):
+            yield np.repeat(rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
 class KeepOrDiffer(Kernel):
     """theta * I + (1 - theta) * kron_a L_a: the two parts have no cell in common."""
 
@@ -117,25 +247,29 @@ class KeepOrDiffer(Kernel):
     rest: float
     sizes: tuple[int, ...]
 
+    @cached_property
+    def mixture(self) -> Mixture:  # type: ignore[override]
+        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
+        return Mixture(self.theta, self.rest, others)
+
     @property
     def length(self) -> int:  # type: ignore[override]
         return sum(self.sizes)
 
     def total(self, table: Array) -> Array:
-        return self.theta * table + self.rest * self._differ(table, AnyKernel.total)
+        return self.theta * table + self.rest * self._differ(table, total_step)
 
     def squares(self, table: Array) -> Array:
-        return self.theta**2 * table + self.rest**2 * self._differ(table, AnyKernel.squares)
+        return self.theta**2 * table + self.rest**2 * self._differ(table, squares_step)
 
     def peak(self, table: Array) -> Array:
-        return np.maximum(self.theta * table, self.rest * self._differ(table, AnyKernel.peak))
+        return np.maximum(self.theta * table, self.rest * self._differ(table, peak_step))
 
-    def _differ(self, table: Array, step: Callable[[AnyKernel, Array], Array]) -> Array:
+    def _differ(self, table: Array, step: Step) -> Array:
         """One step along every attribute; each moves the leading axis to the back."""
         turning = table
-        for k in self.sizes:
-            others = AnyKernel((1 - np.eye(k)) / (k - 1))
-            turning = step(others, turning.reshape(k, -1)).T
+        for other in self.mixture.others:
+            turning = step(DenseKernel(other), turning.reshape(len(other), -1)).T
         return turning.reshape(table.shape[1], -1).T
 
     @property
@@ -144,41 +278,45 @@ class KeepOrDiffer(Kernel):
         each = uncertainty(np.array([self.theta, self.rest / ways]))
         return np.full(math.prod(self.sizes), each[0] + ways * each[1])
 
+    @property
+    def entries(self) -> Array:
+        cells = math.prod(self.sizes)
+        check_dense(cells)
+        return self.total(np.eye(cells))
+
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """The others show what the coin decided: the category is the true one, or another one."""
+        kept = self.theta * np.eye(self.sizes[0])
+        other = self.rest * self.mixture.others[0]
+        for table in (kept, other) if len(self.sizes) > 1 else (kept + other,):
+            yield from table[:, :, None]
+
 
 def kernel_of(channel: Channel) -> Kernel:
     """The passes of a group's channel, in the structure it has."""
-    if isinstance(channel, AgreementChannel):
-        return KeepOrDiffer(float(channel.theta), float(1 - channel.theta), channel.sizes)
-    if isinstance(channel, ReplacementChannel) and channel.theta >= 0:
-        other = float(1 - channel.theta) * channel.drawn.cells
-        return KeepOrReplace(float(channel.theta) + other, other)
-    return AnyKernel(entries(channel))
+    match channel:
+        case AgreementChannel():
+            return KeepOrDiffer(float(channel.theta), float(1 - channel.theta), channel.sizes)
+        case ReplacementChannel():
+            return KeepOrReplace(channel.theta, channel.drawn)
+        case _:
+            check_dense(math.prod(channel.true_shape))
+            return DenseKernel(channel.matrix, channel.true_shape)
 
 
-def entries(channel: Channel) -> Array:
-    """matrix[reported, true], every entry right to a few roundings and zeros exact."""
-    cells = math.prod(channel.true_shape)
+def check_dense(cells: int) -> None:
+    """Raise DataError if a channel has too many cells to be written out."""
     if cells > MAX_DENSE:
         raise DataError(
             f"a channel of {cells:,} cells is too large to be written out "
             f"(at most {MAX_DENSE:,}); measure fewer attributes at once"
         )
-    if isinstance(channel, AgreementChannel):
-        return kernel_of(channel).total(np.eye(cells))
-    if isinstance(channel, ReplacementChannel):
-        return _replacement(channel)
-    return channel.matrix
 
 
-def _replacement(channel: ReplacementChannel) -> Array:
-    """theta * I + (1 - theta) * y 1^T; where theta is negative, y is uniform (frapp)."""
-    other = float(1 - channel.theta) * channel.drawn.cells
-    own = float(channel.theta) + other
-    if channel.theta < 0:
-        own[:] = float(channel.theta + (1 - channel.theta) * channel.drawn.smallest)
-    made = np.repeat(other[:, None], other.size, axis=1)
-    np.fill_diagonal(made, own)
-    return made
+def entries(channel: Channel) -> Array:
+    """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
+    check_dense(math.prod(channel.true_shape))
+    return kernel_of(channel).entries
 
 
 def uncertainty(probabilities: Array) -> Array:

@@ -18,7 +18,7 @@ as unrelated. Where the true dependence is not known, it may let the others reve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,13 +26,9 @@ from typing import Any
 import numpy as np
 
 from tacit.arrays import Array, Index
-from tacit.channel import Channel
-from tacit.channel.distribution import Independent
-from tacit.channel.keep_or_draw import ReplacementChannel
-from tacit.channel.related import AgreementChannel
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.privacy.kernels import entries, uncertainty
+from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of, uncertainty
 from tacit.privacy.mixtures import draw_true
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
@@ -110,65 +106,23 @@ class _Target:
 
     name: str
     mates: tuple[str, ...]
-    channel: Channel
-    #: Of a matrix: M[reported cell, category, joint answer of the mates].
-    dense: Array | None = None
+    kernel: Kernel
+    epsilon: float
 
     @classmethod
     def of(cls, design: Design, name: str, others: Sequence[str]) -> _Target:
         group = design.group_of(name)
         mates = tuple(n for n in group.attributes if n in others and n != name)
         attributes = design.attributes_of(group)
+        places = tuple(group.attributes.index(n) for n in (name, *mates))
         if group.coin.separable:
-            places = tuple(group.attributes.index(n) for n in (name, *mates))
-            return cls(name, mates, group.coin.channel(attributes, places))
+            channel = group.coin.channel(attributes, places)
+            return cls(name, mates, kernel_of(channel), channel.epsilon)
         channel = group.coin.channel(attributes)
         cells = entries(channel).reshape(-1, *channel.true_shape)
-        return cls(name, mates, channel, np.moveaxis(cells, 1 + group.attributes.index(name), 1))
-
-    def outcomes(self, known: Index) -> Iterator[Array]:
-        """P(outcome given category and known answers), a table[category, case] per outcome.
-
-        `known` has a row per mate and a column per case.
-        """
-        if self.dense is not None:
-            yield from self.dense[(slice(None), slice(None), *known)].reshape(
-                *self.dense.shape[:2], -1
-            )
-        elif isinstance(self.channel, AgreementChannel):
-            yield from _keep_or_differ(self.channel)
-        else:
-            assert isinstance(self.channel, ReplacementChannel)
-            yield from _keep_or_replace(self.channel, known)
-
-
-def _keep_or_differ(channel: AgreementChannel) -> Iterator[Array]:
-    size, *mates = channel.sizes
-    kept = float(channel.theta) * np.eye(size)
-    other = float(1 - channel.theta) * (1 - np.eye(size)) / (size - 1)
-    for table in (kept, other) if mates else (kept + other,):
-        yield from table[:, :, None]
-
-
-def _keep_or_replace(channel: ReplacementChannel, known: Index) -> Iterator[Array]:
-    drawn, rest = channel.drawn, float(1 - channel.theta)
-    if isinstance(drawn, Independent):
-        own, *mates = (np.array(margin, dtype=np.float64) for margin in drawn.margins)
-        together = np.ones(known.shape[1:])
-        for margin, codes in zip(mates, known, strict=True):
-            together = together * margin[codes]
-        cells = np.multiply.outer(own, together)
-    else:
-        cells = drawn.cells.reshape(drawn.shape)[(slice(None), *known)]
-    for y, cell in enumerate(cells):
-        table = np.repeat(rest * cell[None], len(cells), axis=0)
-        if channel.theta >= 0:
-            table[y] += float(channel.theta)
-        else:  # frapp draws all cells alike; the exact sum does not cancel
-            table[y] = float(channel.theta + (1 - channel.theta) * drawn.smallest)
-        yield table
-    if len(known):
-        yield np.repeat(rest * np.maximum(1 - cells.sum(axis=0), 0)[None], len(cells), axis=0)
+        cells = np.moveaxis(cells, 1 + places[0], 1)
+        kernel = DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:])
+        return cls(name, mates, kernel, channel.epsilon)
 
 
 def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
@@ -179,7 +133,7 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
     known = codes[[names.index(mate) - 1 for mate in target.mates]]
     drawn, best, left, worst = (np.zeros(stack) for _ in range(4))
-    for chance in target.outcomes(known):
+    for chance in target.kernel.outcomes(known):
         joint = chance[:, :, None] * table
         total, peak = joint.sum(axis=0), joint.max(axis=0)
         drawn += quotient((joint**2).sum(axis=0), total).sum(axis=0)
@@ -203,14 +157,14 @@ def _sample(target: _Target, tied: PriorTable, i: int, true: dict[str, Index]) -
     shares = np.broadcast_to(shares.reshape(len(own), -1), (len(own), draws))
     known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
     drawn, best, left = np.zeros(draws), np.zeros(draws), np.zeros(draws)
-    for chance in target.outcomes(known):
+    for chance in target.kernel.outcomes(known):
         joint = chance * shares
         total = joint.sum(axis=0)
         drawn += quotient((joint**2).sum(axis=0), total)
         best += joint.max(axis=0)
         left += uncertainty(joint).sum(axis=0) - uncertainty(total)
     largest = given.reshape(len(own), -1).max(axis=1)
-    worst = max(bound_on_posterior(float(p), target.channel.epsilon) for p in largest)
+    worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
     told = uncertainty(own).sum() - left
     slack = slack_of(len(own) ** 2 * (len(target.mates) + 2))
     return sampled([drawn, best, told], worst, float(own.max()), slack)

@@ -1,9 +1,4 @@
-"""Groups that keep the truth or else disguise attribute by attribute, and draws from them.
-
-    M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta
-
-A group of one attribute is theta = 0 with its matrix as B.
-"""
+"""Groups that keep the truth or else disguise attribute by attribute, and draws from them."""
 
 from __future__ import annotations
 
@@ -13,46 +8,37 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Mask
-from tacit.channel.distribution import Independent
-from tacit.channel.keep_or_draw import ReplacementChannel
+from tacit.arrays import Mask
 from tacit.channel.product import Factor
-from tacit.channel.related import AgreementChannel
 from tacit.errors import DataError
-from tacit.privacy.kernels import entries
+from tacit.privacy.kernels import Mixture, kernel_of
 from tacit.privacy.prior import PriorTable
 
 Codes = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """theta, and for each attribute B_a[reported, true] of the other strategy."""
+@dataclass(frozen=True, eq=False)
+class NamedMixture(Mixture):
+    """theta, and for each attribute B_a[reported, true] of the other strategy.
 
-    names: tuple[str, ...]
-    theta: float
-    rest: float
-    others: tuple[Array, ...]
+    A group of one attribute has theta = 0 and its matrix as B.
+    """
+
+    names: tuple[str, ...] = ()
 
 
-def mixture_of(factor: Factor) -> Mixture:
+def mixture_of(factor: Factor) -> NamedMixture:
     """The group's two strategies, or an error if it is not of this kind."""
-    channel, names = factor.channel, factor.names
+    kernel, names = kernel_of(factor.channel), factor.names
     if len(names) == 1:
-        return Mixture(names, 0.0, 1.0, (entries(channel),))
-    if isinstance(channel, AgreementChannel):
-        others = [(1 - np.eye(k)) / (k - 1) for k in channel.sizes]
-        return Mixture(names, float(channel.theta), float(1 - channel.theta), tuple(others))
-    if isinstance(channel, ReplacementChannel) and channel.theta >= 0:
-        drawn = channel.drawn
-        if isinstance(drawn, Independent):
-            rows = [np.array(margin, dtype=np.float64) for margin in drawn.margins]
-            others = [np.repeat(row[:, None], row.size, axis=1) for row in rows]
-            return Mixture(names, float(channel.theta), float(1 - channel.theta), tuple(others))
-    raise DataError(
-        f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
-        "measured; make the group smaller"
-    )
+        return NamedMixture(0.0, 1.0, (kernel.entries,), names=names)
+    found = kernel.mixture
+    if found is None or not found.others:
+        raise DataError(
+            f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
+            "measured; make the group smaller"
+        )
+    return NamedMixture(found.theta, found.rest, found.others, names=names)
 
 
 def draw_true(
@@ -68,7 +54,7 @@ def draw_true(
 
 
 def draw_reported(
-    mixtures: Sequence[Mixture],
+    mixtures: Sequence[NamedMixture],
     kept: Mask,
     true: Mapping[str, Codes],
     rng: np.random.Generator,

@@ -36,13 +36,19 @@ from tacit.arrays import Array, Mask
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.errors import DataError
-from tacit.privacy.kernels import AnyKernel
-from tacit.privacy.mixtures import Codes, Mixture, draw_reported, draw_true, mixture_of
+from tacit.privacy.kernels import (
+    DenseKernel,
+    Step,
+    along_axis,
+    peak_step,
+    squares_step,
+    total_step,
+)
+from tacit.privacy.mixtures import Codes, NamedMixture, draw_reported, draw_true, mixture_of
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Flags = tuple[bool, ...]
-Step = Callable[[AnyKernel, Array], Array]
 Rows = npt.NDArray[np.intp]
 
 #: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
@@ -113,7 +119,7 @@ def turns(sampled: int, stacked: int) -> list[int]:
 class _Sample:
     """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
 
-    mixtures: list[Mixture]
+    mixtures: list[NamedMixture]
     blocks: list[PriorTable]
     kept: Mask  # draws x groups
     true: dict[str, Codes]
@@ -123,7 +129,7 @@ class _Sample:
     @classmethod
     def drawn(
         cls,
-        mixtures: list[Mixture],
+        mixtures: list[NamedMixture],
         blocks: list[PriorTable],
         chance: tuple[int, np.random.Generator],
         epsilon: float,
@@ -184,7 +190,7 @@ class _Sample:
             if g != place:
                 total += math.log(mixture.theta if known[g] else mixture.rest)
         for block in self.blocks:
-            table = self._table(block, tuple(known.values()), _total, [])
+            table = self._table(block, tuple(known.values()), total_step, [])
             total += _logs(table[self._at(block, rows, names)])
             own = block.marginal(names)
             if own is not None:
@@ -200,14 +206,14 @@ class _Sample:
         chance, code = self._chance[rows], self.reported[name][rows]
         share: Array = np.zeros((len(rows), prior.size))
         for flags, (known, impossible) in self._totals.items():
-            own = _logs(self._table(block, flags, _total, [])[self._at(block, rows)])
+            own = _logs(self._table(block, flags, total_step, [])[self._at(block, rows)])
             silent = np.isneginf(own)
             rest = known[rows] - np.where(silent, 0.0, own) - chance
             scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
             if flags[self._groups[name]]:
                 share[rows, code] += scale * np.exp(own)
             else:
-                table = np.moveaxis(self._table(block, flags, _total, [name]), axis, -1)
+                table = np.moveaxis(self._table(block, flags, total_step, [name]), axis, -1)
                 at = self._at(block, rows)
                 left = table[at[:axis] + at[axis + 1 :]]
                 share += scale[:, None] * left * self._others[name][code]
@@ -221,9 +227,9 @@ class _Sample:
         """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
         rows, found = np.arange(len(self.kept)), {}
         for flags in self._sets({}):
-            known, impossible = self._weight(flags, rows, _total, []), np.zeros(len(rows))
+            known, impossible = self._weight(flags, rows, total_step, []), np.zeros(len(rows))
             for block in self.blocks:
-                own = _logs(self._table(block, flags, _total, [])[self._at(block, rows)])
+                own = _logs(self._table(block, flags, total_step, [])[self._at(block, rows)])
                 impossible += np.isneginf(own)
                 known = known + np.where(np.isneginf(own), 0.0, own)
             found[flags] = known, impossible
@@ -240,27 +246,27 @@ class _Sample:
     ) -> tuple[Array, Array, Array]:
         """log J(y), and how often guesses of the true answers of the targets are right."""
         own = [name for g in targets for name in self.mixtures[g].names]
-        terms: dict[Step, list[Array]] = {_total: [], _squares: [], _peak: []}
+        terms: dict[Step, list[Array]] = {total_step: [], squares_step: [], peak_step: []}
         for flags, (step, found) in product(sets, terms.items()):
             term = self._weight(flags, rows, step, targets)
             for block in self.blocks:
-                table = self._table(block, flags, _total, own)
+                table = self._table(block, flags, total_step, own)
                 moved = self._moved(
-                    table**2 if step is _squares else table, block, flags, step, own
+                    table**2 if step is squares_step else table, block, flags, step, own
                 )
                 term = term + _logs(moved[self._at(block, rows)])
             found.append(term)
-        chance = np.logaddexp.reduce(terms[_total])
-        drawn = np.exp(np.logaddexp.reduce(terms[_squares]) - 2 * chance)
-        return chance, drawn, np.exp(np.maximum.reduce(terms[_peak]) - chance)
+        chance = np.logaddexp.reduce(terms[total_step])
+        drawn = np.exp(np.logaddexp.reduce(terms[squares_step]) - 2 * chance)
+        return chance, drawn, np.exp(np.maximum.reduce(terms[peak_step]) - chance)
 
     def _weight(self, flags: Flags, rows: Rows, step: Step, targets: Collection[int]) -> Array:
         """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
         total: Array = np.zeros(len(rows))
         for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
-            power = 2 if step is _squares else 1
+            power = 2 if step is squares_step else 1
             plain = power * math.log(mixture.theta if kept else mixture.rest)
-            if not kept or step is _total or g not in targets:
+            if not kept or step is total_step or g not in targets:
                 total += plain
                 continue
             both = np.exp(self._replaced(mixture, self.reported, rows))
@@ -268,7 +274,7 @@ class _Sample:
             total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
         return total
 
-    def _replaced(self, mixture: Mixture, true: Mapping[str, Codes], rows: Rows) -> Array:
+    def _replaced(self, mixture: NamedMixture, true: Mapping[str, Codes], rows: Rows) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
         each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
@@ -294,9 +300,7 @@ class _Sample:
         """One step along each of these attributes whose group is outside S."""
         for axis, name in enumerate(block.names):
             if name in names and not flags[self._groups[name]]:
-                ahead = np.moveaxis(table, axis, 0)
-                done = step(AnyKernel(self._others[name]), ahead.reshape(ahead.shape[0], -1))
-                table = np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
+                table = along_axis(DenseKernel(self._others[name]), step, table, axis)
         return table
 
     def _at(self, block: PriorTable, rows: Rows, true: Collection[str] = ()) -> tuple[Codes, ...]:
@@ -310,18 +314,6 @@ class _Sample:
         slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
         worst = bound_on_posterior(largest, self.epsilon)
         return sampled((drawn, best, bits), worst, largest, slack)
-
-
-def _total(kernel: AnyKernel, table: Array) -> Array:
-    return kernel.total(table)
-
-
-def _squares(kernel: AnyKernel, table: Array) -> Array:
-    return kernel.squares(table)
-
-
-def _peak(kernel: AnyKernel, table: Array) -> Array:
-    return kernel.peak(table)
 
 
 def _logs(values: Array) -> Array:

@@ -22,15 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Array, Index
-from tacit.channel.distribution import Distribution, Independent
-from tacit.channel.keep_or_draw import ReplacementChannel
+from tacit.channel.distribution import Distribution
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
-from tacit.channel.related import AgreementChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.privacy.exact_risk import JointGroups
-from tacit.privacy.kernels import Kernel, entries, kernel_of
+from tacit.privacy.kernels import Kernel, kernel_of
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,7 @@ class CoinGroup:
     def background(self, codes: Index) -> Array:
         """rest * d[y] of each report, where a draw replaces the truth."""
         assert self.drawn is not None, "a group that replaces the truth by a draw"
-        if isinstance(self.drawn, Independent):
-            margins = [np.array(margin, dtype=np.float64) for margin in self.drawn.margins]
-            picked = [margin[column] for margin, column in zip(margins, codes.T, strict=True)]
-            return np.asarray(self.rest * np.prod(picked, axis=0))
-        cells = np.ravel_multi_index(tuple(codes.T), self.drawn.shape)
-        return np.asarray(self.rest * self.drawn.cells[cells])
+        return np.asarray(self.rest * self.drawn.at(list(codes.T)))
 
 
 class UnitLayout:
@@ -88,22 +81,17 @@ class UnitLayout:
         self._parts: dict[tuple[int, ...], Array] = {}
 
     def _add(self, factor: Factor) -> None:
-        own, channel, first = factor.channel, self.channel, len(self.units)
-        sizes, reports = own.true_shape, own.reported_shape
-        separate = isinstance(own, AgreementChannel | ReplacementChannel)
-        if len(sizes) == 1 or not separate:
+        kernel, first = kernel_of(factor.channel), len(self.units)
+        sizes, reports = factor.channel.true_shape, factor.channel.reported_shape
+        found = kernel.mixture
+        if len(sizes) == 1 or found is None:
             self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
-            self.groups.append(CoinGroup(factor, (first,), 0.0, 1.0, (entries(own),), None))
+            self.groups.append(CoinGroup(factor, (first,), 0.0, 1.0, (kernel.entries,), None))
             return
         self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
         units = tuple(range(first, len(self.units)))
-        assert isinstance(own, AgreementChannel | ReplacementChannel), channel
-        theta, rest = float(own.theta), float(1 - own.theta)
-        if isinstance(own, ReplacementChannel):
-            self.groups.append(CoinGroup(factor, units, theta, rest, (), own.drawn))
-        else:
-            others = tuple((1 - np.eye(k)) / (k - 1) for k in sizes)
-            self.groups.append(CoinGroup(factor, units, theta, rest, others, None))
+        others = found.others if found.drawn is None else ()
+        self.groups.append(CoinGroup(factor, units, found.theta, found.rest, others, found.drawn))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -178,11 +166,7 @@ def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
     kept: Array = group.theta * np.eye(math.prod(sizes))
     if group.drawn is None:
         return np.asarray(kept + group.rest * _kron([group.others[p] for p in places]))
-    if isinstance(group.drawn, Independent):
-        cells = group.drawn.marginal(tuple(places)).cells
-    else:
-        dropped = tuple(p for p in range(len(group.units)) if p not in places)
-        cells = group.drawn.cells.reshape(group.drawn.shape).sum(axis=dropped).ravel()
+    cells = group.drawn.marginal(tuple(places)).cells
     return np.asarray(kept + group.rest * cells[:, None])
 
 

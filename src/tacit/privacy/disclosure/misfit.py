@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from tacit.arrays import Array
-from tacit.channel.distribution import Distribution, Independent
+from tacit.channel.distribution import Distribution
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
@@ -92,13 +92,13 @@ def _agreement(model: LatentClasses, group: CoinGroup) -> Array:
 
 def _hit(answers: list[Array], drawn: Distribution) -> Array:
     """How often a draw equals the truth, for each class."""
-    if isinstance(drawn, Independent):
-        margins = [np.array(m, dtype=np.float64) for m in drawn.margins]
-        return np.asarray(np.prod([a @ m for a, m in zip(answers, margins, strict=True)], axis=0))
-    found = np.repeat(drawn.cells[None], len(answers[0]), axis=0)
-    for own in answers:
-        found = np.einsum("ck,ckr->cr", own, found.reshape(*own.shape, -1))
-    return np.asarray(found[:, 0])
+    hit: Array = np.ones(len(answers[0]))
+    for positions, table in zip(*drawn.units, strict=True):
+        found = np.repeat(np.array(table, dtype=np.float64)[None], len(hit), axis=0)
+        for own in (answers[place] for place in positions):
+            found = np.einsum("ck,ckr->cr", own, found.reshape(*own.shape, -1))
+        hit = hit * found[:, 0]
+    return hit
 
 
 def _squares(drawn: Distribution) -> float:
