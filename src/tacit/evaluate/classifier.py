@@ -1,12 +1,12 @@
-"""Classifier: any fitted model, asked in codes and answering in codes.
+"""Classifier: any fitted model, with codes as input and output.
 
-What a model is given: an array of codes of all attributes but the target, in the order of the
+Input of a model: an array of codes of all attributes but the target, in the order of the
 schema; a frame of labels, if the model was fitted on a frame with named columns (it then has
 `feature_names_in_`), with these columns. A model of tacit always gets codes.
 
-What it answers: a model that is given labels, or is tacit's, answers in labels; one that is given
-codes answers in codes. Where its classes (`classes_`, else what it predicts) do not fit that, the
-other reading is taken, so a model fitted on codes with labels as classes works too.
+Output: a model that is given labels, or is tacit's, predicts labels; one that is given codes
+predicts codes. If its classes (`classes_`, else its predictions) do not fit that, the other
+interpretation is used, so a model fitted on codes with labels as classes works too.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class Classifier:
         return records[:, self._place].astype(np.intp)
 
     def _codes(self, answers: npt.NDArray[Any]) -> Predicted:
-        """Answers as codes, by the reading that fits the model's classes."""
+        """Predictions as codes, by the interpretation that fits the model's classes."""
         classes = np.unique(getattr(self._model, "classes_", answers))
         positions = np.searchsorted(classes, answers).clip(max=len(classes) - 1)
         strange = answers[classes[positions] != answers]
-        readings = [_as_labels(classes, self.target), _as_codes(classes, self.target)]
-        fitting = [codes for codes in readings if codes is not None]
+        interpretations = [_as_labels(classes, self.target), _as_codes(classes, self.target)]
+        fitting = [codes for codes in interpretations if codes is not None]
         if len(strange) or not fitting:
             odd = strange if len(strange) else [c for c in classes if self.target.find(c) is None]
             where = f" predicted for attribute {self.target.name!r}"
@@ -82,7 +82,7 @@ class Classifier:
 
 
 def _innermost(model: Any) -> Any:
-    """The model that a search chose, or that a pipeline ends with."""
+    """The model that a search selected, or the last step of a pipeline."""
     if hasattr(model, "best_estimator_"):
         return _innermost(model.best_estimator_)
     steps = getattr(model, "steps", None)
@@ -90,7 +90,7 @@ def _innermost(model: Any) -> Any:
 
 
 def _target(model: Any, target: str | None) -> str:
-    """The name of the target: as given, else as the model says."""
+    """The name of the target: as given, else that of the model."""
     own = getattr(model, "target", None) or getattr(model, "target_", None)
     if target is None and own is None:
         raise SchemaError("the model does not say what it predicts; give target='attribute name'")
@@ -113,7 +113,7 @@ def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
 
 
 def _column(feature: Attribute, schema: Schema) -> int:
-    """Where a feature stands in a record; an error if the model knows it otherwise."""
+    """The column of a feature in a record; an error if the model has other categories for it."""
     if schema[feature.name] != feature:
         raise SchemaError(
             f"the model was learnt with other categories of {feature.name!r} than the design has"
@@ -122,7 +122,7 @@ def _column(feature: Attribute, schema: Schema) -> int:
 
 
 def _backend() -> str:
-    """What makes frames that scikit-learn knows."""
+    """The data frame library to build frames with; scikit-learn supports both."""
     return "pandas" if find_spec("pandas") else "polars"
 
 

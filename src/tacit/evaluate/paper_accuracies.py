@@ -14,12 +14,14 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.distribution import Distribution
+from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
 from tacit.label_codes import code_type
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.group_weights import GroupWeights
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import Columns, DrawKernel
@@ -42,9 +44,7 @@ def complement_accuracy(
     section 4.3); the standard error is ours. `accuracy` gives the same for this design.
     """
     patterns = reconstruct(reported, design).patterns
-    design.channel(design.schema.names).require_reconstructable()
-    weights = ReportWeights(patterns, design).group(0).weights
-    if len(design.groups) > 1 or not isinstance(weights, KeepOrComplementWeights):
+    if not isinstance(_only_group(patterns, design), KeepOrComplementWeights):
         raise DesignError(
             "complement_accuracy is for one related group of yes/no attributes, the target among "
             "them; accuracy serves every design"
@@ -72,9 +72,8 @@ def personal_accuracy(
     estimate exists, although it is listed. Zhan & Matwin (section 3.4); the standard error is ours.
     """
     patterns = reconstruct(reported, design).patterns
-    design.channel(design.schema.names).require_reconstructable()
-    weights = ReportWeights(patterns, design).group(0).weights
-    if len(design.groups) > 1 or not isinstance(weights, KeepOrDrawWeights):
+    weights = _only_group(patterns, design)
+    if not isinstance(weights, KeepOrDrawWeights):
         raise DesignError(
             "personal_accuracy is for one group of unrelated, forced, uniform_perturbation or "
             "frapp, the target in it; accuracy serves every design"
@@ -95,6 +94,12 @@ def personal_accuracy(
     value = (float(right) - (1 - theta) * personal) / theta
     stderr = math.sqrt(max(variance / theta**2, 0.0))
     return replace(right, value=np.asarray(value), stderr=np.asarray(stderr), covariance_of=None)
+
+
+def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:
+    """The weights of the only group; None if there are several."""
+    design.channel(design.schema.names).require_reconstructable()
+    return ReportWeights(patterns, design).group(0).weights if len(design.groups) == 1 else None
 
 
 def _known(

@@ -43,6 +43,7 @@ from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.number_text import number_of
+from tacit.reconstruction.linear_estimate import covariance_of_means
 
 #: Shares and second moments below this are rounding errors.
 _ROUNDING = 1e-12
@@ -115,7 +116,8 @@ def _mean(visit: Visit, weights: Array) -> tuple[float, float]:
     reports = visit.tables.reports
     weighted = reports.shares * weights
     mean, square = float(weighted.sum()), float((weighted * weights).sum())
-    return mean, max(square - mean**2, _ROUNDING) / reports.n_records
+    n = reports.n_records
+    return mean, max(float(covariance_of_means(square, mean, mean, n)), _ROUNDING / n)
 
 
 def leaf_prices(tree: Tree) -> Array:

@@ -1,9 +1,8 @@
 """em: the table of largest likelihood among true distributions; never negative.
 
-The iteration of Huang & Du (2008, eq. 3) on whole tables; see `likelihood` for the formula and
-for what is said about convergence. Standard errors and intervals are those of the unbiased
-estimate: at the border of the simplex the maximum-likelihood estimate has no normal
-distribution to take them from.
+The iteration of Huang & Du (2008, eq. 3) on whole tables; see `likelihood` for the formula and the
+convergence criterion. Standard errors and intervals are those of the unbiased estimate, because
+the maximum-likelihood estimate is not normal at the border of the simplex.
 """
 
 from __future__ import annotations

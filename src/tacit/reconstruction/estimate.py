@@ -25,7 +25,7 @@ _NUMBERS = ("estimate", "stderr", "lower", "upper")
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A table of estimated quantities, one axis an attribute; no axis for a single number.
+    """A table of estimated quantities, one axis per attribute; no axis for a single number.
 
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
     method: values moved into the simplex are biased, have no normal distribution at its border,

@@ -51,11 +51,6 @@ class EventMoments:
     inside: tuple[float, float]
     outside: tuple[float, float]
 
-    @classmethod
-    def single(cls, inside: float, outside: float) -> EventMoments:
-        """One value inside and one outside."""
-        return cls((inside, inside), (outside, outside))
-
     def __mul__(self, other: EventMoments) -> EventMoments:
         (low, high), (low_out, high_out) = self.inside, self.outside
         (other_low, other_high), (other_low_out, other_high_out) = other.inside, other.outside

@@ -21,7 +21,9 @@ from tacit.schema import Attribute
 Numbers = npt.NDArray[Any]
 
 
-def covariance_of_means(second: Array, first: Array, other: Array, n_records: int) -> Array:
+def covariance_of_means(
+    second: Array | float, first: Array | float, other: Array | float, n_records: int
+) -> Array:
     """Covariance of two means over n records, from the mean of the product of their weights."""
     return np.asarray((second - first * other) / n_records)
 

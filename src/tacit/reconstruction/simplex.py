@@ -3,8 +3,8 @@
     min ||q - p_hat||^2  over  q >= 0, sum q = 1:    q = max(p_hat - t, 0)
 
 with t such that q sums to 1, found by sorting (Held, Wolfe & Crowder, 1974). The nearest point
-of a convex set that holds the truth is never further from it than p_hat, so the table as a whole
-gains; a single cell may lose, and is biased. Standard errors and intervals are those of the
+of a convex set that contains the truth is never further from it than p_hat, so the table as a whole
+gets closer; a single cell may not, and is biased. Standard errors and intervals are those of the
 unbiased estimate.
 """
 

@@ -70,7 +70,7 @@ class KeepOrDrawWeights(GroupWeights):
             (met / self.theta - self._draw_weight * chance) ** 2 for met in (1.0, 0.0)
         )
         drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
-        return EventMoments.single(self.theta * inside + drawn, self.theta * outside + drawn)
+        return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
 
     def kernels(self, columns: Columns) -> tuple[SignedKernel, ...]:
         kept = KeepKernel(columns, 1 / self.theta)

@@ -1,7 +1,7 @@
-"""What reports say at the nodes of a tree that was grown before, from these or from others.
+"""Estimates at the nodes of a grown tree, from the reports it was grown from or from others.
 
-`follow` reads all nodes, level by level; `Visit` goes from node to node and knows what each pattern
-counts there, so that nodes can be compared with their covariance.
+`follow` estimates all nodes, level by level. `Visit` goes from node to node and has the weight of
+each pattern there, so that nodes can be compared with their covariance.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.reconstruction.linear_estimate import covariance_of_means
 
 
 def follow(tree: Tree, reports: TreeReports) -> Tree:
@@ -37,7 +38,7 @@ def follow(tree: Tree, reports: TreeReports) -> Tree:
             (child[some], partial(_below, tables, attribute, allowed, some))
             for some in tables.affordable(wanted)
         ]
-    covariance = (moment - value[:, :, None] * value[:, None]) / reports.n_records
+    covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
     return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
 
 
@@ -64,7 +65,7 @@ class Visit:
         return bool(self.tree.attribute[self.node] == NONE)
 
     def right(self) -> Array:
-        """What each pattern counts towards P(node, class = the node's label)."""
+        """The weight of each pattern for P(node, class = the node's label)."""
         weights = self.tables.by_row()[:, self.tree.label[self.node]]
         patterns = len(self.tables.reports.shares)
         return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
@@ -81,7 +82,7 @@ class Visit:
 
 
 def right_and_wrong(tree: Tree, reports: TreeReports) -> Array:
-    """What each pattern counts towards true class c and predicted class v, patterns x c x v."""
+    """The weight of each pattern for true class c and predicted class v, patterns x c x v."""
     n_classes = tree.value.shape[1]
     found = np.zeros((len(reports.shares), n_classes, n_classes))
     waiting = [Visit.root(tree, reports)]

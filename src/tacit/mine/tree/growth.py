@@ -36,6 +36,7 @@ from tacit.mine.tree.criteria import BestSplits, SplitCriterion, summed
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE, Tree, first_largest
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.reconstruction.linear_estimate import covariance_of_means
 
 #: Gains closer than this are equal, and the first attribute is taken: with shares cut at zero,
 #: many attributes give only pure nodes, and rounding errors should not choose among them.
@@ -136,7 +137,8 @@ class GrowingTree:
         """The tree, its nodes in depth-first order."""
         n = self.n
         value, moment = self.value[:n], self.moment[:n]
-        covariance = (moment - value[:, :, None] * value[:, None]) / self.reports.n_records
+        records = self.reports.n_records
+        covariance = covariance_of_means(moment, value[:, :, None], value[:, None], records)
         found = Tree(
             self.attribute[:n],
             self.parent[:n],
@@ -144,7 +146,7 @@ class GrowingTree:
             value,
             covariance,
             self.label_source[:n],
-            self.reports.n_records,
+            records,
         )
         return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))
 

@@ -1,13 +1,13 @@
 """NodeTables: P(E, c) and P(E, v, c) of nodes E, reconstructed from reports, with their noise.
 
 A report's weight for a conjunction is the product of its groups' weights g. So rows are summed by
-node, by the state of the split attribute's group and by the reported answer, each row with what its
-other groups weigh; what is left to do is linear and small:
+node, by the state of the split attribute's group and by the reported answer, each row with the
+weight of its other groups; the rest is linear and small:
 
     T(E, v, c) = sum over states and answers of  H_c[E, state, answer] g[v, state, answer]
 
-Where the class is in the same group, its answer is one more axis. The same sums of squared weights
-give second moments, so every table knows its variance.
+If the class is in the same group, its answer is one more axis. The same sums of squared weights
+give second moments, so every table has its variance.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tacit.mine.tree.tree_reports import Rows, TreeReports
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import States
 
-#: Rows that are looked at together, unless one node has more.
+#: Rows that are processed together, unless one node has more.
 ROWS = 1 << 19
 #: States below this are found by counting, others by sorting.
 _FEW_STATES = 1 << 16
 
 
 class NodeTables:
-    """What can be read at some nodes: their rows, with what all their tables share."""
+    """The tables of some nodes: their rows, and intermediate results that the tables share."""
 
     def __init__(self, reports: TreeReports, rows: Rows, events: Events) -> None:
         self.reports, self.rows, self.events = reports, rows, events
@@ -40,22 +40,13 @@ class NodeTables:
         self.own = int(reports.groups[reports.target])
 
     @cached_property
-    def _states(self) -> list[tuple[States, Index]]:
+    def states(self) -> list[tuple[States, Index]]:
+        """The states of each group that occur, and which of them each row has."""
         return [_present(states) for states in self.rows.states]
-
-    @property
-    def kinds(self) -> list[States]:
-        """The states of each group that occur."""
-        return [kinds for kinds, _ in self._states]
-
-    @property
-    def index(self) -> list[Index]:
-        """Which of these states each row has."""
-        return [index for _, index in self._states]
 
     @cached_property
     def weights(self) -> list[Array | None]:
-        """The weight of each group in each row; None where it is 1 in all."""
+        """The weight of each group in each row; None if it is 1 in all."""
         return [self._weights(g) for g in range(len(self.reports.group_weights))]
 
     @classmethod
@@ -79,12 +70,12 @@ class NodeTables:
         )
 
     def merged(self) -> NodeTables:
-        """The same with rows joined that nothing below can tell apart."""
+        """The same with rows joined that no later condition can tell apart."""
         rows = self.rows.merged(self.reports)
         return self if rows is self.rows else NodeTables(self.reports, rows, self.events)
 
     def affordable(self, wanted: Mask) -> Iterator[Mask]:
-        """Wanted children, parted so that not too many rows are looked at together."""
+        """Wanted children in parts, so that not too many rows are processed together."""
         places = np.flatnonzero(wanted)
         rows = np.bincount(self.rows.node, minlength=self.n)
         needed = np.cumsum(np.repeat(rows, wanted.shape[1])[places])
@@ -95,10 +86,10 @@ class NodeTables:
                 yield some.reshape(wanted.shape)
 
     def unseen(self, attribute: Index) -> Array:
-        """What one report more could add to a variance, once nodes are split by an attribute each.
+        """How much one more report could add to a variance, after a split by an attribute per node.
 
-        Variances are read from the reports themselves, and where hardly any fits an event they
-        would be next to nothing. None where answers are reported as they are.
+        Variances are estimated from the reports themselves, and would be close to 0 if hardly any
+        report fits an event. 0 if answers are reported as they are.
         """
         reports = self.reports
         if all(group.exact for group in reports.group_weights):
@@ -127,7 +118,7 @@ class NodeTables:
 
     @cached_property
     def classes(self) -> Array:
-        """What the class's own group weighs in each row for each class, rows x classes."""
+        """The weight of the class's own group in each row for each class, rows x classes."""
         key, cells = self.with_answers(*self.key(self.own), self.reports.target)
         g = self.after(self.own, self.reports.target, slice(None)).swapaxes(1, 2)
         if len(g) == 1:
@@ -159,8 +150,9 @@ class NodeTables:
         group, events = self.reports.group_weights[g], self.events
         if group.exact or all(events.allowed[:, events.span(a)].all() for a in group.attributes):
             return None
-        found = group.weights(events, self.kinds[g])
-        return found[0, self.index[g]] if len(found) == 1 else found[self.rows.node, self.index[g]]
+        kinds, index = self.states[g]
+        found = group.weights(events, kinds)
+        return found[0, index] if len(found) == 1 else found[self.rows.node, index]
 
     def rest(self, without: set[int]) -> tuple[Array, Array]:
         """Shares times the other groups' weights, and times their squares."""
@@ -171,9 +163,10 @@ class NodeTables:
         return value, square
 
     def key(self, g: int) -> tuple[Index, int]:
-        """One number a row for its node and the state of a group; how many a node has."""
-        kinds = len(self.kinds[g])
-        return (self.rows.node * kinds + self.index[g] if kinds > 1 else self.rows.node), kinds
+        """One number per row for its node and the state of a group; how many there are per node."""
+        kinds, index = self.states[g]
+        many = len(kinds) > 1
+        return (self.rows.node * len(kinds) + index if many else self.rows.node), len(kinds)
 
     def with_answers(self, key: Index, cells: int, a: int) -> tuple[Index, int]:
         """The same with the reported answers to an attribute."""
@@ -195,7 +188,7 @@ class NodeTables:
     def after(self, g: int, a: int, some: slice) -> Array:
         """g after a condition on an attribute, nodes (or 1) x categories x (states, answers)."""
         events = self.events if some == slice(None) else self.events.take(some)
-        found = expanded(self.reports.group_weights[g], events, (a,), self.kinds[g])
+        found = expanded(self.reports.group_weights[g], events, (a,), self.states[g][0])
         return found.reshape(*found.shape[:2], -1)
 
 

@@ -25,10 +25,10 @@ from tacit.reconstruction.weights import KeepOrDrawWeights
 
 @dataclass(frozen=True, eq=False)
 class TreeReports:
-    """Reported patterns, their shares of the records, and how each group is read.
+    """Reported patterns, their shares of the records, and the weights of each group.
 
-    `answers` has the reported codes of each true attribute, patterns x attributes; 0 where it is
-    read by its group's joint report, which is in `cells`.
+    `answers` has the reported codes of each true attribute, patterns x attributes. If a group has
+    a joint report, its answers are 0 and the joint report is in `cells`.
     """
 
     sizes: tuple[int, ...]
@@ -62,9 +62,9 @@ class TreeReports:
 
     @classmethod
     def restored(cls, found: Reconstruction, target: str) -> TreeReports:
-        """The reconstructed joint table as if it had been reported, negative shares and all.
+        """The reconstructed joint table as if it had been reported, with its negative shares.
 
-        It has the same tables at every node, for any design, but no longer their noise.
+        It gives the same tables at every node, for any design, but not their noise.
         """
         schema = found.design.schema
         cells = np.indices(schema.sizes, code_type(schema)).reshape(len(schema), -1).T
@@ -108,33 +108,17 @@ class TreeReports:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Patterns that count at nodes: which, where, their share of the records, and their states."""
+    """Patterns that count at nodes: pattern, node, share of the records, and states."""
 
     pattern: Index
     node: Index
     share: Array
     states: tuple[States, ...]
 
-    @staticmethod
-    def joined(parts: Sequence[Rows]) -> Rows:
-        """All rows of the parts."""
-        return _rows([[part.pattern, part.node, part.share, *part.states] for part in parts])
-
-    def shifted(self, start: int) -> Rows:
-        """The same, nodes numbered from `start` on."""
-        return Rows(self.pattern, self.node + start, self.share, self.states)
-
     def take(self, rows: Index | Mask) -> Rows:
         """Some of the rows."""
         states = tuple(own[rows] for own in self.states)
         return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
-
-    def at(self, nodes: Index, n: int) -> Rows:
-        """The rows at some of n nodes, which are numbered anew."""
-        number = np.full(n, -1)
-        number[nodes] = np.arange(len(nodes))
-        kept = self.take(np.flatnonzero(number[self.node] >= 0))
-        return Rows(kept.pattern, number[kept.node], kept.share, kept.states)
 
     def below(
         self, reports: TreeReports, attribute: Index, branches: Index, children: Index
@@ -176,7 +160,7 @@ class Rows:
             yield [self.pattern[some], child[kept], self.share[some], *states]
 
     def merged(self, reports: TreeReports) -> Rows:
-        """The same with rows joined that differ in nothing a later condition could see."""
+        """The same with rows joined that no later condition can tell apart."""
         pairs = zip(reports.group_weights, self.states, strict=True)
         spent = np.logical_and.reduce([group.settled(states) for group, states in pairs])
         if not spent.any():
@@ -185,7 +169,8 @@ class Rows:
         rows = np.flatnonzero(spent)[first]
         shares = np.bincount(which, self.share[spent], len(nodes))
         joint = [self.pattern[rows], nodes, shares, *(states[rows] for states in self.states)]
-        return Rows.joined([self.take(~spent), _rows([joint])])
+        kept = self.take(~spent)
+        return _rows([[kept.pattern, kept.node, kept.share, *kept.states], joint])
 
 
 def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
