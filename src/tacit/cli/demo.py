@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +71,8 @@ def demo(
     start = time.perf_counter()
     people, design = adult_survey()
     true = encode(people.slice(0, records), design.schema)
-    with serving(design.schema) as service:  # it starts while the rest is computed
+    starting = serving(design.schema) if find_spec("uvicorn") else nullcontext()
+    with starting as service:  # it starts while the rest is computed
         reported = disguise(true, design, np.random.default_rng(seed))
         found = reconstruct(reported, design)
         known = count(true, design.schema)
@@ -79,9 +81,9 @@ def demo(
         scores, tree = learn(true, reported, design)
         disguised = [*disclosure(design, found, known), best_channel(design, found)]
         asked = true[:RESPONDENTS, [design.schema.index(SERVED)]]
-        served = service.ask(asked, seed)
-    held = [*across.held, *served.held, *(score.held for score in scores)]
-    held += [inside for table in alone for inside in table.held]
+        served = [service.ask(asked, seed)] if service else []
+    held = [inside for table in [*alone, across, *served] for inside in table.held]
+    held += [score.held for score in scores]
 
     say("asked", f"{records:,} people of the 1994 US census (UCI Adult)", *described(design))
     say("one record", *revealed(design))
@@ -96,12 +98,12 @@ def demo(
     print_scores(scores)
     print_rules(tree)
     say("disguise", *disguised)
-    say(
-        "service",
-        f"a survey published and served; {len(asked)} of these people answer over HTTP,",
-        "and from what the database holds:",
-    )
-    print_shares(("question", "answer"), served.named_rows())
+    if served:
+        answered = f"{len(asked)} of these people answer over HTTP,"
+        say("service", f"a survey published and served; {answered}", "estimates from its database:")
+        print_shares(("question", "answer"), served[0].named_rows())
+    else:
+        say("service", "not installed; to include it: pip install 'tacit[service]'")
     truth = f"{sum(held)} of {len(held)} intervals hold the truth"
     say("result", f"{truth}; {records:,} records in {time.perf_counter() - start:.1f} s")
 
