@@ -23,7 +23,7 @@ from tacit.errors import SchemaError, unknown
 Label = str | int | bool | float
 T = TypeVar("T")
 
-#: Python does not print integers of over 4,300 digits; long before that they are no answer.
+#: Python does not print integers of over 4,300 digits.
 MOST_DIGITS = 1000
 
 
@@ -74,12 +74,12 @@ class Attribute:
         return len(self.categories)
 
     def find(self, label: object) -> int | None:
-        """The code of a category, or None where there is no such category."""
+        """The code of a category, or None if there is no such category."""
         plain = _unboxed(label)
         return self._codes.get(text(plain)) if _is_label(plain) else None
 
     def code(self, label: object) -> int:
-        """The code of a category; an error that names the nearest one where there is none."""
+        """The code of a category; if there is none, an error that names the nearest one."""
         found = self.find(label)
         if found is None:
             where = f" of attribute {self.name!r}"
@@ -87,7 +87,7 @@ class Attribute:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; missing and edges only where set."""
+        """Plain values, ready for JSON; missing and edges only if set."""
         plain: dict[str, Any] = {"name": self.name, "categories": list(self.categories)}
         if self.missing is not None:
             plain["missing"] = self.missing
@@ -169,7 +169,7 @@ def _name(name: object) -> str:
 
 
 def in_order(values: Iterable[T], what: str) -> Iterator[T]:
-    """The items of a list or the like; an error for what has no order or no items."""
+    """The items of a list or another ordered iterable; an error for anything else."""
     try:
         items = iter(values)
     except TypeError:
@@ -195,7 +195,7 @@ def _printable(value: object) -> object:
 
 
 def _unboxed(label: object) -> Any:
-    """Plain values out of NumPy's boxes; whole decimals as integers."""
+    """NumPy scalars as plain values; whole decimals as integers."""
     if isinstance(label, Decimal) and label.is_finite() and label.adjusted() < MOST_DIGITS:
         return int(label) if label == label.to_integral_value() else label
     return label.item() if isinstance(label, np.generic) else label
@@ -212,7 +212,7 @@ def _plain(label: Label, name: str) -> Label:
 
 
 def as_edge(edge: float, name: str) -> float:
-    """A finite number as float; the name is told in the error."""
+    """A finite number as float; the error names the attribute."""
     plain = _unboxed(edge)
     number = isinstance(plain, int | float) and not isinstance(plain, bool)
     if not number or not abs(plain) <= sys.float_info.max:

@@ -1,7 +1,7 @@
-"""Design: what is published to respondents. A schema and groups, each with one coin.
+"""Design: a schema and groups, each with one coin; it is published to respondents.
 
-A design describes and does nothing else: disguising, reconstructing and measuring privacy are
-functions that take one. It is a frozen value, equal to what comes back from its JSON.
+A design only describes: disguising, reconstructing and measuring privacy are functions that take
+one. It is a frozen value; reading its JSON gives an equal one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Design:
 
     @cached_property
     def reported(self) -> Schema:
-        """The schema of reported records: like the true one, save where a matrix says otherwise."""
+        """The schema of reported records: the true one, unless a matrix has reports of its own."""
         found: dict[str, tuple[Attribute, ...]] = {}
         for group in self.groups:
             reported = group.coin.reported(self.attributes_of(group))
@@ -104,7 +104,7 @@ class Design:
         return wanted
 
     def channel(self, names: Sequence[str]) -> ProductChannel:
-        """The channel of these attributes, in this order; nothing is multiplied out."""
+        """The channel of these attributes, in this order, as a product of the groups' channels."""
         wanted = _distinct(names)
         true = self.schema.subset(wanted)
         parts = [(g, [n for n in g.attributes if n in wanted]) for g in self.groups]
@@ -182,9 +182,9 @@ class Design:
 
 
 def _published(design: Design, fingerprint: object) -> Design:
-    """The design of a published survey, if it is still the one that was published."""
+    """The design of a published survey; raises if it was changed since."""
     if design.fingerprint != fingerprint:
-        raise FileError("the design is not that of the fingerprint: changed since it was published")
+        raise FileError("the design does not match the fingerprint: changed since it was published")
     return design
 
 
@@ -195,7 +195,7 @@ def check_design(design: object) -> None:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """`names` as a tuple, or an error that names the one asked for twice."""
+    """`names` as a tuple; an error if there are none or one appears twice."""
     if isinstance(names, str | set | frozenset) or not isinstance(names, Iterable):
         raise SchemaError(f"attributes must be a list of names, got {names!r}")
     wanted = tuple(names)
@@ -209,7 +209,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 def _in_order_of(
     wanted: tuple[str, ...], reports: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]
 ) -> tuple[str, ...]:
-    """Reported names in the order of the true ones; a merged one stands at its first."""
+    """Reported names in the order of the true ones; a joint report comes at its first attribute."""
     place: dict[str, int] = {}
     for true, reported in reports:
         merged = len(true) != len(reported)
@@ -219,7 +219,7 @@ def _in_order_of(
 
 
 def _check_free(name: str, schema: Schema, group: Group) -> None:
-    """The name of a joint report is not that of an attribute."""
+    """Raise if a joint report has the name of an attribute."""
     if name in schema:
         raise DesignError(
             f"{name!r} is an attribute and also names the joint report of "
@@ -228,7 +228,7 @@ def _check_free(name: str, schema: Schema, group: Group) -> None:
 
 
 def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:
-    """Every attribute in exactly one group."""
+    """Raise unless every attribute is in exactly one group."""
     seen: dict[str, int] = {}
     for number, group in enumerate(groups, start=1):
         for name in group.attributes:

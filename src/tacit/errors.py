@@ -3,12 +3,12 @@
     TacitError                    the root: catch this one
     ├── SchemaError               an attribute or category is malformed or unknown
     ├── DesignError               groups or coins do not make a design
-    │   └── SingularChannelError  the disguise cannot be undone for the crowd either
+    │   └── SingularChannelError  the true distribution cannot be estimated
     ├── DataError                 records do not fit the schema or the design
     ├── FileError                 a file is unreadable, truncated or of a newer version
-    │   └── SurveyError           a survey file has problems, each told with its line
+    │   └── SurveyError           a survey file has problems, each with its line
     ├── StoreError                a database of responses cannot be used as asked
-    │   ├── Busy                  more responses wait than the service takes; try again soon
+    │   ├── Busy                  too many responses are waiting; try again soon
     │   └── Unavailable           the database does not answer; nothing was acknowledged
     ├── ServiceError              the service cannot run as asked: a setting, a port
     └── MissingExtraError         an optional package is not installed
@@ -27,7 +27,7 @@ class TacitError(ValueError):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, one message each."""
+        """The problems, one message each."""
         return (str(self),)
 
 
@@ -52,7 +52,7 @@ class FileError(TacitError):
 
 
 class SurveyError(FileError):
-    """A survey file has problems, each told in one line of the message."""
+    """A survey file has problems, one per line of the message."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         super().__init__("\n".join(" ".join(problem.split()) for problem in problems))
@@ -68,11 +68,11 @@ class StoreError(TacitError):
 
 
 class Busy(StoreError):  # noqa: N818
-    """More responses wait than the service takes; the same one may be sent again soon."""
+    """Too many responses are waiting; send the same one again soon."""
 
 
 class Unavailable(StoreError):  # noqa: N818
-    """The database does not answer; the same response may be sent again, it is stored once."""
+    """The database does not answer; sending the same response again stores it once."""
 
 
 class ServiceError(TacitError):
@@ -84,7 +84,7 @@ class MissingExtraError(TacitError):
 
 
 def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -> str:
-    """Message for a name that is not there; offers the nearest one that is.
+    """Message for an unknown name; suggests the nearest known one.
 
     >>> unknown("attribute", "smoke", ["smokes", "income"])
     "unknown attribute 'smoke'; did you mean 'smokes'?"

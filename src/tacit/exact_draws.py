@@ -2,14 +2,14 @@
 
 A uniform number U in [0, 1) is revealed one base-256 digit (one random byte) at a time and the
 category drawn is the number of cumulative thresholds T_1 <= T_2 <= ... that are <= U. The first
-digit settles most draws; only a draw whose digits so far equal those of a threshold that has
-digits left is given another one. Nothing is rounded: the probability of every category is exactly
+digit decides most draws; only a draw whose digits so far equal those of a threshold that has
+more digits needs another one. Nothing is rounded: the probability of every category is exactly
 the fraction asked for, whatever its denominator. With m thresholds a draw takes at most
 1 + m/255 digits on average.
 
 The digits of the thresholds make a tree. A node holds the thresholds that share a prefix; its row
 of 256 entries says, for each next digit, the category (>= 0) or the child node (~id, negative).
-A level of the tree is made only when some draw gets there.
+A level of the tree is built only when a draw reaches it.
 
 Reference: D. E. Knuth and A. C. Yao, The complexity of nonuniform random number generation,
 Algorithms and Complexity (1976), here with bytes in place of bits.
@@ -38,7 +38,7 @@ Integers = npt.NDArray[np.integer[Any]]
 
 
 class Source(Protocol):
-    """Where random digits come from."""
+    """A source of random digits."""
 
     def digits(self, n: int) -> Bytes:
         """n independent uniform bytes."""
@@ -119,7 +119,7 @@ def _root(distribution: Sequence[Fraction]) -> _Node:
 
 
 class _Tree:
-    """The digit tree of several distributions; levels are made when they are first needed."""
+    """The digit tree of several distributions; levels are built when they are first needed."""
 
     def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
         self._frontier = [_root(distribution) for distribution in distributions]
@@ -156,7 +156,7 @@ class _Tree:
         return tied, (~found[tied]).astype(np.intp)
 
     def settle(self, out: Integers, tied: Index, nodes: Index, source: Source) -> None:
-        """Give the tied draws further digits until each is decided."""
+        """Draw further digits for the tied draws until each is decided."""
         depth = 1
         while tied.size:
             found = self.level(depth)[nodes * BASE + source.digits(len(tied))]

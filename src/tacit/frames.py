@@ -1,7 +1,7 @@
-"""Frames of any library, one column at a time: its distinct values and where each stands.
+"""Frames of any library, one column at a time: its distinct values and their positions.
 
 pandas, Polars and PyArrow are opened by narwhals; a column is then read as Arrow memory, which
-all three give without a loop over records. Nothing here knows of schemas.
+all three give without a loop over records. This module does not use schemas.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FRAMES = "a pandas, Polars or PyArrow frame"
 class Distinct:
     """The distinct values of a column and, for each record, the position of its value.
 
-    The last value is None and stands for missing cells (null or NaN), used or not. Values that
-    a categorical column declares and no record uses are kept.
+    The last value is None, for missing cells (null or NaN), even if there are none. Values that a
+    categorical column declares and no record uses are kept.
     """
 
     values: list[Any]
@@ -71,7 +71,7 @@ def column(frame: nw.DataFrame[Any], name: str) -> Any:
     if not _readable(_value_type(array)):
         raise DataError(_wrong_type(name, str(_value_type(array))))
     if isinstance(series.dtype, nw.Enum) and not is_ordered(array):
-        # Polars 1 does not tell Arrow that an Enum is ordered.
+        # Polars 1 does not mark an Enum as ordered in Arrow.
         return pa.DictionaryArray.from_arrays(array.indices, array.dictionary, ordered=True)
     return array
 

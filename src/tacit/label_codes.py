@@ -1,7 +1,7 @@
 """Frames of labels and arrays of codes: encode and decode.
 
 Codes are an array, records x attributes, of the smallest unsigned type that holds the largest
-attribute, in Fortran order: one attribute is one run of memory.
+attribute, in Fortran order: an attribute is contiguous in memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
 def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
     """Records as codes, validated.
 
-    A frame's columns are found by name, others are ignored; cells are labels, or numbers where
+    A frame's columns are found by name, others are ignored; cells are labels, or numbers if
     the attribute has edges. An integer array is records x attributes and holds codes already:
     unsigned codes in range are returned as they are, without a copy. `first` is the number of
     the first record in errors, for records that come in batches.
@@ -57,7 +57,7 @@ def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int
 
 
 def decode(codes: Codes, schema: Schema, backend: str | nw.Implementation) -> Any:
-    """Codes as a frame of labels, one column an attribute, made by the library named.
+    """Codes as a frame of labels, one column per attribute, made by the library named.
 
     An attribute whose labels are all text, all booleans, all integers or all floats gives a
     column of that type; mixed labels, and integers beyond 64 bits, become text.

@@ -1,4 +1,4 @@
-"""Numbers in text: their plural, and a word where a number is not known."""
+"""Numbers in text: plurals, and a word for unknown numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def number_of(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def decimals(value: float) -> str:
-    """Four decimals, or that the number is not known.
+    """Four decimals, or "unknown" for NaN.
 
     >>> decimals(0.25), decimals(math.nan)
     ('0.2500', 'unknown')
@@ -26,7 +26,7 @@ def decimals(value: float) -> str:
 
 
 def span(lower: float, upper: float) -> str:
-    """The two ends of an interval, or that they are not known.
+    """The two ends of an interval, or "unknown" for NaN.
 
     >>> span(0.25, 0.5), span(math.nan, math.nan)
     ('0.2500 .. 0.5000', 'unknown')

@@ -1,6 +1,6 @@
 """disguise: draw reported records from true ones, as the design says.
 
-Each group throws its coin once a record and follows the strategy that comes up. All draws are
+Each group throws its coin once per record and follows the strategy that comes up. All draws are
 exact for the design's fractions, from either source: a NumPy generator for simulation, the
 operating system's entropy for real answers.
 """
@@ -28,7 +28,7 @@ BLOCK = 1 << 15
 def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) -> Any:
     """Reported records for true ones: a frame for a frame, an array of codes for an array.
 
-    `rng` None draws from the operating system's entropy: do so for answers of real people.
+    `rng` None draws from the operating system's entropy: use it for answers of real people.
     Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
     leaves undisguised by mistake. The same generator state gives the same reports for the same
     records in the same memory order.
@@ -61,14 +61,14 @@ def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
 
 
 class _Device(Protocol):
-    """What throws the coin of one or more groups."""
+    """Throws the coin of one or more groups."""
 
     def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
         """Fill the columns of its groups in a block of reported records."""
 
 
 def _devices(design: Design) -> list[_Device]:
-    """One device a group; groups of yes/no answers that share odds of lying share one."""
+    """A device per group; groups of yes/no answers with the same odds share one."""
     devices: list[_Device] = []
     flips: dict[tuple[Fraction, ...], list[list[int]]] = {}
     same_columns = design.schema.names == design.reported.names
@@ -92,7 +92,7 @@ def _odds_of_flipping(design: Design, group: Group) -> tuple[Fraction, ...] | No
 
 
 class _Flipping:
-    """Keep or flip all answers of a group: one exclusive or with its coin. The fast case."""
+    """Keep or flip all answers of a group: an exclusive or with its coin. The fast case."""
 
     def __init__(self, odds: tuple[Fraction, ...], groups: list[list[int]]) -> None:
         self._coin = Draws([odds])
@@ -170,7 +170,7 @@ class _UnitRedraw:
 def _redraws(
     strategy: Strategy, sizes: Sequence[int], reported_sizes: Sequence[int]
 ) -> list[_UnitRedraw]:
-    """What a strategy does to the columns of its group; keeping does nothing."""
+    """The redraws of a strategy for its group; none if answers are kept."""
     match strategy:
         case Keep():
             return []
@@ -201,7 +201,7 @@ def _any(draws: Draws) -> Redraw:
 
 
 def _another(sizes: Sequence[int]) -> Redraw:
-    """One of the other answers, all alike."""
+    """One of the other answers, each equally likely."""
     if list(sizes) == [2]:
         return lambda joint, source: 1 - joint
     if len(sizes) > 1:
@@ -212,7 +212,7 @@ def _another(sizes: Sequence[int]) -> Redraw:
 
 
 def _another_of_many(sizes: Sequence[int]) -> Redraw:
-    """Any joint answer, drawn again where it is the true one."""
+    """Any joint answer, drawn again if it is the true one."""
     draws = [Draws([[Fraction(1, k)] * k]) for k in sizes]
 
     def redraw(joint: Integers, source: Source) -> Integers:

@@ -101,7 +101,7 @@ class Schema:
         missing: Label | None = None,
         max_categories: int = 64,
     ) -> Schema:
-        """A schema of every column of a frame, from the values that are there.
+        """A schema of every column of a frame, inferred from its values.
 
         Text is sorted; ordered categoricals keep their declared categories and order; booleans
         are False, True; integers (also stored as floats) ascend. A column in `bins` is binned.

@@ -1,4 +1,4 @@
-"""Attributes inferred from the columns of a frame: what Schema.infer does."""
+"""Attributes inferred from the columns of a frame, for Schema.infer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXAMPLE = "{'age': quantiles(5)}"
 def attributes(
     records: object, rules: Mapping[str, BinningRule], missing: Label | None, max_categories: int
 ) -> list[Attribute]:
-    """One attribute a column, in the order of the columns."""
+    """An attribute per column, in the order of the columns."""
     frame = frames.open_frame(records)
     _check_options(rules, max_categories)
     for name in rules:
@@ -56,7 +56,7 @@ def _is_rule(rule: Any) -> bool:
 
 
 def _binned(name: str, column: Any, rule: BinningRule, missing: Label | None) -> Attribute:
-    """A numeric column cut by its rule, missing cells apart."""
+    """A numeric column cut by its rule; missing cells get a category of their own."""
     if not frames.is_numeric(column):
         raise SchemaError(f"bins: column {name!r} is not numeric; leave it out of bins")
     values = frames.numbers(column)
@@ -116,7 +116,7 @@ def _check_number(name: str, column: Any, categories: list[Any], largest: int) -
 
 
 def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
-    """The category of the missing cells; None where no cell is missing."""
+    """The category of the missing cells; None if no cell is missing."""
     if absent and missing is None:
         raise SchemaError(
             f"column {name!r} has {absent} missing cells; pass missing='missing' to give them "

@@ -59,4 +59,4 @@ def test_a_folder_that_cannot_be_made_is_a_mistake(
 ) -> None:
     (tmp_path / "file").write_text("")
     assert run(["reproduce", "du-zhan", "--quick", "--out", str(tmp_path / "file" / "x")]) == 2
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be created" in capsys.readouterr().err

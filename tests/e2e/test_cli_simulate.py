@@ -62,7 +62,7 @@ def test_made_up_answers_are_never_mixed_with_others(tacit: Any, tmp_path: Path)
         database = ("--database", str(served.database), "--url", served.origin)
         status, out, err = tacit("open.json", *database)
         assert (status, out) == (2, "")
-        assert err.startswith("error: the survey has answers already")
+        assert err.startswith("error: the survey already has answers")
     store = Store(tmp_path / "tacit.db")
     assert store.state(OPEN.survey.fingerprint).records == 1
     store.close()

@@ -1,4 +1,4 @@
-"""Arguments that several commands take, and how their text is read."""
+"""Arguments that several commands share, and the parsing of their text."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def split(names: str, known: Container[str]) -> list[str]:
 
 
 def _parts(given: str) -> list[str]:
-    """What stands between the commas that are not quoted."""
+    """The parts between commas that are not quoted."""
     try:
         return next(csv.reader([given], skipinitialspace=True), [])
     except csv.Error as error:
@@ -66,7 +66,7 @@ def _parts(given: str) -> list[str]:
 
 
 def _known(given: str, known: Container[str]) -> str:
-    """A name as it is if there is one, else without the spaces around it."""
+    """The name as given if it is known, else without the spaces around it."""
     return given if given in known else given.strip()
 
 

@@ -1,7 +1,9 @@
-"""`tacit design`: look at a design file, or start one from data."""
+"""`tacit design`: check a design file, or start one from data."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +14,6 @@ from tacit.binning import quantiles
 from tacit.channel import related
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
-from tacit.cli.summary import summary
 from tacit.design import Design, Group
 from tacit.errors import SchemaError, unknown
 from tacit.files import check_apart, read_design, read_frame, write_text
@@ -32,7 +33,7 @@ def check(
     file: DesignFile,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a design promises the respondents and what it costs the analyst.
+    """Show the privacy that a design gives respondents and its cost to the analyst.
 
     Exit status 2 if the file is not a design, or if a group cannot be reconstructed.
 
@@ -64,7 +65,7 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Start a design from data: one group an attribute, to be edited by hand.
+    """Start a design from data: one group per attribute, to be edited by hand.
 
     Example: [bold]tacit design new true.csv --theta 5/6 --bins 4 --out survey.json[/bold]
     """
@@ -91,7 +92,7 @@ def _chosen(frame: Any, columns: str | None) -> Any:
         if name not in frame.column_names:
             raise SchemaError(unknown("column", name, frame.column_names))
         if names.count(name) > 1:
-            raise SchemaError(f"the column {name!r} is there twice; need distinct names")
+            raise SchemaError(f"the column {name!r} is named twice; name each column once")
     return frame.select(names)
 
 
@@ -145,3 +146,60 @@ def _attribute_rows(found: dict[str, Any]) -> list[list[str]]:
 
 def _epsilon(figures: dict[str, Any]) -> str:
     return show.epsilon(figures["epsilon"])
+
+
+def summary(design: Design) -> dict[str, Any]:
+    """Privacy and condition of each attribute, each group and the whole record."""
+    number = {name: i for i, g in enumerate(design.groups, start=1) for name in g.attributes}
+    record = design.channel(design.schema.names)
+    return {
+        "tacit": "design-check",
+        "version": 1,
+        "fingerprint": design.fingerprint,
+        "groups": [
+            {
+                "attributes": list(group.attributes),
+                "coin": group.coin.to_dict(),
+                **_figures(design, group.attributes),
+            }
+            for group in design.groups
+        ],
+        "attributes": [
+            {
+                "name": attribute.name,
+                "categories": list(attribute.categories),
+                "group": number[attribute.name],
+                # An attribute of a joint matrix has no channel of its own: that of its group.
+                **_figures(design, design.closure([attribute.name])),
+            }
+            for attribute in design.schema
+        ],
+        "record": {"epsilon": record.epsilon, "condition": record.condition},
+        "notes": list(_notes(design)),
+    }
+
+
+def _figures(design: Design, names: tuple[str, ...]) -> dict[str, Any]:
+    channel = design.channel(names)
+    return {
+        "epsilon": channel.epsilon,
+        "condition": channel.condition,
+        "reconstructable": channel.reconstructable,
+    }
+
+
+def _notes(design: Design) -> Iterator[str]:
+    """Explanations of figures that are easily misread."""
+    for number, group in enumerate(design.groups, start=1):
+        if math.isfinite(design.channel(group.attributes).epsilon):
+            continue
+        if group.coin.family == "truthful":
+            yield f"group {number} is not disguised: its answers are reported as they are."
+        elif group.coin.family == "related" and len(group.attributes) > 1:
+            yield (
+                f"group {number} answers all its questions truthfully or all untruthfully, so a "
+                "record discloses the relation between the answers: its epsilon is infinite, "
+                "though each answer alone is protected."
+            )
+        else:
+            yield f"group {number} has reports that rule out some true answers."

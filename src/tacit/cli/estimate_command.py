@@ -100,7 +100,7 @@ def estimate(
 
 
 def _check(design: Design, asked: list[list[str]], level: float) -> None:
-    """Everything that can be wrong is said before a long file is counted."""
+    """Raise all errors in the options before a long file is counted."""
     check_level(level)
     for names in asked:
         design.channel(design.closure(names)).require_reconstructable()
@@ -117,7 +117,7 @@ def _json(design: Design, estimates: list[Estimate], level: float) -> str:
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:
-    """All tables below each other: the quantity, a column an attribute, the numbers."""
+    """All tables in one: the quantity, a column per attribute, the numbers."""
     names = list(dict.fromkeys(a.name for found in estimates for a in found.attributes))
     shown = free_names(names, ["quantity", *NUMBERS])
     columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *shown.values(), *NUMBERS)}

@@ -56,7 +56,7 @@ def evaluate(
 
 
 def _check_same(model_file: Path, model: Miner, design_file: Path, design: Design) -> None:
-    """The reports that test a model were made by the design it was learnt under."""
+    """Raise if the model was learnt under another design than the test records."""
     if model.fingerprint_ != design.fingerprint:
         learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
         raise DataError(

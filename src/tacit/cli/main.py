@@ -144,7 +144,7 @@ def start(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     signal.signal(signal.SIGTERM, _terminated)
-    if hasattr(signal, "SIGPIPE"):  # a reader that has enough, as in `| head`, is no error
+    if hasattr(signal, "SIGPIPE"):  # a closed pipe, as in `| head`, is no error
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if sys.stdout is None:  # started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
@@ -182,19 +182,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _mistake(*messages: str) -> int:
-    with suppress(OSError):  # the errors may go where the output went
+    with suppress(OSError):  # standard error may be unwritable too
         for message in messages:
             typer.echo("error: " + " ".join(message.split()), err=True)
     return MISTAKE
 
 
 def _drop_output() -> None:
-    """Send what is left to nowhere, or Python would try to write it again at its end."""
+    """Discard buffered output, or Python would try to write it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def _terminated(*_: object) -> NoReturn:
-    """Leave by an exception, so that half-written files are removed."""
+    """Exit by an exception, so that half-written files are removed."""
     sys.exit(TERMINATED)

@@ -82,7 +82,7 @@ mine_commands.command("tree")(tree)
 
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
-    """What a person wants to know of a model, as plain values for the screen and for JSON."""
+    """A summary of a model, as plain values for the screen and for JSON."""
     prior = model.prior().columns(level)
     return {
         "tacit": "naive-bayes-summary",
@@ -101,7 +101,7 @@ def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
 def strongest(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
     """The log-odds that stand out most from their standard errors, strongest first.
 
-    Those of the first of two classes are left out: they are those of the second with other signs.
+    With two classes, those of the first are left out: they only differ in sign.
     """
     assert model.features_ is not None
     cells = []

@@ -57,7 +57,7 @@ Validation = Annotated[
     typer.Option(
         "--prune",
         metavar="VALIDATION",
-        help="Other reported records: subtrees that do not help on them are cut.",
+        help="Other reported records: cut subtrees that do not help on them.",
     ),
 ]
 FigureOut = Annotated[
@@ -110,7 +110,7 @@ def tree(
 
 
 def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
-    """What a person wants to know of a tree, as plain values for the screen and for JSON."""
+    """A summary of a tree, as plain values for the screen and for JSON."""
     prior = model.prior().columns(level)
     return {
         "tacit": "decision-tree-summary",
@@ -130,7 +130,7 @@ def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
 
 
 def strongest(model: DecisionTree) -> list[TreeRule]:
-    """The rules whose confidence is known, those first that get most records right."""
+    """The rules with a known confidence, sorted by the share of records they get right."""
     return sorted(model.rules().known, key=lambda rule: -rule.support * rule.confidence)
 
 
@@ -142,7 +142,7 @@ def drawn(model: DecisionTree, file: Path) -> bytes:
 
 
 def shown_depth(model: DecisionTree) -> int:
-    """How many conditions deep the tree is shown: as many as fit, one at least."""
+    """The depth to which the tree is shown: as deep as fits, at least 1."""
     depth = model.tree_.depth
     fitting = [level for level in range(model.get_depth() + 1) if (depth <= level).sum() <= LINES]
     return max([1, *fitting])
@@ -180,7 +180,7 @@ def _size(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _render_rules(out: Console, content: dict[str, Any]) -> None:
-    """The first rules as a table; those are in the order of the records that they get right."""
+    """The first rules as a table."""
     rules = content["rules"]
     interval = f"{show.percent(content['level'])} interval"
     numbers = ("support", interval, "confidence", interval)
@@ -195,7 +195,7 @@ def _render_rules(out: Console, content: dict[str, Any]) -> None:
 
 
 def _row(rule: dict[str, Any], room: int) -> list[str]:
-    """Conditions, broken between them where there is no room; the class; numbers in percent."""
+    """Conditions, wrapped between them; the class; numbers in percent."""
     conditions = [
         f"{name} = {' or '.join(map(str, labels))}" for name, labels in rule["conditions"].items()
     ]
@@ -211,7 +211,7 @@ def _row(rule: dict[str, Any], room: int) -> list[str]:
 
 
 def _numbers(rule: dict[str, Any], name: str) -> list[str]:
-    """A share and its interval in percent; unknown if they tell nothing."""
+    """A share and its interval in percent; unknown if the interval is too wide to say anything."""
     from tacit.mine.tree.tree_rules import is_informative
 
     stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))

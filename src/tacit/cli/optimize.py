@@ -100,7 +100,7 @@ Pilot = Annotated[
     Path | None,
     typer.Argument(metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."),
 ]
-Records = Annotated[int, typer.Option("--records", min=1, help="How many will be asked.")]
+Records = Annotated[int, typer.Option("--records", min=1, help="Number of respondents.")]
 Attributes = Annotated[
     str | None,
     typer.Option(
@@ -138,7 +138,7 @@ Resume = Annotated[
     Path | None,
     typer.Option(
         "--resume",
-        help="Where spea2 keeps its search (JSON): it goes on from there if the file exists.",
+        help="File of the spea2 search (JSON): continued from there if it exists, and saved.",
     ),
 ]
 Tolerance = Annotated[
@@ -154,7 +154,7 @@ Privacy = Annotated[
 Error = Annotated[
     float | None, typer.Option("--error", help="Pick the channel of this mean squared error.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of spea2 and of random starts.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of spea2 and of random starts.")]
 Picture = Annotated[
     Path | None, typer.Option("--figure", help="Draw the front: .svg, .png or .pdf.")
 ]
@@ -215,7 +215,7 @@ def optimize(
 def _write(
     found: Front, picked: ChosenChannel | None, out: Path | None, figure: tuple[Front, Path | None]
 ) -> Iterator[Path]:
-    """Write what was asked for."""
+    """Write the files; their paths."""
     if out is not None:
         write_text(out, found.to_json() if picked is None else _used(picked, out))
         yield out
@@ -239,7 +239,7 @@ def _used(picked: ChosenChannel, out: Path) -> str:
 
 
 def _named(found: Front, name: str | None) -> Front:
-    """The front of a prior that has categories only, with its attribute called so."""
+    """The front with this name for its attribute."""
     if name is None:
         return found
     (unnamed,) = found.problem.attributes
@@ -254,7 +254,7 @@ def _check_output(
     privacy: float | None,
     error: float | None,
 ) -> None:
-    """Everything that can be wrong is said before a long search."""
+    """Raise all errors in the options before a long search."""
     if privacy is not None and error is not None:
         raise SchemaError("--privacy and --error: pick by one of them, not by both")
     if privacy is error is None and out is not None and out.suffix.lower() in SURVEYS:
@@ -291,7 +291,7 @@ def _prior(
 
 
 def _estimated(found: Reconstruction, names: list[str]) -> tuple[Estimate, Estimate]:
-    """The likeliest table with half a record in every cell, so none is impossible; and raw."""
+    """The EM estimate with half a record added per cell, so none is 0; and the unbiased one."""
     likely, raw = found.table(names, em), found.table(names)
     cells = likely.value * likely.n_records + 0.5
     return replace(likely, value=cells / cells.sum()), raw

@@ -36,7 +36,7 @@ PriorFile = Annotated[
     Path | None,
     typer.Option(
         "--prior",
-        help="What is known of the true answers: JSON, a distribution for each attribute or "
+        help="Distribution of the true answers (JSON): one for each attribute, or "
         "joint tables. Every category equally likely if left out.",
     ),
 ]
@@ -65,7 +65,7 @@ Picture = Annotated[Path | None, typer.Option("--figure", help="Also draw it: .s
 Out = Annotated[
     Path | None, typer.Option("--out", help="Also write the figures: .csv, .csv.gz or .parquet.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="For what is drawn: other draws.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")]
 
 
 def privacy(
@@ -169,7 +169,7 @@ def _prior(
 
 
 def _wording(path: Path) -> Wording | None:
-    """The texts that respondents read, if the file is a published survey."""
+    """The wording of the questions, if the file is a published survey."""
     from tacit.privacy.respondent_wording import wording_of
     from tacit.survey import read_published
 

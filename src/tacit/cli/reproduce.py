@@ -1,4 +1,4 @@
-"""`tacit reproduce`: the experiments of the papers, run again."""
+"""`tacit reproduce`: run the experiments of the papers."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ class Paper(enum.StrEnum):
 ByPaper = Annotated[Paper, typer.Argument(help="The paper, or all.")]
 Repeats = Annotated[
     int | None,
-    typer.Option("--repeats", min=1, help="Repeats of each setting; otherwise as in the papers."),
+    typer.Option("--repeats", min=1, help="Repeats of each setting; as in the papers if left out."),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")]
 Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="The folder of report and settings.")
+    Path,
+    typer.Option("--out", metavar="DIR", help="The folder for report and finished settings."),
 ]
 Processes = Annotated[
-    int | None, typer.Option("--processes", min=1, help="Otherwise one a processor.")
+    int | None,
+    typer.Option("--processes", min=1, help="Number of processes; one per core if left out."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of all randomness.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 
 
 def reproduce(
@@ -58,7 +60,7 @@ def reproduce(
 ) -> None:
     """Run the papers' experiments as described, beside tacit's own answer, and write a report.
 
-    Ctrl-C keeps the finished settings; the same command goes on from them.
+    Ctrl-C keeps the finished settings; the same command continues from them.
 
     Example: [bold]tacit reproduce all --quick --out reproduced[/bold]
     """
@@ -75,7 +77,7 @@ def reproduce(
 
 @contextmanager
 def _bar() -> Iterator[Watch]:
-    """Settings and repeats done with the time left, on standard error, for a person."""
+    """Finished settings and repeats and the time left, on standard error of a terminal."""
     errors = Console(stderr=True)
     columns = (
         TextColumn("{task.fields[settings]} settings, {task.fields[repeats]} repeats"),

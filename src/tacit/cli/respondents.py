@@ -1,4 +1,4 @@
-"""Simulated respondents: what their devices would send, and how it is sent over HTTP."""
+"""Simulated respondents: the requests of their devices, sent over HTTP."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tacit.errors import ServiceError
 if TYPE_CHECKING:
     from tacit.survey import Published
 
-#: How many respondents answer at a time.
+#: How many respondents answer at the same time.
 AT_ONCE = 4
 _SECONDS = 60.0
-#: Seconds of waiting for a server before the user is told.
+#: Seconds of waiting for a server before a message is printed.
 _PATIENCE = 3.0
 _JSON = {"Content-Type": "application/json"}
 
@@ -37,7 +37,7 @@ def send(
 
 
 def await_survey(url: str, published: Published, waiting: Callable[[], object]) -> None:
-    """Wait until a server that is starting shows the survey's page; call `waiting` if that is long.
+    """Wait until a starting server shows the survey's page; call `waiting` if it takes long.
 
     A server that does not answer within a minute is an error.
     """
@@ -70,7 +70,7 @@ def _connection(url: str) -> HTTPConnection:
 
 
 def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None) -> Iterator[bytes]:
-    """What the devices send."""
+    """The request bodies."""
     from tacit.service.collect.padding import padded, submission_length
 
     length = submission_length(published, *(tokens or ())[:1])
@@ -86,7 +86,7 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
 
 
 def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
-    """One respondent after the other, over one connection; waits where the server says so."""
+    """Send one body after the other over one connection; wait if the server asks to."""
     with closing(_connection(url)) as connection:
         for body in bodies:
             while (wait := _sent(connection, published, body)) is not None:
@@ -94,7 +94,7 @@ def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
 
 
 def _sent(connection: HTTPConnection, published: Published, body: bytes) -> float | None:
-    """None if the record was taken, else the seconds to wait before it is sent again."""
+    """None if the record was accepted, else the seconds to wait before sending it again."""
     connection.request("POST", f"/s/{published.slug}/responses", body, _JSON)
     answer: HTTPResponse = connection.getresponse()
     said = answer.read()
@@ -107,7 +107,7 @@ def _sent(connection: HTTPConnection, published: Published, body: bytes) -> floa
 
 
 def _reason(said: bytes) -> str:
-    """The title of problem details, or what came instead."""
+    """The title of the problem details, or the start of the response."""
     try:
         return str(json.loads(said)["title"])
     except (ValueError, KeyError, TypeError):

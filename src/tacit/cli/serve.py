@@ -38,7 +38,7 @@ _OpenRate = Annotated[
 ]
 _TrustedProxy = Annotated[
     str | None,
-    typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is believed (none)."),
+    typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is trusted (none)."),
 ]
 _Queue = Annotated[int | None, typer.Option("--queue", help="Responses that may wait (1000).")]
 _Batch = Annotated[
@@ -59,13 +59,14 @@ _WriteSeconds = Annotated[
     typer.Option("--write-seconds", help="Time for the database to store a batch (5)."),
 ]
 _DrainSeconds = Annotated[
-    int | None, typer.Option("--drain-seconds", help="Time for requests to end at a stop (30).")
+    int | None,
+    typer.Option("--drain-seconds", help="Time for requests to finish when stopping (30)."),
 ]
 _Metrics = Annotated[
-    bool | None, typer.Option("--metrics/--no-metrics", help="Answer /metrics (no).")
+    bool | None, typer.Option("--metrics/--no-metrics", help="Serve /metrics (no).")
 ]
 _Log = Annotated[
-    str | None, typer.Option("--log", help="json, console, or auto by who reads (auto).")
+    str | None, typer.Option("--log", help="json, console, or auto: console on a terminal (auto).")
 ]
 
 
@@ -90,9 +91,9 @@ def serve(
 ) -> None:
     """Serve surveys: pages that disguise answers, and a store that takes disguised records only.
 
-    Settings come from flags, else from variables such as TACIT_PORT, else from the file; in
-    brackets: what holds otherwise. Surveys that the database knows are served too. Ctrl-C or
-    SIGTERM stops it when all that was taken is stored.
+    Settings come from flags, else from variables such as TACIT_PORT, else from the file; defaults
+    are in brackets. Surveys in the database are served too. On Ctrl-C or SIGTERM the server
+    stores all accepted responses, then stops.
 
     Example: [bold]tacit serve published.json --database tacit.db --port 8000[/bold]
     """
@@ -105,7 +106,7 @@ def serve(
 
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
-    """One line a survey: where it is, what it is called, and who may answer when."""
+    """One line per survey: its address, its title, and who may answer when."""
     for address, published in addresses:
         typer.echo(f"serving {address}  {published.title} ({published.survey.terms})")
 

@@ -1,4 +1,4 @@
-"""How things look: consoles, tables, numbers, progress."""
+"""Output: console, tables, numbers, progress."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def json_text(content: dict[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The same with infinite numbers as None: JSON has no infinity."""
+    """The same value with None for infinite numbers, which JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -82,18 +82,18 @@ def epsilon(value: float) -> str:
 
 
 def condition(value: float) -> str:
-    """Four digits are enough for what is read as a warning."""
+    """A condition number with four digits."""
     return "infinite" if math.isinf(value) else f"{value:.4g}"
 
 
 def percent(level: float) -> str:
-    """A confidence level as people write it."""
+    """A confidence level in percent."""
     return f"{100 * level:g} %"
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Tell]:
-    """A bar on standard error, only for a person, and only after a second of work."""
+    """A progress bar on standard error, on a terminal and after a second of work."""
     errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=errors, transient=True)

@@ -1,4 +1,4 @@
-"""`tacit survey simulate`: made-up people answer a survey that is served, to try it out."""
+"""`tacit survey simulate`: made-up people answer a survey that is being served."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def simulate(
     """Let made-up people answer a survey that is being served, to try it out.
 
     Their answers are drawn at random, disguised by the design and sent over HTTP. Prints their true
-    shares, to compare with the estimates. Made-up answers cannot be told from real ones, so a
-    survey that has answers already is refused: try it out with a database of its own.
+    shares, to compare with the estimates. Made-up answers look like real ones, so a survey
+    that already has answers is refused: use a separate database.
 
     Example: [bold]tacit survey simulate published.json --database trial.db[/bold]
     """
@@ -80,8 +80,8 @@ def _answer(
     with open_store(database, there=True) as store:
         if store.state(fingerprint).records:
             raise ServiceError(
-                "the survey has answers already, and made-up ones could not be taken out again; "
-                "try it out with a new database"
+                "the survey already has answers, and made-up ones cannot be removed again; "
+                "use a new database"
             )
         invited = published.survey.access == "invited"
         tokens = store.invite(fingerprint, len(true)) if invited else None
@@ -103,7 +103,7 @@ def _address() -> str:
 
 
 def _origin(url: str) -> str:
-    """The server's address; whoever gives that of the survey's page means this."""
+    """The server's address, also if the address of the survey's page is given."""
     return url.partition("/s/")[0].rstrip("/")
 
 
@@ -117,7 +117,7 @@ def _people(n: int) -> str:
 
 def _render(published: Published, true: Codes) -> None:
     out = show.console()
-    out.print("what they would truly say, to compare with the estimates:")
+    out.print("true shares, to compare with the estimates:")
     rows = []
     for place, attribute in enumerate(published.design.schema):
         shares = np.bincount(true[:, place], minlength=attribute.size) / len(true)

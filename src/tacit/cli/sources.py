@@ -51,7 +51,7 @@ def needed_source(data: Path | None, database: str | None) -> Path | str:
 
 
 def counted(design_file: Path, design: Design, records: Path | str) -> PatternTable:
-    """The reported records of this design, counted: of a file (Path) or a database (str)."""
+    """Count the reported records of this design, in a file (Path) or a database (str)."""
     if isinstance(records, str):
         return _stored(design_file, records)
     if not check_origin(records, read_design_origin(design_file), str(design_file)):

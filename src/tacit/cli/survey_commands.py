@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,6 @@ import typer
 from tacit.bounds import is_undisguised
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
-from tacit.cli.preview import preview
 from tacit.cli.simulate import simulate
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
@@ -21,7 +21,7 @@ from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
-    from tacit.survey import Survey, Width
+    from tacit.survey import Published, Survey, Width
 
 survey_commands = command_group(
     "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
@@ -110,7 +110,7 @@ def check(
         typer.echo(show.json_text(_plain(survey, told, planned)))
         return
     _render(file, survey, planned)
-    # The slow part of a large survey comes last.
+    # Slow for a large survey, so it comes last.
     _render_privacy(report(survey.design, wording=wording))
 
 
@@ -136,7 +136,31 @@ def publish_file(
     typer.echo(f"address     /s/{published.slug}/")
 
 
-survey_commands.command("preview")(preview)
+@survey_commands.command("preview")
+def preview(
+    file: SurveyFile,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")
+    ] = 0,
+) -> None:
+    """Show the page of a survey file in a browser, on any day; nothing is stored.
+
+    Ctrl-C stops it.
+
+    Example: [bold]tacit survey preview survey.yaml[/bold]
+    """
+    from tacit.service.server import preview as run
+    from tacit.survey import Published, read_survey
+
+    run(Published(read_survey(file)), host, port, _print_addresses)
+
+
+def _print_addresses(addresses: Sequence[tuple[str, Published]]) -> None:
+    """Print the address; as in an invitation, it has a token if the survey needs one."""
+    for address, published in addresses:
+        token = "#preview" if published.survey.access == "invited" else ""
+        typer.echo(f"preview: nothing is stored; open {address}{token} and stop with Ctrl-C")
 
 
 @survey_commands.command("schema")
@@ -222,7 +246,7 @@ def _question_rows(survey: Survey) -> list[list[str]]:
 
 
 def _few(names: tuple[str, ...]) -> str:
-    """The first names, and how many there are."""
+    """The first names, and the total number."""
     if len(names) <= _MOST_SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"

@@ -1,4 +1,4 @@
-"""`tacit survey invite`, `close` and `export`, `tacit backup`: what is done with a database."""
+"""`tacit survey invite`, `close` and `export`, `tacit backup`: commands on a database."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def invite(
 ) -> None:
     """Make one-time links to a survey and write them to a file that only you can read.
 
-    A link is told once: only its hash is kept, until it is used.
+    A link is shown once: only its hash is kept, until it is used.
 
     Example: [bold]tacit survey invite published.json 200 --database survey.db
     --base-url https://survey.example.org --out links.csv[/bold]
@@ -65,7 +65,7 @@ def invite(
 
 
 def close(file: PublishedFile, database: DatabaseOption) -> None:
-    """Take no more answers to a survey, for good; a server that runs knows at once.
+    """Close a survey for good; a running server stops taking answers at once.
 
     Example: [bold]tacit survey close published.json --database survey.db[/bold]
     """
@@ -81,10 +81,10 @@ def export(
     database: DatabaseOption,
     out: Annotated[Path, typer.Option("--out", help="Where to write: .csv, .csv.gz or .parquet.")],
 ) -> None:
-    """Write the reported records of a survey, in an order that says nothing.
+    """Write the reported records of a survey, in random order.
 
-    There is no column for who, when or which link. tacit estimate reads the file, and takes the
-    published survey for its design.
+    The file does not say who answered, when, or by which link. tacit estimate reads it together
+    with the published survey.
 
     Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
     """
@@ -132,7 +132,7 @@ def _published(file: Path) -> Published:
 
 @contextmanager
 def open_store(url: str, there: bool = False) -> Iterator[Store]:
-    """The database of responses; `there` refuses a file that would be new."""
+    """The database of responses; with `there`, it must exist."""
     from tacit.service.store import Store
 
     store = Store(url, there=there)
@@ -143,7 +143,7 @@ def open_store(url: str, there: bool = False) -> Iterator[Store]:
 
 
 def _base(url: str) -> str:
-    """The address up to where the survey's own begins."""
+    """The server's address, without a slash at its end."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -155,7 +155,7 @@ def _base(url: str) -> str:
 
 
 def _check_new(out: Path) -> None:
-    """Links are never written over something: they cannot be told again."""
+    """Links never overwrite a file: they cannot be shown again."""
     if out.suffix.lower() != ".csv":
         raise FileError(f"{out}: links are written as CSV; name it .csv")
     if out.exists():

@@ -1,4 +1,4 @@
-"""Counting reported records wherever they are: in a frame, in an array, in a file."""
+"""Count reported records in a frame, an array or a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count_records(records: Any, schema: Schema, progress: Progress | None = None
     """The pattern table of a frame, an integer array of codes, or a CSV or Parquet file.
 
     A file is counted batch by batch: it takes the memory of one batch and of the distinct
-    patterns, however many records there are. `progress` is told how much of a file is done.
+    patterns, however many records there are. `progress` is called with the share that is done.
     """
     if isinstance(records, str | os.PathLike):
         return _counted(Path(records), schema, progress)
@@ -33,7 +33,7 @@ def count_reported(records: Any, design: Design) -> PatternTable:
 
 
 def _counted(path: Path, schema: Schema, progress: Progress | None) -> PatternTable:
-    """Batches counted one by one; like merges with like, so that no pattern is merged often."""
+    """Count batch by batch; tables of similar size are merged, so no pattern is merged often."""
     from tacit.files import read_batches
 
     tables: list[PatternTable] = []

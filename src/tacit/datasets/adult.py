@@ -1,7 +1,7 @@
 """Adult: the census records of UCI, the common test bed of the literature that tacit implements.
 
 B. Becker and R. Kohavi (1996), UCI Machine Learning Repository, doi:10.24432/C5XW20, licence
-CC BY 4.0. What was changed is said in `data/ATTRIBUTION.md`.
+CC BY 4.0. Changes are listed in `data/ATTRIBUTION.md`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.label_codes import encode
 from tacit.schema import Schema
 
 #: Categories in the order in which UCI's `adult.names` lists them; `?`, unknown, comes last.
-#: Only income is turned round, so that code 1 is the answer that is asked for.
+#: Only income is reversed, so that code 1 is the sensitive answer.
 NOMINAL = {
     "workclass": """Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov
         Without-pay Never-worked ?""",

@@ -37,7 +37,7 @@ def adult_survey() -> tuple[Any, Design]:
     """True records of five questions, and a design that asks them.
 
     Income has a coin of its own: the truth with probability 3/4, else the opposite. The other
-    four share one: all true with probability 1/3, else each drawn from its categories, all alike.
+    four share one: all true with probability 1/3, else each drawn uniformly from its categories.
     """
     adult = load_adult()
     records = pa.table(

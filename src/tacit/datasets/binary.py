@@ -2,7 +2,7 @@
 
 Du and Zhan (Using Randomized Response Techniques for Privacy-Preserving Data Mining, KDD 2003), and
 after them Zhan and Matwin, cut each attribute at "the median point of the range of the attribute"
-and leave open what that means. Here a nominal attribute is cut at the middle of its list of
+and do not explain it. Here a nominal attribute is cut at the middle of its list of
 categories, a numeric one at the median of its values: naive Bayes then gets .82 of Adult right, as
 Zhan and Matwin published. Cuts halfway between the smallest and largest value give at most .785.
 """

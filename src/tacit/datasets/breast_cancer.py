@@ -1,8 +1,8 @@
 """The two breast cancer data sets of UCI, both licence CC BY 4.0 (see `data/ATTRIBUTION.md`).
 
 Zhan and Matwin tested on "Breast Cancer" without saying which one. On 80/20 splits naive Bayes gets
-.96 of the Wisconsin records right where the larger class is .66, and .72 of the Ljubljana records
-where it is .70: a disguise has little to spoil there.
+.96 of the Wisconsin records right (the larger class has .66), and .72 of the Ljubljana records
+(.70), where a disguise makes little difference.
 """
 
 from __future__ import annotations

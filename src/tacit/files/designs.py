@@ -75,12 +75,12 @@ def read_described(path: str | Path, parse: Callable[[str], Value], kind: str) -
         if other is not None:
             raise FileError(f"{path}: not a {what}: {other}") from None
         raise type(error)(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
+    except (ValueError, RecursionError) as error:  # numbers with thousands of digits, deep nesting
         raise FileError(f"{path}: not a {what}: {error}") from None
 
 
 def read_text(path: str | Path) -> str:
-    """The UTF-8 text of a file that is there and not empty."""
+    """The UTF-8 text of a file, which must not be empty."""
     path = Path(path)
     check_readable(path)
     with reading(path):

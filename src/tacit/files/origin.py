@@ -19,7 +19,7 @@ FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),
 SUFFIX = ".origin.json"
 #: The key of the note in Parquet's metadata.
 KEY = b"tacit"
-#: Digits of a fingerprint that tell two designs apart for a reader.
+#: Digits of a fingerprint that are shown.
 SHOWN_DIGITS = 12
 
 
@@ -43,7 +43,7 @@ class Origin:
 
     @classmethod
     def from_json(cls, text: str) -> Origin:
-        """The origin that a note tells."""
+        """The origin in a note."""
         content = read_document(text, FORMAT)
         design, title = content["design"], content.get("title")
         if not isinstance(design, str) or not isinstance(title, str | None):
@@ -70,7 +70,7 @@ def read_origin(path: str | Path) -> Origin | None:
 
 
 def check_origin(path: str | Path, own: Origin, given: str = "the design given") -> bool:
-    """Raise if a file holds reports of another design; whether it says which design made it.
+    """Raise if a file holds reports of another design; whether the file names its design.
 
     `given` names the own design in the error.
     """

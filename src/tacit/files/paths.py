@@ -1,4 +1,4 @@
-"""What a path is, and one line for everything that can be wrong with the file behind it."""
+"""Kinds of files by their suffix, and one-line errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from tacit.errors import DataError, FileError, unknown
 from tacit.schema import Schema
 
-#: Told how much of the work is done, from 0 to 1.
+#: Called with the share of the work that is done, from 0 to 1.
 Progress = Callable[[float], None]
 
 CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
@@ -30,7 +30,7 @@ def kind_of(path: Path) -> str:
 
 
 def check_readable(path: Path) -> None:
-    """The file is there and not empty."""
+    """Raise if there is no such file, or if it is empty."""
     with reading(path):
         if path.is_dir():
             raise FileError(f"{path}: is a directory; need a file")
@@ -43,7 +43,7 @@ def check_readable(path: Path) -> None:
 
 
 def check_parquet(path: Path) -> None:
-    """A Parquet file is not empty, and starts and ends with its mark."""
+    """Raise if a Parquet file is empty or truncated."""
     check_readable(path)
     with path.open("rb") as stream:
         head = stream.read(len(PARQUET_MARK))
@@ -56,7 +56,7 @@ def check_parquet(path: Path) -> None:
 
 
 def check_columns(path: Path, names: list[str], schema: Schema) -> None:
-    """Every attribute has one column."""
+    """Raise if an attribute has no column, or several."""
     for name in schema.names:
         if name not in names:
             hint = unknown("column", name, names)

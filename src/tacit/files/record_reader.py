@@ -1,9 +1,9 @@
 """Records from CSV and Parquet files, batch by batch, as validated codes.
 
 A CSV file is UTF-8 with commas and a header. Its cells are text and only the empty cell is
-missing: NA, None and nan are labels like any other. A blank line is skipped, save in a file of one
-column, where it is a record with a missing cell. The column of a binned attribute may hold numbers
-or labels, in either kind of file.
+missing: NA, None and nan are labels like any other. A blank line is skipped, except in a file of
+one column, where it is a record with a missing cell. The column of a binned attribute may hold
+numbers or labels, in either kind of file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_batches(
     Columns are found by name, others are not read. Errors name the record in the file.
     """
     waiting: list[Codes] = []
-    for codes in _encoded(Path(path), schema, progress or _unheard):
+    for codes in _encoded(Path(path), schema, progress or _ignored):
         waiting.append(codes)
         while sum(map(len, waiting)) >= BATCH:
             joined = _joined(waiting)
@@ -113,8 +113,8 @@ def _joined(parts: list[Codes]) -> Codes:
     return parts[0] if len(parts) == 1 else np.concatenate([part.T for part in parts], axis=1).T
 
 
-def _unheard(_: float) -> None:
-    """Progress that nobody watches."""
+def _ignored(_: float) -> None:
+    """Ignore progress."""
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
 
 
 def parquet_metadata(path: Path) -> dict[bytes, bytes]:
-    """What a Parquet file says of itself."""
+    """The metadata of a Parquet file."""
     with _reading(path):
         check_parquet(path)
         return pyarrow.parquet.read_schema(path).metadata or {}
@@ -164,7 +164,7 @@ def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any
     with _reading(path):
         header = _header(path)
     check_columns(path, header.names, schema)
-    _check_labels_can_be_told(path, schema)
+    _check_labels_are_distinct(path, schema)
     size = path.stat().st_size
     ragged: list[Any] = []
     with _reading(path, ragged), pa.OSFile(str(path)) as raw:
@@ -186,7 +186,7 @@ def _header(path: Path) -> Header:
 
 
 def _lines(header: Header, **options: Any) -> Any:
-    """How lines become records; in a file of one column a blank line is one."""
+    """How lines are split; in a file of one column, a blank line is a record."""
     return pyarrow.csv.ParseOptions(
         newlines_in_values=True, ignore_empty_lines=len(header.names) > 1, **options
     )
@@ -227,7 +227,7 @@ def _cells(column: Any, attribute: Attribute) -> Any:
 
 
 def _numbers_or_labels(column: Any, attribute: Attribute) -> Any:
-    """Numbers if all cells are, save those that hold the missing category; else the labels."""
+    """Numbers if all cells are numbers or the missing category; else the labels."""
     values = column
     if attribute.missing is not None:
         absent = pc.equal(column, str(attribute.missing))
@@ -238,7 +238,7 @@ def _numbers_or_labels(column: Any, attribute: Attribute) -> Any:
         return column
 
 
-def _check_labels_can_be_told(path: Path, schema: Schema) -> None:
+def _check_labels_are_distinct(path: Path, schema: Schema) -> None:
     """In a CSV file a label must not look like a number to be binned, or like a missing cell."""
     for attribute in schema:
         numeric = [c for c in attribute.categories if attribute.edges and _is_number(str(c))]

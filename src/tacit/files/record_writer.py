@@ -1,7 +1,7 @@
-"""Records and text to files, whole or not at all.
+"""Write records and text to files, completely or not at all.
 
-Output goes to a temporary file beside its place and is moved there when complete. An error or
-Ctrl-C removes it and leaves what was there before.
+Output goes to a temporary file in the same folder and is renamed when complete. On an error or
+Ctrl-C it is removed, and an existing file stays unchanged.
 """
 
 from __future__ import annotations
@@ -156,13 +156,13 @@ def _tables(
             opened[0].write_table(table)
 
         yield write
-        if kind != PARQUET:  # new records never meet the note of the old ones
+        if kind != PARQUET:  # the note of older records must not remain
             note_beside(path).unlink(missing_ok=True)
 
 
 @contextmanager
 def _noted(path: Path, origin: Origin | None) -> Iterator[None]:
-    """Put the note on the origin of a CSV file beside it, once the file is in its place."""
+    """Write the note on the origin of a CSV file, once the file is complete."""
     if origin is None or kind_of(path) == PARQUET:
         yield
         return
@@ -188,7 +188,7 @@ def _csv(stream: Any, table: Any, quotes: str) -> Any:
 
 @contextmanager
 def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A stream to a temporary file that takes its place at the end, or is removed."""
+    """A stream to a temporary file that is renamed at the end, or removed on an error."""
     target = _target(path)
     part = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
     try:
@@ -204,11 +204,11 @@ def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 
 def _target(path: Path) -> Path:
-    """The place to write to; a link is followed, a device or folder is refused."""
+    """The path to write to; follows links, rejects devices and folders."""
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            raise FileError(f"{path}: is not a file that could be written")
+            raise FileError(f"{path}: is not a regular file")
         if not target.parent.is_dir():
             raise FileError(f"{path}: the folder {path.parent} does not exist")
     except OSError as error:

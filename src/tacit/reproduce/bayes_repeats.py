@@ -1,11 +1,11 @@
 """Many repeats of the literal naive Bayes at once, on counts of yes/no patterns.
 
-What Zhan & Matwin's classifier reads of a reported data set is only how often the class, each
-attribute and both are yes. These counts are drawn directly, with the distribution that disguising
+Zhan & Matwin's classifier only uses how often the class, each attribute and both are yes in a
+reported data set. These counts are drawn directly, with the distribution that disguising
 record by record gives them: a pattern that n people have is kept by Binomial(n, theta) of them.
-The classifier is worked out for all repeats together, in two ways, since the paper does not say
-what to do with the negative shares that reconstruction gives: `printed` multiplies them as they
-are, `cut` is `tacit.mine.literal`, which cuts them at zero; a test holds these two together.
+The classifier is computed for all repeats at once, in two ways, because the paper does not say
+what to do with negative shares: `printed` multiplies them unchanged, `cut` cuts them at zero like
+`tacit.mine.literal`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tacit.reproduce.paper_data import SHARE
 from tacit.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-#: How many of each pattern are learnt from, and tested on.
+#: How many training and test records have each pattern.
 Division = tuple[Counts, Counts]
 
 #: Records added to every cell, as `NaiveBayes` does.
 ALPHA = 1.0
-#: The size of a share of exactly zero, where logarithms are taken.
+#: Replaces a share of exactly zero before taking logarithms.
 TINY = 1e-300
-#: Repeats worked out together.
+#: Repeats computed together.
 BLOCK = 100
 
 
@@ -48,11 +48,11 @@ class Population:
 
     @property
     def n_train(self) -> int:
-        """How many records are learnt from."""
+        """The number of training records."""
         return round(SHARE * int(self.counts.sum()))
 
     def split(self, rng: np.random.Generator) -> Division:
-        """A division of the people by chance."""
+        """A random division of the people."""
         train: Counts = rng.multivariate_hypergeometric(
             self.counts, self.n_train, method="marginals"
         )
@@ -80,7 +80,7 @@ def opposite(population: Population, kept: Counts, rest: Counts, rng: np.random.
 
 
 def personal(population: Population, kept: Counts, rest: Counts, rng: np.random.Generator) -> Array:
-    """Unrelated questions: the rest report fair coins, one an attribute (Zhan & Matwin, 5.1)."""
+    """Unrelated questions: the rest report a fair coin per attribute (Zhan & Matwin, 5.1)."""
     yes = rng.binomial(int(rest.sum()), 0.5)
     classes = np.array([int(rest.sum()) - yes, yes])
     ones = rng.binomial(classes, 0.5, (population.patterns.shape[1] - 1, 2))
@@ -141,7 +141,7 @@ def repeated_scores(
     scheme: tuple[Reported, Restored],
     repeats: Iterable[tuple[Division, np.random.Generator]],
 ) -> dict[str, Array]:
-    """Accuracy of both ways on the true test records, one score a repeat."""
+    """Accuracy of both ways on the true test records, one score per repeat."""
     report, restore = scheme
     tables, tested = [], []
     for (train, test), rng in repeats:
@@ -157,5 +157,5 @@ def repeated_scores(
     }
 
 
-#: What is done with negative shares.
+#: The two ways to treat negative shares.
 WAYS = {"literal": printed, "cut at zero": cut}

@@ -1,4 +1,4 @@
-"""Charts as figures: matplotlib's objects alone, nothing global is touched."""
+"""Charts as matplotlib figures, without global state."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from matplotlib.ticker import MaxNLocator
 
 from tacit.reproduce.section import NO_ESTIMATE, Chart, Curve
 
-#: Colours that people who see few colours can tell apart (Okabe & Ito).
+#: Colours that are distinct for colour-blind readers (Okabe & Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
 MARKERS = "os^Dv"
-#: Small enough that a phone shows it without making letters unreadable.
+#: Small enough to be readable on a phone.
 SIZE = (5.0, 3.7)
 
 
 def draw(chart: Chart) -> Figure:
-    """The figure of a chart; where no estimate exists there is a gap, and the chart says so."""
+    """The figure of a chart; it marks places where no estimate exists."""
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
     for one in chart.curves:

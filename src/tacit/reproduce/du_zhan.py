@@ -25,9 +25,9 @@ from tacit.reproduce.tree_repeats import (
 NAME = "du-zhan"
 THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
 REPEATS, QUICK = USUAL, 2
-#: About what a repeat takes.
+#: Approximate time of a repeat.
 SECONDS = 0.2
-#: Where one tree is so far from the next that 50 do not tell their mean.
+#: Thetas at which trees differ so much that 50 repeats do not determine the mean.
 UNSURE = (0.51, 0.55)
 #: Measured for the literal procedure with negative shares cut at zero, over 50 repeats.
 REFERENCE = {0.51: 0.676, 0.55: 0.750, 0.6: 0.782, 0.7: 0.799, 0.8: 0.804, 0.9: 0.810, 1.0: 0.8135}
@@ -38,7 +38,7 @@ WHY = (
 
 
 def settings(plan: Plan) -> list[Setting]:
-    """One setting a theta; and where chance matters, one with more repeats."""
+    """A setting per theta; and for some of them, another with more repeats."""
     repeats = plan.count(REPEATS, QUICK)
     own = [setting(NAME, f"theta-{theta}", repeats, plan, SECONDS, theta=theta) for theta in THETAS]
     if plan.small:

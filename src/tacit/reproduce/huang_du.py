@@ -32,9 +32,9 @@ POINTS, QUICK_POINTS = {"Square": 16, "Exact": 30}, {"Square": 2, "Exact": 5}
 #: Data sets drawn for each channel with the iterative estimator, and channels of each front.
 DRAWS, QUICK_DRAWS = 20, 3
 CHANNELS = 12
-#: About what a step takes for each generation or point.
+#: Approximate time of a step per generation or point.
 SECONDS = {"Warner": 5e-5, "Spea2": 9e-5, "Square": 0.03, "Exact": 5e-3}
-#: Steps in which progress of a front is told.
+#: Steps of the progress of a front.
 STEPS = 20
 
 
@@ -59,7 +59,7 @@ CASES = (
 @cache
 def prior_of(name: str) -> Array:
     """Ten categories: equal bins of the normal on [-3, 3], of gamma(1, 2) up to its .999 point, of
-    the ages of Adult; or alike. The normal bins give the ranges that the paper states.
+    the ages of Adult; or uniform. The normal bins give the ranges that the paper states.
     """
     if name.startswith("normal"):
         shares = np.diff(norm.cdf(np.linspace(-3, 3, CATEGORIES + 1)))
@@ -76,7 +76,7 @@ def prior_of(name: str) -> Array:
 
 
 def settings(plan: Plan) -> list[Setting]:
-    """One setting a case and method; the longest first."""
+    """A setting per case and method; the longest first."""
     generations = QUICK_GENERATIONS if plan.quick else GENERATIONS
     points = QUICK_POINTS if plan.quick else POINTS
     sizes = {"Warner": 200 if plan.quick else 1000, "Spea2": generations, **points}
@@ -93,7 +93,7 @@ def settings(plan: Plan) -> list[Setting]:
 
 
 def run(one: Setting, tell: Tell) -> Rows:
-    """The front, and its error with the iterative estimator where that is asked."""
+    """The front and, for some cases, its error with the iterative estimator."""
     method = _method(one["method"], one["size"], one.seed)
     found = front(
         prior_of(one["case"]),
@@ -130,7 +130,7 @@ def _method(name: str, size: int, seed: int) -> SearchMethod:
 
 
 def _thinned(size: int, most: int) -> list[int]:
-    """At most so many places, evenly chosen with both ends."""
+    """At most so many places, evenly spaced, with both ends."""
     return [int(i) for i in np.unique(np.linspace(0, size - 1, min(size, most)).round())]
 
 

@@ -1,7 +1,7 @@
 """run: the settings that are not finished yet, on several processes.
 
-Every setting is a job of its own. What is finished is written at once, so a run that is stopped
-goes on from there; a setting that was under way starts again.
+Every setting is a job. Results are written as soon as a setting is finished, so a run that was
+stopped continues from there; an unfinished setting starts again.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from threadpoolctl import threadpool_limits
 from tacit.reproduce.stored_results import keep, kept
 from tacit.reproduce.study_settings import Rows, Setting, Tell
 
-#: Seconds between looks at what the processes tell.
+#: Seconds between checks for messages of the processes.
 _LOOK = 0.2
 
 #: Runs one setting.
 Job = Callable[[Setting, Tell], Rows]
 #: Settings as they are finished, with their rows.
 Finished = Generator[tuple[Setting, Rows], None, None]
-#: Told after every step what is done; see `Progress`.
+#: Called after every step; see `Progress`.
 Watch = Callable[["Progress"], None]
 
 
 @dataclass
 class Progress:
-    """How far a run is: settings, repeats and seconds of work, about, in all and done.
+    """Progress of a run: settings, repeats and approximate seconds of work, in total and done.
 
-    `name` is what was heard of last.
+    `name` is the setting that reported last.
     """
 
     settings: int
@@ -62,7 +62,7 @@ def run(
     processes: int = 1,
     watch: Watch | None = None,
 ) -> dict[Setting, Rows]:
-    """The rows of every setting, in the order given; finished ones are read, not run."""
+    """The rows of every setting, in the given order; finished settings are not run again."""
     found = {one: rows for one in settings if (rows := kept(folder, one)) is not None}
     left = [one for one in settings if one not in found]
     work = sum(one.repeats * one.seconds for one in settings)
@@ -73,7 +73,7 @@ def run(
     watch = watch or _unwatched
     watch(progress)
     working = _alone if processes == 1 else _several
-    with closing(working(left, job, processes, _Heard(left, progress, watch))) as finished:
+    with closing(working(left, job, processes, _RepeatCounter(left, progress, watch))) as finished:
         for one, rows in finished:
             keep(folder, one, rows)
             found[one] = rows
@@ -83,11 +83,11 @@ def run(
 
 
 def _unwatched(_: Progress) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
-class _Heard:
-    """Adds up what settings tell of their repeats."""
+class _RepeatCounter:
+    """Adds up the finished repeats of all settings."""
 
     def __init__(self, settings: Sequence[Setting], progress: Progress, watch: Watch) -> None:
         self._progress, self._watch = progress, watch
@@ -105,54 +105,60 @@ def _name(setting: Setting) -> str:
     return f"{setting.study} {setting.name}"
 
 
-def _alone(settings: Sequence[Setting], job: Job, processes: int, heard: _Heard) -> Finished:
-    """One after the other, here."""
+def _alone(
+    settings: Sequence[Setting], job: Job, processes: int, counter: _RepeatCounter
+) -> Finished:
+    """Run one after the other, in this process."""
     with threadpool_limits(1):
         for one in settings:
-            yield one, job(one, partial(heard, _name(one)))
-            heard(_name(one), one.repeats)
+            yield one, job(one, partial(counter, _name(one)))
+            counter(_name(one), one.repeats)
 
 
-def _several(settings: Sequence[Setting], job: Job, processes: int, heard: _Heard) -> Finished:
-    """On several processes, in the order in which they finish; left by an exception, all end."""
+def _several(
+    settings: Sequence[Setting], job: Job, processes: int, counter: _RepeatCounter
+) -> Finished:
+    """Run in several processes, in the order in which they finish; an exception ends all."""
     context = multiprocessing.get_context("spawn")
-    told = context.SimpleQueue()
-    with context.Pool(processes, _begin, (told, job)) as pool:
+    messages = context.SimpleQueue()
+    with context.Pool(processes, _begin, (messages, job)) as pool:
         coming = pool.imap_unordered(_work, settings)
         for _ in settings:
-            one, rows = _next(coming, told, heard)
-            heard(_name(one), one.repeats)
+            one, rows = _next(coming, messages, counter)
+            counter(_name(one), one.repeats)
             yield one, rows
 
 
-def _next(coming: IMapIterator[Any], told: Any, heard: _Heard) -> tuple[Setting, Rows]:
-    """The next result; what is told meanwhile is passed on."""
+def _next(
+    coming: IMapIterator[Any], messages: Any, counter: _RepeatCounter
+) -> tuple[Setting, Rows]:
+    """The next result; messages that arrive meanwhile are passed on."""
     while True:
-        while not told.empty():
-            heard(*told.get())
+        while not messages.empty():
+            counter(*messages.get())
         try:
             found: tuple[Setting, Rows] = coming.next(_LOOK)
         except multiprocessing.TimeoutError:
             continue
-        while not told.empty():
-            heard(*told.get())
+        while not messages.empty():
+            counter(*messages.get())
         return found
 
 
-#: What a process of the pool was begun with.
+#: The arguments that a process of the pool was started with.
 _own: dict[str, Any] = {}
 
 
-def _begin(told: Any, job: Job) -> None:
-    """Ctrl-C is for the process that writes; this one is ended by it, or ends when it is gone."""
+def _begin(messages: Any, job: Job) -> None:
+    """Ignore Ctrl-C: the parent process ends this one, also if it is killed itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _own.update(told=told, job=job)
+    _own.update(messages=messages, job=job)
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed ended nobody: nobody would want the result."""
+    """Exit when the parent is gone: nobody needs the result."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -161,4 +167,4 @@ def _end_with_parent() -> None:
 
 def _work(one: Setting) -> tuple[Setting, Rows]:
     with threadpool_limits(1):
-        return one, _own["job"](one, lambda done: _own["told"].put((_name(one), done)))
+        return one, _own["job"](one, lambda done: _own["messages"].put((_name(one), done)))

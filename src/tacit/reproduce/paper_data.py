@@ -11,7 +11,7 @@ from tacit.schema import Schema
 
 #: "We used first 10,000 instances" (Du & Zhan, section 5).
 FIRST = 10_000
-#: The share of the records that is learnt from (Zhan & Matwin, section 5).
+#: The share of training records (Zhan & Matwin, section 5).
 SHARE = 0.8
 #: The attribute to predict.
 TARGETS = {"adult": "income", "wisconsin": "class"}
@@ -36,7 +36,7 @@ def first_records() -> tuple[Codes, Schema]:
 
 
 def divided() -> tuple[Codes, Codes]:
-    """The first 8,000 records of Adult to learn from, and the next 2,000 to test on.
+    """The first 8,000 records of Adult for training, and the next 2,000 for tests.
 
     Du & Zhan divide the records once, before anything is repeated, and do not say how.
     """

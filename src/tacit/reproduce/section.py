@@ -1,6 +1,6 @@
-"""What a report says of one paper: sentences, numbers held against published ones, charts, tables.
+"""The section of the report on one paper: sentences, comparisons with published numbers, charts.
 
-Values only; `charts` draws them, `page` lays them out, `report` writes them.
+Values only; `charts` draws them, `report_page` arranges them, `report_files` writes them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tacit.reproduce.study_settings import Rows
 from tacit.table import Table
 
-#: What is shown where a theta carries no information.
+#: Shown at a theta that carries no information.
 NO_ESTIMATE = "no estimate exists"
 
 
@@ -19,8 +19,8 @@ NO_ESTIMATE = "no estimate exists"
 class Check:
     """A published number beside ours.
 
-    `published` is what the paper prints, None where it prints none; `reference` what was measured
-    before, with the allowed distance `within`. `why` explains the difference.
+    `published` is the number in the paper, None if it prints none; `reference` was measured before.
+    `within` is the tolerance. `why` explains the difference.
     """
 
     what: str
@@ -32,13 +32,13 @@ class Check:
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published number, or less the reference where none is published."""
+        """Ours minus the published number, or minus the reference if none is published."""
         other = self.reference if self.published is None else self.published
         return None if other is None or self.ours is None else self.ours - other
 
     @property
     def holds(self) -> bool | None:
-        """Whether ours is as near as it should be; None where nothing is asked."""
+        """Whether ours is within tolerance; None if there is none."""
         other = self.reference if self.reference is not None else self.published
         if other is None or self.within is None or self.ours is None:
             return None

@@ -33,7 +33,7 @@ THETAS, FEW = (0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0), (0.51, 0.6, 0.8, 1.0)
 GROUPS = (1, 2, 3, 4)
 CRITERIA = {"entropy": "ID3", "gini": "CART"}
 REPEATS, QUICK = 50, 1
-#: About what a repeat takes.
+#: Approximate time of a repeat.
 SECONDS = 0.4
 #: ID3 at this theta with negative shares cut at zero, by groups.
 HELD, REFERENCE = 0.6, {1: 0.782, 2: 0.727, 3: 0.658, 4: 0.657}
@@ -41,7 +41,7 @@ PRIVACY = ("groups", "theta", "pse", "pse_record", "map_record", "worst_record")
 
 
 def settings(plan: Plan) -> list[Setting]:
-    """One setting a number of groups and theta, some with more repeats, and the privacy of all."""
+    """A setting per number of groups and theta, some with more repeats, and one for privacy."""
     repeats = plan.count(REPEATS, QUICK)
     thetas = FEW if plan.quick else THETAS
     mined = [
@@ -169,8 +169,8 @@ def _found(rows: Rows, privacy: Rows) -> str:
         f"With one to four groups at theta {HELD:g}, ID3 gets "
         f"{told(rows, 'mean', procedure='literal', **at)} right by the literal procedure and "
         f"{told(rows, 'mean', procedure='noise-aware', **at)} by the noise-aware one; the best "
-        f"guess of a whole record misses {told(privacy, 'map_record', theta=HELD)} of them: more "
-        "groups, more privacy, as the paper says."
+        f"guess of a whole record is wrong for {told(privacy, 'map_record', theta=HELD)} of them: "
+        "more groups, more privacy, as the paper says."
     )
 
 
@@ -226,7 +226,7 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
         curve(f"theta {t:g}", _points(privacy, "map_record", "groups", theta=t), i)
         for i, t in enumerate(thetas)
     ]
-    hidden = "records that a best guess misses"
+    hidden = "share of wrong best guesses"
     return [
         *made,
         Chart("soni-shrivastva-gain", "Gain of the best split", "theta", "bits", tuple(gains)),

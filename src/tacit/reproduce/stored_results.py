@@ -1,4 +1,4 @@
-"""Finished settings on disk: one small JSON file each, whole or not at all."""
+"""Finished settings on disk: one small JSON file each, complete or absent."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tacit.errors import FileError
 from tacit.files import write_text
 from tacit.reproduce.study_settings import Rows, Setting
 
-#: Seconds after which a file that is still being written is not.
+#: Seconds after which an unfinished file is considered abandoned.
 _STALE = 60.0
 
 
 def make_folder(path: Path) -> None:
-    """A folder to write to, with those above it."""
+    """Create a folder and its parents."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
+        raise FileError(f"{path}: cannot be created: {error.strerror or error}") from None
 
 
 @cache
 def made_by() -> dict[str, str]:
-    """What may change a number: the version of tacit, its source, and what it computes with."""
+    """Everything that may change a number: the version and source of tacit, NumPy and SciPy."""
     root = Path(tacit.__file__).parent
     source = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -44,19 +44,19 @@ def made_by() -> dict[str, str]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a run that was killed had begun to write; a file is written within a minute."""
+    """Remove unfinished files of a run that was killed."""
     for path in folder.rglob(".tacit-*.part"):
         if time.time() - path.stat().st_mtime > _STALE:
             path.unlink(missing_ok=True)
 
 
 def file_of(folder: Path, setting: Setting) -> Path:
-    """Where the rows of a setting are kept."""
+    """The file with the rows of a setting."""
     return folder / "settings" / setting.study / f"{setting.name}.json"
 
 
 def keep(folder: Path, setting: Setting, rows: Rows) -> None:
-    """Write what a setting found."""
+    """Write the rows of a setting."""
     path = file_of(folder, setting)
     make_folder(path.parent)
     content = {"made_by": made_by(), "setting": setting.to_dict(), "rows": rows}
@@ -64,10 +64,10 @@ def keep(folder: Path, setting: Setting, rows: Rows) -> None:
 
 
 def kept(folder: Path, setting: Setting) -> Rows | None:
-    """What an earlier run of the same setting, by the same code, found; None if there is none.
+    """The rows of an earlier run of the same setting by the same code; None if there are none.
 
-    A file of another plan or of other code, or one that cannot be read, counts as none: the
-    setting is run again.
+    A file of another plan, of other code, or that cannot be read counts as none: the setting is
+    run again.
     """
     try:
         content = json.loads(file_of(folder, setting).read_text(encoding="utf-8"))

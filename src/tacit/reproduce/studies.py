@@ -25,7 +25,7 @@ from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell
 
 @dataclass(frozen=True)
 class Study:
-    """A paper: its settings, how one is run, and what is said of the results."""
+    """A paper: its settings, how to run one, and its section of the report."""
 
     settings: Callable[[Plan], list[Setting]]
     run: Callable[[Setting, Tell], Rows]
@@ -45,10 +45,10 @@ STUDIES = {
 def reproduce(
     names: Sequence[str], plan: Plan, folder: Path, processes: int = 1, watch: Watch | None = None
 ) -> list[Section]:
-    """Run the settings of these papers that are not finished, write the report; its sections.
+    """Run the unfinished settings of these papers and write the report; returns its sections.
 
-    The report is `report.html` in the folder, beside figures (SVG) and tables (CSV). It also has
-    the other papers that an earlier run of the same plan, by the same code, finished there.
+    The report is `report.html` in the folder, beside figures (SVG) and tables (CSV). It also
+    has the other papers that an earlier run of the same plan, by the same code, finished.
     """
     for name in names:
         if name not in STUDIES:
@@ -70,7 +70,7 @@ def reproduce(
 
 
 def _finished(name: str, plan: Plan, folder: Path) -> Results | None:
-    """What all settings of a paper found; None if one is not finished."""
+    """The rows of all settings of a paper; None if one is not finished."""
     found = {one.name: kept(folder, one) for one in STUDIES[name].settings(plan)}
     rows = {name: rows for name, rows in found.items() if rows is not None}
     return rows if len(rows) == len(found) else None
@@ -82,5 +82,5 @@ def run_setting(one: Setting, tell: Tell) -> Rows:
 
 
 def _long(one: Setting) -> bool:
-    """Whether a setting takes minutes; these come first, so that no process waits at the end."""
+    """Whether a setting takes minutes; these start first, so that no process waits at the end."""
     return one.study == huang_du.NAME

@@ -1,4 +1,4 @@
-"""What is run: a plan makes settings, a setting makes rows.
+"""Settings of experiments: a plan gives settings, a setting gives rows.
 
 A setting is a frozen description that fits in a small file; all its randomness comes from its
 seed, its own name and the number of the repeat, so neither the order of settings nor the number
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-#: A number, a text, or None where no estimate exists.
+#: A number, a text, or None if no estimate exists.
 Value = float | int | str | None
-#: What a setting found, one mapping a row; the same columns in every row of a kind.
+#: The results of a setting: a mapping per row, with the same keys in every row of a kind.
 Rows = list[dict[str, Value]]
-#: Told how many repeats of a setting are done.
+#: Called with the number of finished repeats of a setting.
 Tell = Callable[[int], None]
-#: The literal procedure repeated so often that chance no longer decides how near it is.
+#: The literal procedure with so many repeats that chance hardly matters.
 MORE = "literal, more repeats"
 #: The rows of every setting of a study, by its name.
 Results = Mapping[str, Rows]
@@ -28,7 +28,7 @@ Results = Mapping[str, Rows]
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to run: `repeats` None takes those of the papers, `quick` a small part of all."""
+    """How much to run: `repeats` None means as in the papers, `quick` a small part of it."""
 
     repeats: int | None = None
     quick: bool = False
@@ -36,11 +36,11 @@ class Plan:
 
     @property
     def small(self) -> bool:
-        """Whether it is not all that the papers ran."""
+        """Whether it has fewer repeats than the papers."""
         return self.quick or self.repeats is not None
 
     def count(self, published: int, quick: int) -> int:
-        """The repeats of a setting: as asked, else quick, else as published."""
+        """The repeats of a setting: as given, else quick, else as published."""
         if self.repeats is not None:
             return self.repeats
         return quick if self.quick else published
@@ -50,7 +50,7 @@ class Plan:
 class Setting:
     """One experiment: the study, its name in it, parameters, repeats and the seed.
 
-    `seconds` is about what a repeat takes: progress is told by it, nothing else depends on it.
+    `seconds` is the approximate time of a repeat; only the progress bar uses it.
     """
 
     study: str
@@ -68,12 +68,12 @@ class Setting:
         return name in dict(self.values)
 
     def rng(self, repeat: int, of: str | None = None) -> np.random.Generator:
-        """The generator of one repeat; `of` something that settings of a study have in common."""
+        """The generator of one repeat; settings of a study with the same `of` share it."""
         own = zlib.crc32(f"{self.study}/{self.name if of is None else of}".encode())
         return np.random.default_rng(np.random.SeedSequence([self.seed, own, repeat]))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready content: what makes it this setting."""
+        """JSON-ready content that identifies the setting."""
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         return {**own, "values": dict(self.values)}
 
@@ -88,9 +88,9 @@ def setting(
 def moments(scores: Sequence[float] | np.ndarray[Any, Any], alike: int = 1) -> dict[str, Value]:
     """Mean and variance as the papers draw them, and the standard error of the mean.
 
-    Every `alike` scores in a row share a division of the records into those learnt from and those
-    tested on: if more than one, the variance is that among them alone, and the standard error
-    counts divisions. What too few scores do not tell is None.
+    Each run of `alike` scores shares a division into training and test records. If `alike` is more
+    than one, the variance is the variance within a division, and the standard error counts
+    divisions. None if there are too few scores.
     """
     several = np.asarray(scores, dtype=np.float64)
     mean = float(several.mean())

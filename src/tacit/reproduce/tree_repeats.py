@@ -22,11 +22,11 @@ from tacit.reproduce.study_settings import MORE, Rows, Setting, Tell, Value, mom
 TARGET = TARGETS["adult"]
 #: Standard errors by which a split must stand out; 0 is the papers' procedure.
 PROCEDURES = {"literal": 0.0, "noise-aware": 2.0}
-#: Repeats where those of the paper leave too much to chance.
+#: Repeats if those of the paper leave too much to chance.
 MANY = 400
 #: Repeats of Du & Zhan, and of what was measured before.
 USUAL = 50
-#: How near the curves of the literal procedure should be to those measured before.
+#: Tolerance between the literal procedure and what was measured before.
 NEAR = 0.02
 
 
@@ -41,7 +41,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A model that is only asked: testing it by copies of records beats following a large tree."""
+    """A model as a black box, which is faster to test than a large tree that is followed."""
 
     model: DecisionTree
 
@@ -101,7 +101,7 @@ def _right(model: DecisionTree, test: Codes) -> float:
 
 
 def summed_up(found: Sequence[Trial]) -> dict[str, Value]:
-    """Moments of the accuracy; the mean of what was estimated, its error and its spread."""
+    """Moments of the accuracy; the mean of the estimates and of their standard errors."""
     estimated = [trial.estimated for trial in found]
     return {
         **moments([trial.accuracy for trial in found]),
@@ -128,7 +128,7 @@ def _bits(distribution: Array) -> float:
 
 
 def doubt(row: dict[str, Value]) -> str:
-    """How well ours is known, where chance matters beside the distance that is allowed."""
+    """The uncertainty of our number, if it matters compared with the tolerance."""
     error, variance = row["stderr"], row["variance"]
     if error is None or variance is None or float(error) < NEAR / 8:
         return ""

@@ -29,7 +29,7 @@ THETAS = {
     "unrelated": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.51, 0.6, 0.7, 0.8, 0.9, 1.0),
     "related": (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0),
 }
-#: Where a scheme tells nothing.
+#: The theta at which a scheme carries no information.
 NOTHING = {"unrelated": 0.0, "related": 0.5}
 SCHEMES = {
     "unrelated": (bayes_repeats.personal, bayes_repeats.from_personal),
@@ -37,14 +37,14 @@ SCHEMES = {
 }
 COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 REPEATS, QUICK = 1000, 26
-#: About what a repeat takes.
+#: Approximate time of a repeat.
 SECONDS = {"literal": 0.001, "noise-aware": 0.05}
-#: Repeats in a row that have one division of the records; the divisions are those of every theta.
+#: Consecutive repeats with the same division of the records; all thetas share the divisions.
 ALIKE = 2
 #: Repeats of the literal procedure for one of the noise-aware one, which takes some fifty times as
 #: long; its mean varies far less. Both divide the records alike.
 FEWER = 10
-#: Where a mean over 1,000 repeats has a standard error of .003: repeats that tell it better.
+#: A setting whose mean over 1,000 repeats has a standard error of .003, and more repeats for it.
 UNSURE, MANY = ("adult", "related", 0.51), 10_000
 #: The rules whose publication is measured: a tree of this depth on these attributes.
 ASKED = ("age", "education", "marital-status", "sex", "hours-per-week", "income")
@@ -53,7 +53,7 @@ RULE_THETAS = (0.5, 0.7, 0.9)
 
 
 def settings(plan: Plan) -> list[Setting]:
-    """One setting a data set, scheme, theta and procedure; and one for the published rules."""
+    """A setting per data set, scheme, theta and procedure; and one for the published rules."""
     repeats = plan.count(REPEATS, QUICK)
     fewer = min(repeats, ALIKE * -(-repeats // (ALIKE * FEWER)))
     mined = [
@@ -77,7 +77,7 @@ def settings(plan: Plan) -> list[Setting]:
 
 
 def run(one: Setting, tell: Tell) -> Rows:
-    """Mean and variance of the accuracy; None where no estimate exists."""
+    """Mean and variance of the accuracy; None if no estimate exists."""
     if one.name == "rules":
         return _rules(one, tell)
     own = {name: one[name] for name in ("data", "scheme", "theta")}

@@ -1,4 +1,4 @@
-"""What the report says of Zhan & Matwin."""
+"""The section of the report on Zhan & Matwin."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RAW = (
     "do with them: multiplied as they are, they spoil the class; cut at zero they do not. Ours is "
     "over {repeats:,} repeats, with a standard error of {error:.4f}."
 )
-#: How near ours should be to a printed mean: a unit of its last digit.
+#: Tolerance for a printed mean: a unit of its last digit.
 NEAR = 0.01
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -48,7 +48,7 @@ def section(results: Results) -> Section:
             "attributes are one group; a personal answer is yes with probability 1/2. The paper "
             "divides the records once, 80/20, and disguises one part again and again. Here the "
             f"{_repeats(rows, 'literal')} repeats have a new division every second time, the same "
-            "for every theta, so that the mean does not hang on one; the variance is that of "
+            "for every theta, so that the mean does not depend on one; the variance is that of "
             "disguising alone, as in the paper: 0 at theta = 1. Tests are on true records.",
             "The paper does not say what to do with negative shares. Literal multiplies them as "
             "they are; the second reading cuts them at zero; the noise-aware procedure is tacit's "
@@ -56,8 +56,8 @@ def section(results: Results) -> Section:
             "each takes some fifty times as long: its standard errors are in the table.",
             f"Unrelated questions at theta = 0 and related ones at theta = 1/2: {NO_ESTIMATE}, "
             "although the paper lists them.",
-            "PSE is how often a guess drawn from what a report makes likely misses; printed with "
-            "1 - Wy in one place where Wy is right, which changes nothing at Wy = 1/2. After the "
+            "PSE is how often a guess drawn from the posterior is wrong; the paper prints 1 - Wy "
+            "once instead of Wy, which changes nothing at Wy = 1/2. After the "
             "rules of a tree are published, what they recover (REC, for one who knows their "
             "conditions and one who does not) is taken off, down to 0. " + _after(results["rules"]),
         ),
@@ -96,7 +96,7 @@ def _repeats(rows: Rows, procedure: str) -> str:
 
 
 def _after(rules: Rows) -> str:
-    """What the paper's figure says after mining, and what it does not."""
+    """What PSE after mining shows, and what it does not."""
     left = max(float(row[key] or 0) for row in rules for key in ("pse_known", "pse_unknown"))
     told = all(row["accuracy_with_model"] == row["accuracy_before"] for row in rules)
     said = (
@@ -144,7 +144,7 @@ def _checks(rows: Rows) -> list[Check]:
 
 
 def _unsure(rows: Rows) -> Iterator[Check]:
-    """Mean and variance where shares are negative, as often repeated as there is."""
+    """Mean and variance of the setting with negative shares, from the most repeats."""
     data, scheme, theta = UNSURE
     more = any(row["procedure"] == MORE for row in rows)
     own = (data, scheme, theta, MORE if more else "literal")
