@@ -30,13 +30,14 @@ from tacit.survey import Published
 from tests.support.load import Plan, Report, Running, plan
 from tests.support.postgres import Cluster
 from tests.support.published import MANY, published
+from tests.support.serving import records_in
 
 OPEN, INVITED = published(), published(access="invited")
 CONNECTIONS = 16
 #: One-time links for each kill, more than the load can use; used ones that are tried again.
 LINKS, TRIED = 10_000, 50
-#: Seconds a server runs between two kills, at least and at most.
-LIVES = (0.05, 0.45)
+#: Seconds a server stores responses before it is killed, at most.
+LONGEST_LIFE = 0.4
 #: After every so many kills another one comes while the server starts, before it would answer.
 EARLY = 4
 SECONDS = 60.0
@@ -119,6 +120,14 @@ def invited(database: str, n: int) -> list[str]:
     return made
 
 
+def until_stored(database: str, survey: Published, more: int = 1) -> None:
+    """Wait until the load has stored so many more records, however slow the machine is."""
+    wanted, until = records_in(database, survey) + more, time.monotonic() + SECONDS
+    while records_in(database, survey) < wanted:
+        assert time.monotonic() < until, "the load stores nothing"
+        time.sleep(0.02)
+
+
 def check(database: str, survey: Published, report: Report, links: Sequence[str] = ()) -> None:
     """What is stored is what was acknowledged, each once; the links left are those of no record."""
     assert set(report.answers) <= {"201", "200", "503"}, report.answers
@@ -162,11 +171,12 @@ def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
         load = Running(sent)
         for kill in range(1, kills + 1):
             service.until_it_answers()
-            service.killed_after(moments.uniform(*LIVES))
+            until_stored(database, INVITED)
+            service.killed_after(moments.uniform(0, LONGEST_LIFE))
             if kill % EARLY == 0:
                 service.killed_after(moments.uniform(0, took))
         service.until_it_answers()
-        time.sleep(LIVES[1])
+        until_stored(database, INVITED, more=100)
         load.stop()
         report = load.report()
         sent_again(sent, report)
@@ -201,10 +211,11 @@ def test_a_server_whose_postgresql_is_restarted_comes_back_by_itself(
     with serving(tmp_path, database, OPEN) as service:
         load = Running(given(service, OPEN))
         for mode in ("fast", "immediate", "immediate"):
-            time.sleep(moments.uniform(*LIVES))
+            until_stored(database, OPEN)
+            time.sleep(moments.uniform(0, LONGEST_LIFE))
             cluster.restart(mode)
             assert service.alive
-        time.sleep(LIVES[1])
+        until_stored(database, OPEN, more=100)
         load.stop()
         report = load.report()
         assert service.stop() == 0
