@@ -32,12 +32,8 @@ def rows() -> Iterator[Row]:
 
 
 def _against_scikit_learn() -> Iterator[Row]:
-    schema = schema_of(SIZES)
-    design = Design(schema, [Group(schema.names, related(0.7))])
-    true = records_of(SIZES, RECORDS)
-    reported = disguise(true, design, np.random.default_rng(12))
-    features, classes = np.ascontiguousarray(true[:, :-1]), true[:, -1].copy()
-    ours, peer = NaiveBayes(design, schema.names[-1]), CategoricalNB()
+    design, reported, features, classes = problem()
+    ours, peer = NaiveBayes(design, design.schema.names[-1]), CategoricalNB()
     fit = best(lambda: ours.fit(reported), 9)
     fit_peer = best(lambda: peer.fit(features, classes), 9)
     what = "naive Bayes, 10^6 x 15 yes/no, one related group"
@@ -50,6 +46,16 @@ def _against_scikit_learn() -> Iterator[Row]:
     growth = best(lambda: ours.fit(many), 3) / fit
     detail = "once counted, learning does not depend on the number of records"
     yield Row(f"{what}: fit of 10^7 against 10^6", growth, 12, "times", detail, at_most=True)
+
+
+def problem() -> tuple[Design, np.ndarray, np.ndarray, np.ndarray]:
+    """A design with one related group, reported records, and the true features and classes."""
+    schema = schema_of(SIZES)
+    design = Design(schema, [Group(schema.names, related(0.7))])
+    true = records_of(SIZES, RECORDS)
+    reported = disguise(true, design, np.random.default_rng(12))
+    features, classes = np.ascontiguousarray(true[:, :-1]), true[:, -1].copy()
+    return design, reported, features, classes
 
 
 def ratio(claim: str, peer: float, ours: float, target: float, note: str = "") -> Row:

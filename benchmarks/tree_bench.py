@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.bayes_bench import KINDS, LIMIT, MANY, RECORDS, SIZES, ratio, records_of, schema_of
+from benchmarks.bayes_bench import (
+    KINDS,
+    LIMIT,
+    MANY,
+    RECORDS,
+    SIZES,
+    problem,
+    ratio,
+    records_of,
+    schema_of,
+)
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Design, Group, disguise, related, uniform_perturbation
 from tacit.mine import DecisionTree
@@ -27,12 +37,8 @@ def rows() -> Iterator[Row]:
 
 
 def _against_scikit_learn() -> Iterator[Row]:
-    schema = schema_of(SIZES)
-    design = Design(schema, [Group(schema.names, related(0.7))])
-    true = records_of(SIZES, RECORDS)
-    reported = disguise(true, design, np.random.default_rng(12))
-    features, classes = np.ascontiguousarray(true[:, :-1]), true[:, -1].copy()
-    ours = DecisionTree(design, schema.names[-1], caution=0)
+    design, reported, features, classes = problem()
+    ours = DecisionTree(design, design.schema.names[-1], caution=0)
     peer = DecisionTreeClassifier(criterion="entropy", random_state=0)
     fit = best(lambda: ours.fit(reported), 9)
     fit_peer = best(lambda: peer.fit(features, classes), 3)
