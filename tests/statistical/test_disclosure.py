@@ -150,14 +150,14 @@ def test_too_few_reports_do_not_repeat_the_figures_of_single_reports() -> None:
     assert found.disclosure.record.accuracy is None
     assert {held.accuracy for held in found.disclosure.attributes.values()} == {None}
     assert found.map_privacy.record is None
-    assert str(found).startswith("warning: Where it says “not known”, these 80 reported records")
+    assert str(found).startswith("warning: 80 reported records are too few to show how answers go")
     assert found.tables()[0].rows[-1][3] == "not known"
     assert found.to_dict()["attributes"]["a0"]["from_record"] is None
 
 
 def test_the_warning_about_dependence_comes_first_in_text_page_and_json() -> None:
     found = of_few_reports()
-    warning = "What a whole reported record reveals is estimated from 80 reported records."
+    warning = "80 reported records are too few to show how answers go together"
     assert warning in str(found).split("\n", maxsplit=1)[0]
     page = found.to_html()
     assert -1 < page.index(warning) < page.index("of 100 people")

@@ -3,8 +3,8 @@
 Error and accuracy depend on the weights only through S = sum q r r^T and sum q max(r), that is
 n(n+1)/2 + 1 numbers (S times a vector of ones is the prior). So as many reported categories always
 do (Caratheodory): weights are moved along directions that change none of these numbers until one
-is zero. Then the smallest weights are left out as long as the error, weighed anew, stays within
-the share that may be spared.
+is zero. Then the smallest weights are dropped and the others solved again, as long as the error
+stays within the tolerance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def reduced(
     limit = problem.trace_of(problem.mse_of(found.value) * (1 + tolerance))
     posteriors, weights = _without_loss(found.posteriors, found.weights)
     few = replace(found, posteriors=posteriors, weights=weights)
-    few = weighed(posteriors, weights, problem, accuracy) or few
+    few = solved_weights(posteriors, weights, problem, accuracy) or few
     for _ in range(3):
         fewer = _fewest(few, problem, accuracy, limit)
         if len(fewer.weights) == len(few.weights):
@@ -41,7 +41,7 @@ def reduced(
 
 
 def _balanced(found: WeightSolution, problem: FrontProblem) -> WeightSolution:
-    """The same weights, changed as little as it takes to make up the prior to the last digit."""
+    """The same weights, changed as little as needed for the posteriors to average to the prior."""
     off = problem.p - found.weights @ found.posteriors
     change = np.linalg.lstsq(found.posteriors.T * found.weights, off, rcond=1e-13)[0]
     return replace(found, weights=found.weights * (1 + np.clip(change, -0.5, 0.5)))
@@ -112,7 +112,7 @@ def _fewest(
     while high - low > 1:
         middle = (low + high) // 2
         chosen = order[:middle]
-        tried = weighed(few.posteriors[chosen], few.weights[chosen], problem, accuracy)
+        tried = solved_weights(few.posteriors[chosen], few.weights[chosen], problem, accuracy)
         if tried is not None and tried.value <= limit:
             best, high = tried, len(tried.weights)
             low = min(low, high - 1)
@@ -121,12 +121,12 @@ def _fewest(
     return best
 
 
-def weighed(
+def solved_weights(
     posteriors: Array, near: Array, problem: FrontProblem, accuracy: float
 ) -> WeightSolution | None:
-    """The best weights, or None where these posteriors cannot make up the prior.
+    """The best weights, or None if these posteriors cannot average to the prior.
 
-    Tiny weights are left out and the others weighed anew, so that none is missing in the sum.
+    Tiny weights are dropped and the others solved again, so that the sum stays 1.
     """
     while True:
         try:

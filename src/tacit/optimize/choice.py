@@ -48,7 +48,7 @@ class ChosenChannel:
 
     @cached_property
     def rows(self) -> Rows:
-        """The matrix as exact decimals: columns sum to 1, the bounds hold for certain."""
+        """The matrix as exact decimals: columns sum to 1, the bounds hold exactly."""
         return rational(self.matrix, self.problem)
 
     @property
@@ -110,10 +110,10 @@ class ChosenChannel:
         return self.problem.attributes or _numbered(self.problem.shape)
 
     def describe(self) -> str:
-        """What a respondent does, a line for every report."""
+        """What a respondent does, a line per report."""
         names = self.categories
         lines = [
-            f"privacy {self.privacy:.4f}: a guess from the report is wrong so often on average; "
+            f"privacy {self.privacy:.4f}: the share of guesses from the report that are wrong; "
             f"mean squared error {self.mse:.4g}, at least {self.lower_bound:.4g} for any channel"
         ]
         for report in self.reports:

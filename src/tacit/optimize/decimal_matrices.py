@@ -3,7 +3,7 @@
 A coin's parameters are fractions, and bounds that a respondent relies on must hold for what is
 really drawn. Entries are cut to decimals and each column's rest goes to the entries that lost
 most; zeros stay zero. Optimisers leave a guard, so nearly always this keeps delta and epsilon;
-they are checked exactly, and while they fail the matrix is mixed with one that tells nothing
+both are checked exactly; as long as one fails, the matrix is mixed with one that says nothing
 (every column the distribution of the reports), which is strictly inside both bounds.
 """
 
@@ -23,7 +23,7 @@ _SHARES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
 def rational(matrix: Array, problem: FrontProblem) -> Rows:
-    """The matrix as exact rows, nearly the same, within the bounds for certain."""
+    """The matrix as exact rows, nearly the same, and exactly within the bounds."""
     used = np.asarray(matrix, dtype=np.float64)
     used = used[(used @ problem.p) > 0]
     reports = (used @ problem.p)[:, None]
@@ -33,11 +33,11 @@ def rational(matrix: Array, problem: FrontProblem) -> Rows:
             rows = _decimals(mixed, digits)
             if problem.holds(rows):
                 return rows
-    raise DesignError("the channel is too far outside its bounds to be mended by rounding")
+    raise DesignError("the channel is too far outside its bounds to be fixed by rounding")
 
 
 def _decimals(matrix: Array, digits: int) -> Rows:
-    """Entries cut to so many decimals, the rest of a column to the entries that lost most."""
+    """Entries cut to `digits` decimals; the rest of a column goes to the entries that lost most."""
     one = 10**digits
     scaled = matrix / matrix.sum(axis=0) * one
     whole = np.floor(scaled)

@@ -75,7 +75,7 @@ class Polytope:
         return np.asarray(self.edges[0] @ self.directions)
 
     def inside(self, matrix: Array, accuracy: float) -> Array:
-        """x for the channel nearest to a matrix, on the line to one that tells nothing, that is
+        """x for the channel nearest to a matrix, on the line to one that says nothing, that is
         strictly inside all constraints.
         """
         p = self.problem.p

@@ -9,7 +9,7 @@ set that holds her answer, or with an epsilon bound may not hold it.
 Up to 20 categories all posteriors are priced, so the proof is as tight as the gap asked for.
 Beyond, a search finds those to price: the bound holds but is looser (decision 0009).
 
-A front runs from the privacy of the smallest error to that of a channel that tells nothing,
+A front runs from the privacy of the smallest error to that of a channel that says nothing,
 1 - max p, where the error is largest and often infinite; the last point stops short of it.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
-from tacit.optimize.category_reduction import reduced, weighed
+from tacit.optimize.category_reduction import reduced, solved_weights
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.posteriors import CappedPosteriors, PricedPosteriors, Prices
 from tacit.optimize.ratios import BoundedRatios
@@ -90,7 +90,7 @@ class ExactSolution:
 def solve(
     problem: FrontProblem, accuracy: float, gap: float, near: ExactSolution | None
 ) -> ExactSolution:
-    """The best channel among those whose adversary is right at most so often.
+    """The best channel whose adversary is right at most with probability `accuracy`.
 
     `near`: the solution at a smaller accuracy, to start from.
     """
@@ -134,7 +134,7 @@ def _start(
     accuracy: float,
 ) -> tuple[Array, Array | None]:
     """Posteriors sure of each category, each with one on the other side of the prior: so some
-    weights of them keep any accuracy above that of a channel that tells nothing.
+    weights of them keep any accuracy above that of a channel that says nothing.
     """
     if near is not None:
         return near.weighing.posteriors, near.weighing.weights
@@ -159,7 +159,7 @@ def _without_scaffold(
         return found
     columns = np.concatenate([found.posteriors[stays], offered.posteriors])
     near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
-    tried = weighed(columns, near, problem, accuracy)
+    tried = solved_weights(columns, near, problem, accuracy)
     return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
 
 

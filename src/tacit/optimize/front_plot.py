@@ -34,12 +34,7 @@ def plot_front(front: Front) -> Figure:
         front.privacy, front.lower_bound, lw=1, ls=":", color=_GREY, label="lower bound (proved)"
     )
     _draw_warner(front, axes)
-    axes.set_yscale("log")
-    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
-    axes.set_ylabel("mean squared error of the estimate")
-    axes.set_title(front.caption(), fontsize=9, loc="left", wrap=True)
-    axes.grid(alpha=0.25, which="both", lw=0.5)
-    axes.legend(frameon=False, fontsize=9)
+    _label(axes, front.caption())
     return figure
 
 
@@ -53,6 +48,15 @@ def _draw_warner(front: Front, axes: Axes) -> None:
     kept = [i for i in unbeaten(values, errors) if errors[i] < 20 * front.mse.max()]
     if kept:
         axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")
+
+
+def _label(axes: Axes, caption: str) -> None:
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(caption, fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.legend(frameon=False, fontsize=9)
 
 
 def plot_robustness(found: Robustness, level: float) -> Figure:
@@ -70,10 +74,5 @@ def plot_robustness(found: Robustness, level: float) -> Figure:
     axes.errorbar(
         *middle, xerr=sides[0], yerr=sides[1], fmt="o", ms=3, lw=0.8, color=_RED, label=share
     )
-    axes.set_yscale("log")
-    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
-    axes.set_ylabel("mean squared error of the estimate")
-    axes.set_title(found.caption(), fontsize=9, loc="left", wrap=True)
-    axes.grid(alpha=0.25, which="both", lw=0.5)
-    axes.legend(frameon=False, fontsize=9)
+    _label(axes, found.caption())
     return figure

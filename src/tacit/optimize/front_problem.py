@@ -1,7 +1,7 @@
-"""FrontProblem: what a front is sought for. The prior, the number of records and the bounds.
+"""FrontProblem: the input of a search. The prior, the number of records and the bounds.
 
-Everything that can be wrong with them is said here, once. The prior is kept as exact fractions,
-so that a channel made of fractions can be held against the bounds without rounding.
+All of them are checked here. The prior is kept as exact fractions, so that a channel made of
+fractions can be compared with the bounds without rounding.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class FrontProblem:
     def guarded(self) -> float:
         """The share of a bound on tr(W diag(q) W^T), proved within the guards, that holds without.
 
-        A channel on the true bounds, mixed with a share s of one that tells nothing, is within
+        A channel on the true bounds, mixed with a share s of one that says nothing, is within
         the guards, no easier to guess from, and its S is at least (1 - s)^2 of what it was.
         """
         largest = float(self.p.max())
@@ -82,12 +82,12 @@ class FrontProblem:
 
     @property
     def most_private(self) -> float:
-        """1 - max p: the privacy of a channel that tells nothing."""
+        """1 - max p: the privacy of a channel that says nothing."""
         return 1 - float(self.p.max())
 
     def room(self, accuracy: float) -> float:
-        """A bound on the adversary's accuracy; one that the cap implies is put out of reach, for
-        an interior-point method needs room on its side.
+        """A bound on the adversary's accuracy; if the cap implies it, one that never binds,
+        because an interior-point method needs room.
         """
         return accuracy if accuracy < self.cap * (1 - 1e-6) else 2 * self.cap
 
@@ -115,8 +115,8 @@ class FrontProblem:
 def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = None) -> FrontProblem:
     """The problem, checked.
 
-    `prior`: numbers that sum to 1, one a category; a mapping from category to number; a table
-    with one axis an attribute, for a group disguised together; or an Estimate of either.
+    `prior`: numbers that sum to 1, one per category; a mapping from category to number; a table
+    with one axis per attribute, for a group disguised together; or an Estimate of either.
     """
     values, shape, attributes = _table(prior)
     exact = distribution(values, "prior")
@@ -158,7 +158,7 @@ def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:
     if delta < largest:
         raise DesignError(
             f"delta = {float(delta):g} is below the largest prior, {float(largest):.6g}: who "
-            "guesses that category is right so often whatever is reported, so no channel keeps "
+            "guesses that category is right that often whatever is reported, so no channel keeps "
             f"such a bound (Huang & Du, Theorem 5); allowed: above {float(largest):.6g}, up to 1"
         )
     if delta < largest * (1 + _ROOM):

@@ -36,7 +36,7 @@ _OUTWARD = 1e-9
 class Front:
     """Channels by rising privacy and rising error.
 
-    privacy, mse: one number a channel; lower_bound: no channel at all of at least that privacy
+    privacy, mse: one number per channel; lower_bound: no channel at all of at least that privacy
     has a smaller mse. channels: the matrices[reported, true]. state: where the search stopped,
     for methods that can go on.
     """
@@ -70,7 +70,7 @@ class Front:
 
     def pick(self, privacy: float | None = None, mse: float | None = None) -> ChosenChannel:
         """The channel of least error with at least this privacy, or of most privacy with at most
-        this error; exactly one of them is wanted.
+        this error; give exactly one of them.
         """
         if privacy is not None and mse is None:
             found = np.flatnonzero(self.privacy >= privacy - 1e-12)
@@ -101,7 +101,7 @@ class Front:
         return frame_of(self.columns(), backend)
 
     def to_table(self, most: int = _SHOWN) -> Table:
-        """The table as a person reads it: at most so many rows, evenly chosen with both ends."""
+        """The table as a person reads it: at most `most` rows, evenly chosen with both ends."""
         columns = self.columns()
         places = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
         rows = [

@@ -109,7 +109,7 @@ def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Arra
 
 
 def _mixed(matrices: Array, problem: FrontProblem) -> Array:
-    """The least share of a channel that tells nothing, which has the same reports, added."""
+    """The least share of a channel that says nothing, which has the same reports, added."""
     joint = matrices * problem.p
     reports = joint.sum(axis=2)
     over = np.maximum(joint - problem.cap * reports[:, :, None], 0)

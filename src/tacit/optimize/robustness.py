@@ -1,9 +1,9 @@
-"""robustness: what a front is worth when the prior it was made for is wrong.
+"""robustness: the figures of a front if the prior it was made for is wrong.
 
 A channel keeps its epsilon whatever the prior, but its privacy, its worst posterior and its error
 depend on the true distribution. For other priors given, or drawn from the uncertainty of an
 estimate (its covariance, normal, moved to the nearest distribution), every channel of the front is
-held against the true one. The error assumes least squares weights from the reports themselves, as
+measured under the true one. The error assumes least squares weights from the reports themselves, as
 `reconstruct` takes them.
 """
 
@@ -72,7 +72,7 @@ class Robustness:
         return frame_of(self.columns(level), backend)
 
     def to_table(self, level: float = 0.95, most: int = _SHOWN) -> Table:
-        """The table as a person reads it: at most so many rows, evenly chosen with both ends."""
+        """The table as a person reads it: rows evenly chosen with both ends."""
         columns = self.columns(level)
         places = np.unique(np.linspace(0, len(self.front) - 1, most).round().astype(int))
         rows = [

@@ -26,11 +26,11 @@ def front(
     """Channels of which none is better in both privacy and error.
 
     prior: probabilities of the true categories; a mapping from category to probability; a table
-    with one axis an attribute, for a group that is disguised together; or an Estimate of these,
+    with one axis per attribute, for a group that is disguised together; or an Estimate of these,
     such as `reconstruct(pilot, design).table(["income"], em)`.
     delta bounds what any report may make an adversary believe (the worst posterior), epsilon is
     local differential privacy; None is no bound. method: `Exact()` (the default), `Square()`,
-    `Spea2()` or `Warner()`. progress is told how much is done, from 0 to 1.
+    `Spea2()` or `Warner()`. progress is called with the share that is done, from 0 to 1.
 
     >>> best = front({"no": 0.7, "yes": 0.3}, n_records=1000, delta=0.8)
     >>> choice = best.pick(privacy=0.25)
@@ -39,7 +39,7 @@ def front(
     """
     problem = problem_of(prior, n_records, delta, epsilon)
     chosen = Exact() if method is None else method
-    tell = progress or _unheard
+    tell = progress or _silent
     with threadpool_limits(1, "blas"):  # matrices are small: more threads only wait for each other
         found = chosen.search(problem, tell)
         proofs = found.proofs or prove(problem)
@@ -58,5 +58,5 @@ def _aligned(matrix: Array, prior: Array) -> Array:
     return np.asarray(matrix[rows])
 
 
-def _unheard(_: float) -> None:
-    """Progress that nobody watches."""
+def _silent(_: float) -> None:
+    """No progress display."""

@@ -1,4 +1,4 @@
-"""What every method of searching a front shares: its result, its progress, its grid."""
+"""What all search methods share: result, progress and grid of privacies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.errors import DesignError
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.weight_solver import Certificate
 
-#: Told how much of the work is done, from 0 to 1.
+#: Called with the share of the work that is done, from 0 to 1.
 Tell = Callable[[float], None]
 #: How much of the range of privacy a front covers; at its end the error is often infinite.
 COVERED = 0.98
@@ -51,7 +51,7 @@ def grid(
         return [float(value) for value in evenly]
     for privacy in wanted:
         if privacy > most - _EDGE:
-            fault = "cannot be had" if privacy > most else "leaves no room for a search"
+            fault = "is impossible" if privacy > most else "leaves no room for a search"
             raise DesignError(
                 f"privacy {privacy:.8g} {fault}: a guess without any report is right with "
                 f"probability {1 - most:.6g}; allowed: up to {most - _EDGE:.6f}"

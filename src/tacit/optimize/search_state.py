@@ -1,6 +1,6 @@
-"""Where a search stands: everything that its next generation depends on, as a value and a file.
+"""SearchState: all that the next generation depends on, as a value and a file.
 
-A search continued from its state is the search that was never interrupted, number for number.
+A search that is continued from its state gives the same numbers as one without interruption.
 """
 
 from __future__ import annotations

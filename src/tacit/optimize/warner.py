@@ -1,7 +1,7 @@
 """Warner: the matrices of Warner, uniform perturbation and FRAPP, which are the same (Theorem 2).
 
 Theta on the diagonal, (1 - theta)/(n - 1) elsewhere, over a grid of theta as Huang & Du (2008,
-section VI-B) draw it: what every other method is held against.
+section VI-B) draw it. Every other method is compared with it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tacit.optimize.search_method import SearchResult, Tell, check_size
 
 @dataclass(frozen=True)
 class Warner:
-    """steps: theta runs from 0 to 1 in so many steps."""
+    """steps: the number of steps of theta from 0 to 1."""
 
     steps: int = 1000
 
     def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
-        """Those matrices of the grid that keep the bounds."""
+        """The matrices of the grid that keep the bounds."""
         steps = check_size(self.steps, "steps", 1)
         every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
         return SearchResult(tuple(matrix for matrix in every if keeps(problem, matrix)))

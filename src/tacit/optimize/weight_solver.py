@@ -74,7 +74,7 @@ class WeightSolution:
 
 @dataclass
 class _Iterate:
-    """Where the method stands."""
+    """The current point of the method."""
 
     q: Array
     z: Array
@@ -154,8 +154,8 @@ def _step(
 
 
 def factored(*matrices: Array) -> tuple[Array, bool]:
-    """The Cholesky factor of the first matrix that has one; else of the last with a ridge that
-    makes up for rounding, as small as will do.
+    """The Cholesky factor of the first matrix that has one; else of the last one with the
+    smallest ridge that makes up for rounding.
     """
     last = matrices[-1]
     scale = float(np.abs(np.diag(last)).max()) * np.eye(len(last))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 #: A gain in guessing right that is worth a warning: of one answer, of a group's answers.
 _WORTH, _TOGETHER = 0.005, 0.05
-#: More names than this are not read.
+#: How many names a sentence lists.
 _NAMED = 8
 
 
 def warnings(report: Report) -> tuple[str, ...]:
-    """What single answers do not show; first that dependence is not known, where it is not."""
+    """Risks that single answers do not show; first of all that dependence is not known, if so."""
     first = [] if report.disclosure.warning is None else [report.disclosure.warning]
     return (
         *first,
@@ -102,7 +102,7 @@ def _whole(report: Report) -> Iterator[str]:
 
 
 def _more_by_record(report: Report) -> Iterator[str]:
-    """Answers that go together tell on each other; only where dependence is known."""
+    """Answers that go together reveal each other; only if dependence is known."""
     gains = {
         name: held.accuracy - report.attributes[name].alone.accuracy
         for name, held in report.disclosure.attributes.items()

@@ -122,7 +122,7 @@ class Comparison:
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """A data frame with a row a point."""
+        """A data frame with a row per point."""
         return frame_of(
             {name: [getattr(p, name) for p in self.points] for name in COLUMNS}, backend
         )

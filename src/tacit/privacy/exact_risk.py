@@ -32,7 +32,7 @@ from tacit.schema import Schema
 
 @dataclass(frozen=True)
 class JointGroups:
-    """Groups that the prior ties together, with its tables: one axis a group, then the priors."""
+    """Groups that the prior ties together, with its tables: one axis per group, then the priors."""
 
     factors: tuple[Factor, ...]
     kernels: tuple[Kernel, ...]
@@ -56,7 +56,7 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
 
 
 def reports_of(part: JointGroups) -> Array:
-    """The probability of every report: one axis a group, then the priors."""
+    """The probability of every report: one axis per group, then the priors."""
     return _pass(part, part.prior, total_step, range(len(part.factors)))
 
 
@@ -166,5 +166,5 @@ def _summed(
 
 
 def _add(table: Array) -> Array:
-    """Sums over cells, one a prior; along memory, where NumPy adds in pairs and loses least."""
+    """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
     return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))

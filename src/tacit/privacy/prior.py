@@ -30,6 +30,8 @@ from tacit.schema import Schema
 DRAWS = 200
 #: An estimated joint table of more cells than this is replaced by smaller ones.
 MAX_JOINT = 1024
+#: How a prior of several tables says that it leaves their dependence open.
+UNTIED = "; how answers in different tables go together is not known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ def prior_of(
 
     None: every category equally likely. A mapping: for each attribute its probabilities (a list
     in the order of the categories, or a mapping from category), or for a tuple of attributes
-    their joint table; tables are independent of each other. An array with one axis an attribute:
+    their joint table; tables are independent of each other. An array with one axis per attribute:
     the joint table. An `Estimate` of `reconstruct(...).table(...)`, several of them, or the
     reconstruction itself: estimated, with its uncertainty.
     """
@@ -153,10 +155,10 @@ def _known(blocks: list[PriorTable], schema: Schema) -> str:
 
 
 def _independence(blocks: list[PriorTable], schema: Schema) -> str:
-    """Says so where dependence is not known, because it helps an adversary."""
+    """A note if dependence is not known: an adversary could use it."""
     if len(blocks) == 1 or len(schema) == 1:
         return ""
-    return "; how answers in different tables go together is not known"
+    return UNTIED
 
 
 def _estimated(

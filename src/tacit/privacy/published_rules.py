@@ -251,7 +251,7 @@ def _event(rule: Any, design: Design) -> dict[str, list[int]]:
 
 
 def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
-    """P(O in event), one entry a prior."""
+    """P(O in event), one entry per prior."""
     found: Array = np.ones(1)
     for block in prior.marginal(list(event)).blocks:
         found = found * _within(block.tables, [event[name] for name in block.names])
@@ -259,7 +259,7 @@ def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
 
 
 def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
-    """P(R in event), one entry a prior; parts of the record that are independent apart."""
+    """P(R in event), one entry per prior; parts of the record that are independent apart."""
     channel = design.channel(design.closure(list(event)))
     for name in event:
         own = design.schema[name].categories

@@ -16,9 +16,9 @@ from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
 from tacit.privacy.alerts import warnings
-from tacit.privacy.disclosure import Assessment, assess
+from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
-from tacit.privacy.prior import Prior, prior_of
+from tacit.privacy.prior import UNTIED, Prior, prior_of
 from tacit.privacy.published_rules import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.report_tables import (
@@ -191,9 +191,17 @@ class Report:
         """Where single answers look safer than they are."""
         return warnings(self)
 
+    @property
+    def _source(self) -> str:
+        """Where the prior comes from, and whether dependence is estimated or not known."""
+        found = self.disclosure.assessment
+        if found is None or found.n_records < MIN_RECORDS:
+            return self.prior.source
+        return self.prior.source.replace(UNTIED, "; how answers go together is estimated from them")
+
     def basis(self) -> str:
         """One line on the prior and on how the figures were computed."""
-        text = f"Prior: {self.prior.source}."
+        text = f"Prior: {self._source}."
         if self.prior.stacked > 1:
             text += f" Figures at the pessimistic end of their {100 * self.level:g} % interval."
         scopes = (*self.attributes.values(), *self.groups, self.record)
@@ -240,7 +248,7 @@ class Report:
             "version": 2,
             "title": self.wording.title,
             "design": self.design.fingerprint,
-            "prior": self.prior.source,
+            "prior": self._source,
             "dependence_known": self.prior.ties_all and self.disclosure.assessment is None,
             "level": self.level,
             "warnings": list(self.warnings),

@@ -150,7 +150,7 @@ def _estimate(held: Disclosed) -> str:
 
 
 def _shown(value: float | None, missing: str = UNKNOWN) -> str:
-    """A figure of risk, or what stands for one that is missing."""
+    """A figure of risk, or `missing` if there is none."""
     return missing if value is None else outward.up(value)
 
 

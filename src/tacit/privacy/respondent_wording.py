@@ -37,7 +37,7 @@ class Wording:
         return f"“{self.questions[name]}”" if name in self.questions else name
 
     def label(self, name: str, category: Label) -> str:
-        """What stands for a category."""
+        """The label of a category."""
         return self.labels.get(name, {}).get(category, str(category))
 
 

@@ -80,7 +80,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Risk:
-    """What an adversary achieves, one entry a prior; variances are those of Monte Carlo."""
+    """What an adversary achieves, one entry per prior; variances are those of Monte Carlo."""
 
     drawn: Array
     best: Array
@@ -89,7 +89,7 @@ class Risk:
     largest_prior: Array
     #: Relative error that roundings may have made.
     slack: float
-    #: Variances of drawn, best and information, one entry a prior; zero where exact.
+    #: Variances of drawn, best and information, one entry per prior; zero where exact.
     variance: tuple[Array, Array, Array] | None = None
 
     def figures(self, level: float = 0.95) -> Figures:

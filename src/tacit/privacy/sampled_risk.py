@@ -5,8 +5,8 @@ attribute,
 
     M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta,
 
-and the prior is a product of small tables t_b. Say which groups kept the truth, and every sum
-over true records is a product of small sums, which are tables over the report:
+and the prior is a product of small tables t_b. Given the set S of groups that kept the truth, every
+sum over true records is a product of small sums, which are tables over the report:
 
     J(y)       = sum_S prod_g w_g(S) prod_b t_b,S(y)
     w_g(S)     = theta in S, rest outside
@@ -15,7 +15,7 @@ over true records is a product of small sums, which are tables over the report:
 and likewise for sum_x J^2, with theta^2 + 2 theta rest B(y, y) and rest^2 B^2, and for max_x J,
 with theta + rest B(y, y) and the largest products. There are 2^groups sets S, but a group of one
 attribute never adds to them: it is one matrix. Reports are drawn, never their posteriors, so the
-standard error is that of a mean over y. The worst posterior cannot be seen in a sample: its bound
+standard error is that of a mean over y. A sample does not show the worst posterior: its bound
 from epsilon is given instead, p e / (p e + 1 - p) with e = exp(epsilon) and p the largest prior
 (1 where epsilon is infinite). A group among others that the prior ties to it is measured for one
 who also knows which other groups kept the truth: a bound on the safe side.
@@ -111,7 +111,7 @@ class Sampled:
 
 
 def turns(sampled: int, stacked: int) -> list[int]:
-    """Which sampled prior stands for each of a stack: the first for itself, others in turn."""
+    """The sampled prior used for each prior of a stack: the first for itself, others in turn."""
     return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
 
 
@@ -151,7 +151,7 @@ class _Sample:
         return {name: other for pair in pairs for name, other in pair}
 
     def _sets(self, fixed: Mapping[int, bool]) -> list[Flags]:
-        """Every S of positive probability, as a flag a group."""
+        """Every S of positive probability, as a flag per group."""
         able = [
             [fixed[g]] if g in fixed else [f for f, p in ((True, m.theta), (False, m.rest)) if p]
             for g, m in enumerate(self.mixtures)

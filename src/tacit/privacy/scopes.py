@@ -72,8 +72,8 @@ class Limits:
 
     max_cells: the largest joint table that is measured exactly. drawn: reports drawn by Monte
     Carlo beyond it. priors: draws of an estimated prior. level: of the intervals that they make.
-    rng: where all draws come from; the default gives the same figures every time. progress: told
-    what share of the estimate from reported records is done.
+    rng: of all draws; the default gives the same figures every time. progress: called with the
+    share of the estimate from reported records that is done.
     """
 
     max_cells: int = MAX_CELLS
@@ -100,13 +100,17 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     by_name = {name: part for part in parts for name in part.names}
     parts_alone = {part.names: part for part in parts}
     groups = [
-        parts_alone.get(group.attributes) or _Risks.of([_alone(design, group)], prior, limits)
+        parts_alone.get(group.attributes)
+        or _Risks.of(design.channel(group.attributes).factors, prior, limits)
         for group in design.groups
     ]
     own = {name: group for group in groups for name in group.names}
     attributes = {}
     for name in design.schema.names:
-        single = own[name].attribute(name) if _tied(design, name) else _single(design, prior, name)
+        if len(design.closure([name])) > 1:  # a matrix over several attributes: no own report
+            single = own[name].attribute(name)
+        else:
+            single = risk_of_all(part_of(design.channel([name]).factors, prior))
         attributes[name] = Scope(
             names=(name,),
             epsilon=design.channel(design.closure([name])).epsilon,
@@ -150,20 +154,6 @@ def _group(
         exact=part.exact,
         weakest=min(attributes[name].alone.pse for name in group.attributes),
     )
-
-
-def _alone(design: Design, group: Group) -> Factor:
-    return design.channel(group.attributes).factors[0]
-
-
-def _tied(design: Design, name: str) -> bool:
-    """Whether the attribute has no report of its own: a matrix over several attributes."""
-    return len(design.closure([name])) > 1
-
-
-def _single(design: Design, prior: Prior, name: str) -> Risk:
-    """The risk of one attribute by its own report."""
-    return risk_of_all(part_of(design.channel([name]).factors, prior))
 
 
 def parts_of(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:

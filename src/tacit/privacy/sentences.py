@@ -14,11 +14,11 @@ from tacit.privacy.whole_record import NO_LIMIT
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
 
-#: An attribute with more reported categories has only the least protected ones told.
+#: Of more reported categories than this, only the least protected ones are named.
 _TOLD = 3
-#: A gain in guessing right, or in certainty, that is worth a name.
+#: The smallest gain, in guesses or in certainty, that is mentioned.
 _WORTH = 0.005
-#: More names than this are not read.
+#: How many names a sentence lists.
 _NAMED = 8
 UNRELATED = "if answers to different questions were unrelated"
 RELATED = " If answers go together, the others may give an answer away."

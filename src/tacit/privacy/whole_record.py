@@ -1,6 +1,6 @@
 """What a whole reported record discloses: an estimate where dependence is known, and a bound.
 
-How much other answers tell about an answer depends on how answers go together. Where the prior is
+How much other answers reveal about an answer depends on how answers go together. Where the prior is
 one joint table, that is known. Where reported records are at hand, it is estimated from them. Where
 the prior is a table per attribute or per group, it is not known: then the figures are None, never
 those of unrelated answers, and only the bound for any dependence remains.
@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.bounds import Bound, DesignReports
 from tacit.design import Design
-from tacit.privacy.disclosure import Assessed, Assessment
+from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import Figures
 from tacit.privacy.scopes import Scope, Scopes
@@ -35,6 +35,10 @@ MISSED = (
     "knowledge could use it, up to the upper bound."
 )
 TOO_FEW = (
+    "{n:,} reported records are too few to show how answers go together, so what a whole reported "
+    "record reveals is not known. It can be far more than the single reports suggest."
+)
+HIDDEN = (
     "Where it says “not known”, these {n:,} reported records do not show how answers go together."
 )
 
@@ -120,11 +124,12 @@ def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
         name: _from_reports(held, _central(scopes.attributes[name].alone))
         for name, held in assessment.attributes.items()
     }
-    warning = MISSED.format(n=assessment.n_records)
-    hidden = [name for name, held in found.items() if held.accuracy is None]
     record = _from_reports(assessment.record, 0.0)
-    if hidden or record.accuracy is None:
-        warning = f"{TOO_FEW.format(n=assessment.n_records)} {warning}"
+    hidden = any(held.accuracy is None for held in (*found.values(), record))
+    texts = [HIDDEN, MISSED] if hidden else [MISSED]
+    if assessment.n_records < MIN_RECORDS:
+        texts = [TOO_FEW]
+    warning = " ".join(text.format(n=assessment.n_records) for text in texts)
     return Disclosure(found, record, warning, assessment)
 
 

@@ -1,7 +1,7 @@
 """Disclosure: what a whole reported record gives away, from reported records alone.
 
 The adversary holds the whole reported record and knows the joint distribution of the true answers.
-That distribution is not known here, so three things are said instead of one:
+That distribution is not known here, so three figures replace one:
 
     estimate    of the stack of models that predicts reports best; for several answers at once
                 the network's if that is larger and has weight in the stack, and half of 2 e + .01
@@ -49,9 +49,9 @@ from tacit.schema import Schema
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
 MAX_TABLE = 2**17
-#: Fewer reported records say nothing about dependence.
+#: Fewer reported records show nothing about dependence.
 MIN_RECORDS = 100
-#: A range wider than this is no knowledge, and a bound from here on no limit.
+#: A figure with a wider range is not known; a bound from here on is no limit.
 WIDEST, NO_LIMIT = 0.20, 0.999
 #: Added to every range.
 _MARGIN = 0.01
@@ -133,7 +133,7 @@ def assess(
 
 
 def _nothing(design: Design, n_records: int) -> Assessment:
-    """What too few records say: anything is possible."""
+    """The assessment of too few records: anything is possible."""
     ends = [(1.0, 0.0, 1.0)] * len(FIGURES)
     unknown = Assessed(_figures(ends, 1.0), _CERTAIN)
     return Assessment(

@@ -66,7 +66,7 @@ def mixed(models: list[LatentClasses], weights: Array) -> LatentClasses:
 
 @dataclass(frozen=True, eq=False)
 class _Several:
-    """CodedReports of one group of several units."""
+    """Reports of one group of several units."""
 
     group: CoinGroup
     seen: csr_matrix
@@ -87,7 +87,7 @@ class _Several:
 
 
 class Evidence:
-    """CodedReports as sparse indicators, so that a step needs no loop over records."""
+    """Reports as sparse indicators, so that a step needs no loop over records."""
 
     def __init__(self, layout: UnitLayout, codes: Index) -> None:
         self.layout, self.codes = layout, codes

@@ -2,7 +2,7 @@
 
 Units are placed one by one, each with the parents that raise the likelihood of its reports most,
 beyond what chance explains at a strict level. Where no unit depends on those placed, the pair or
-triple of the others that depends most starts anew: this finds dependence among three answers of
+triple of the others that depends most starts again: this finds dependence among three answers of
 which no two depend on each other (exclusive or), which a tree cannot.
 """
 

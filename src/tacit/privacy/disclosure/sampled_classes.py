@@ -1,6 +1,6 @@
 """Figures of latent classes by Monte Carlo, where a joint table would be too large.
 
-CodedReports are drawn from the model. Given a class, groups are independent, so the posterior of an
+Reports are drawn from the model. Given a class, groups are independent, so the posterior of an
 answer is a mixture over classes,
 
     P(x_u | y) = sum_c P(c | y) P(x_u | y_g, c)
@@ -21,7 +21,7 @@ from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CoinGroup, UnitLayout, unit_codes
 from tacit.record_disguise import disguise
 
-#: CodedReports drawn for each model.
+#: Reports drawn per model.
 DRAWN = 2500
 _TINY = 1e-300
 
@@ -37,7 +37,7 @@ class GuessRates:
 
 
 class Sample:
-    """CodedReports drawn from latent classes, with the posterior of the class."""
+    """Reports drawn from latent classes, with the posterior of the class."""
 
     def __init__(self, model: LatentClasses, rng: np.random.Generator, draws: int = DRAWN) -> None:
         self.model, self.layout = model, model.layout
@@ -200,7 +200,7 @@ def _likely(group: CoinGroup, codes: Index, true: Index) -> Array:
 
 
 def _disguised(layout: UnitLayout, true: Index, rng: np.random.Generator) -> Index:
-    """CodedReports of true units, drawn as the design says."""
+    """Reports of true units, drawn with the design."""
     schema = layout.design.schema
     columns: dict[str, Index] = {}
     for unit, code in zip(layout.units, true.T, strict=True):
