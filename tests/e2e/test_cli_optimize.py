@@ -144,7 +144,7 @@ def test_a_pilot_is_a_prior_with_doubts(
     [
         (["prior.json", "--delta", "0.5"], "delta = 0.5 is below the largest prior, 0.6"),
         (["prior.json", "--epsilon", "0"], "epsilon must be above 0"),
-        (["prior.json", "--privacy", "0.5"], "privacy 0.5 cannot be had"),
+        (["prior.json", "--privacy", "0.5"], "privacy 0.5 is impossible"),
         (["prior.json", "--privacy", "0.3", "--error", "1"], "not by both"),
         (["prior.json", "--figure", "f.gif"], "allowed: .svg, .png, .pdf"),
         (["prior.json", "pilot.csv"], "is a prior, so it goes without DATA"),

@@ -67,7 +67,7 @@ def test_square_begins_from_matrices_of_its_own_size() -> None:
 
 @pytest.mark.parametrize("method", [Exact, Square])
 def test_a_privacy_beyond_that_of_no_report_is_refused(method: Any) -> None:
-    with pytest.raises(DesignError, match=r"privacy 0.6 cannot be had.*up to 0.499990"):
+    with pytest.raises(DesignError, match=r"privacy 0.6 is impossible.*up to 0.499990"):
         front(**GOOD, method=method(privacy=[0.6]))
     with pytest.raises(DesignError, match=r"privacy 0.499999 leaves no room for a search"):
         front(**GOOD, method=method(privacy=[0.499999]))
