@@ -12,6 +12,11 @@ import re
 INSTEAD = {
     r"\bone an? (?:line|file|paper|session|module)\b": "one per ...",
     r"\bis heard\b": "is used",
+    r"\bas near as\b": "within tolerance",
+    r"\bmakes likely\b": "drawn from the posterior",
+    r"\bclimb(?:s|ed|ing)?\b": "maximise, iterate",
+    r"\bflatter": "understate risk, overstate privacy",
+    r"\bfor the crowd\b": "the true distribution",
     r"\bhopes\b|\bspares\b|\bis spared\b": "optimistic; is not needed",
     r"\bis no other\b|\bknows? nothing\b|\bthe (?:reader|writer) left\b": "plain words",
     r"\bpace and a turn\b": "a direction and a curvature",

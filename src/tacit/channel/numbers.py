@@ -1,6 +1,6 @@
-"""Exact numbers for the parameters of a coin, and logarithms that never flatter.
+"""Exact numbers for the parameters of a coin, and logarithms that are never rounded down.
 
-A parameter is a `Fraction` from the door on. A float stands for the decimal it prints as:
+A parameter is converted to a `Fraction` at once. A float stands for the decimal it prints as:
 `0.7` is 7/10, not the nearest binary number, so thresholds are exact integers and a design
 file reads as its author wrote it.
 """
