@@ -45,7 +45,7 @@ def _until_logged(served: Served, event: str) -> None:
 
 
 def _stored(database: Path) -> Counter[int]:
-    store = Store(database, there=True)
+    store = Store(database, must_exist=True)
     found = Counter(map(int, store.codes(SURVEY.survey.fingerprint)[:, 1]))
     store.close()
     return found

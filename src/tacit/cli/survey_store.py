@@ -135,7 +135,7 @@ def open_store(url: str, there: bool = False) -> Iterator[Store]:
     """The database of responses; with `there`, it must exist."""
     from tacit.service.store import Store
 
-    store = Store(url, there=there)
+    store = Store(url, must_exist=there)
     try:
         yield store
     finally:

@@ -1,4 +1,4 @@
-"""The survey service: collects reported records, and loses none.
+"""The survey service: it collects reported records and loses none.
 
-Nothing here can undo a disguise: this package may not import what reconstructs.
+This package cannot undo a disguise: it may not import what reconstructs.
 """

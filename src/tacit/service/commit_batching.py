@@ -1,8 +1,8 @@
-"""Gathering: when a commit begins, so that as many responses as possible share it.
+"""CommitBatching: decides when to commit, so that many responses share a commit.
 
-A commit costs as much for one response as for many, and while it runs its thread and the event
-loop slow each other down. At rest it begins at the end of the loop's turn. Under load it begins
-once as many wait as may be expected, no more come, or the first has waited long.
+A commit costs as much for one response as for many, and while it runs, its thread and the event
+loop slow each other down. Without load, it begins at the end of the loop's turn. Under load, it
+begins when the expected number waits, no more arrive, or the first has waited long enough.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-#: It is load if the last commit held so many; more come if so many did in the last moment.
+#: Responses in the last commit that count as load; arrivals in a moment that promise more.
 SEVERAL = 5
 #: Seconds: a moment, and the longest that the first response waits for others.
 MOMENT, LONGEST = 0.001, 0.025
 
 
 class CommitBatching:
-    """Watches responses come and go, in the event loop; `begin` is told when to commit.
+    """Watches responses in the event loop, and calls `begin` when it is time to commit.
 
-    `waiting` says how many responses wait.
+    `waiting` returns how many responses wait.
     """
 
     def __init__(self, begin: Callable[[], None], waiting: Callable[[], int]) -> None:
@@ -40,7 +40,7 @@ class CommitBatching:
             self._begin()
 
     def answered(self, n: int) -> None:
-        """So many were answered, by one commit: they may come again, beside those that wait."""
+        """A commit answered n responses: their senders may send again, besides those that wait."""
         self._last = n
         self._expected = n + self._waiting()
         self._moves += n

@@ -1,6 +1,6 @@
-"""Deadline: notices from a thread of its own that a piece of work takes longer than it may.
+"""Deadline: a watchdog thread that notices when work takes too long.
 
-The thread that works may hang in a call that never returns, so it cannot watch itself.
+The working thread may hang in a call that never returns, so it cannot watch itself.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Seconds between looks, at most; a quarter of the deadline if that is less.
-_LOOK = 0.25
+#: Longest pause between two checks in seconds; a quarter of the deadline if that is less.
+_PAUSE = 0.25
 
 
 class Deadline:
@@ -27,9 +27,9 @@ class Deadline:
 
     @contextmanager
     def watching(self, late: Callable[[], None]) -> Iterator[None]:
-        """Call `late` if the block outlasts the deadline, and again after each further one.
+        """Call `late` if the block exceeds the deadline, and again after each further one.
 
-        The call comes from the watching thread, and never after the block has ended.
+        The watchdog thread calls it, and never after the block has ended.
         """
         with self._lock:
             self._late, self._until = late, time.monotonic() + self.seconds
@@ -40,11 +40,11 @@ class Deadline:
                 self._late = None
 
     def end(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._ended.set()
 
     def _watch(self) -> None:
-        while not self._ended.wait(min(_LOOK, self.seconds / 4)):
+        while not self._ended.wait(min(_PAUSE, self.seconds / 4)):
             with self._lock:
                 if self._late is not None and time.monotonic() >= self._until:
                     self._until += self.seconds

@@ -1,46 +1,47 @@
-"""The settings of the service: from a file, the environment and flags; the later wins."""
+"""The settings of the service, from a TOML file, environment variables and flags; the last wins."""
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
     field_validator,
 )
+from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, SettingsConfigDict
 
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.files import read_text
 from tacit.service.collect.rate_limits import parse_limit
 
-#: Names of environment variables begin with this; one more of them names the file.
+#: Prefix of the environment variables; CONFIG names the file.
 PREFIX = "TACIT_"
 CONFIG = "TACIT_CONFIG"
 
 
-def _several(value: Any) -> Any:
-    """A text stands for a list, separated by commas."""
+def _split(value: Any) -> Any:
+    """Split a text at its commas; leave a list as it is."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return value
 
 
-class ServiceSettings(BaseModel):
+class ServiceSettings(BaseSettings):
     """How `tacit serve` runs; every field is a flag, a variable and a key of the file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=PREFIX, env_ignore_empty=True
+    )
 
-    surveys: Annotated[tuple[Path, ...], BeforeValidator(_several)] = Field(
+    surveys: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Published surveys to serve, beside those already in the database."
     )
     database: str = Field(
@@ -60,11 +61,11 @@ class ServiceSettings(BaseModel):
         default="6000/minute",
         description="Submissions that one open survey takes from everybody, or off.",
     )
-    trusted_proxy: Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_several)] = (
-        Field(
-            default=(),
-            description="Addresses or networks of proxies whose X-Forwarded-For is believed.",
-        )
+    trusted_proxy: Annotated[
+        tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_split)
+    ] = Field(
+        default=(),
+        description="Addresses or networks of proxies whose X-Forwarded-For is believed.",
     )
     queue: int = Field(
         default=1000,
@@ -104,9 +105,9 @@ class ServiceSettings(BaseModel):
 
     @property
     def queue_length(self) -> int:
-        """Responses that may wait: few enough that connections are left when the queue is full.
+        """Responses that may wait: at most half as many as connections.
 
-        Each response that waits, or is being stored, holds a connection.
+        Each waiting response holds a connection, so some stay free when the queue is full.
         """
         return min(self.queue, max(1, self.connections // 2))
 
@@ -130,29 +131,28 @@ class ServiceSettings(BaseModel):
         return value
 
 
-def settings(
-    flags: Mapping[str, Any],
-    environment: Mapping[str, str] = os.environ,
-    config: Path | None = None,
-) -> ServiceSettings:
-    """The settings of a run; flags that are None were not given.
+def settings(flags: Mapping[str, Any], config: Path | None = None) -> ServiceSettings:
+    """The settings of a run; a flag that is None was not given.
 
-    The file is `config`, else what the variable TACIT_CONFIG names.
+    The file is `config`, or else the one that the variable TACIT_CONFIG names.
     """
-    file = config or (Path(environment[CONFIG]) if environment.get(CONFIG) else None)
-    sources = [
-        {} if file is None else _from_file(file),
-        _from_environment(environment),
-        {name: (value, option(name)) for name, value in flags.items() if value is not None},
-    ]
-    merged = {name: found for source in sources for name, found in source.items()}
+    given = {name: value for name, value in flags.items() if value is not None}
+    named = config or os.environ.get(CONFIG)
+    from_file = _read_toml(Path(named)) if named else {}
+    from_environment = EnvSettingsSource(ServiceSettings)()
+    merged = {**from_file, **from_environment, **given}
     try:
-        return ServiceSettings(**{name: value for name, (value, _) in merged.items()})
+        return ServiceSettings(**merged)
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
-        said = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-        raise ServiceError(f"{merged[name][1]}: {said}, got {merged[name][0]!r:.80}") from None
+        if problem["type"] == "extra_forbidden":
+            what = unknown("setting", name, ServiceSettings.model_fields)
+            raise ServiceError(f"{named}: {what}") from None
+        origin = variable(name) if name in from_environment else f"{named}: {name}"
+        origin = option(name) if name in given else origin
+        what = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        raise ServiceError(f"{origin}: {what}, got {merged[name]!r:.80}") from None
 
 
 def option(name: str) -> str:
@@ -165,24 +165,8 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{path}: not TOML: {error}") from None
-    _check_known(found, f"{path}: ")
-    return {name: (value, f"{path}: {name}") for name, value in found.items()}
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    """Only the known variables, since others may begin alike; an empty one counts as not set."""
-    names = {variable(name): name for name in ServiceSettings.model_fields}
-    return {
-        names[key]: (value, key) for key, value in environment.items() if value and key in names
-    }
-
-
-def _check_known(names: Iterable[str], where: str) -> None:
-    for name in names:
-        if name not in ServiceSettings.model_fields:
-            raise ServiceError(where + unknown("setting", name, ServiceSettings.model_fields))

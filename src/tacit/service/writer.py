@@ -1,7 +1,7 @@
-"""Writer: one thread that stores all that waits in one transaction, then answers all of it.
+"""Writer: one thread stores all waiting responses in one transaction, then acknowledges them.
 
-A commit waits for the disk. Responses that come meanwhile wait together and share the next commit,
-so that the more come, the less each costs (group commit).
+A commit waits for the disk. Responses that arrive meanwhile share the next commit (group commit),
+so the more arrive, the less each costs.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from tacit.service.deadline import Deadline
 from tacit.service.store import Outcome, Response, Store
 
 CAPACITY, MOST = 10_000, 1_000
-#: Seconds without a response after which there is time to put the store in order; the first time,
-#: and from then on, so that what came yesterday is settled today.
+#: Seconds without a response after which the store is tidied: at first, and from then on, so that
+#: yesterday's order is erased today.
 IDLE, LONG_IDLE = 0.1, 600.0
-#: Seconds between looks whether the database is still where it was, while nothing comes.
-LOOK = 1.0
-#: Commits after which the store is put in order all the same.
+#: Seconds between checks of the database while nothing arrives.
+CHECK_SECONDS = 1.0
+#: Commits after which the store is tidied under load.
 MOST_COMMITS = 2_000
-#: Seconds between attempts to reach a database that is gone: from, to.
+#: Seconds between attempts to reach a lost database: first, longest.
 BACK_OFF = (0.05, 2.0)
-#: Seconds that putting all records in order may take: while the service runs, and at its end.
+#: Seconds that erasing the order may take: while the service runs, and at its end.
 LONGEST_ERASURE, LAST_ERASURE = 600.0, 60.0
 
 _Waiting: TypeAlias = tuple[Response, "asyncio.Future[Outcome]"]
-#: Told after each commit: how many responses it held, and its seconds.
+#: Called after each commit with its number of responses and its duration in seconds.
 Watch: TypeAlias = Callable[[int, float], None]
 
 
 class Writer:
-    """Takes responses from one event loop and stores them from one thread of its own.
+    """Accepts responses from one event loop and stores them in its own thread.
 
-    `capacity` bounds what waits, `most` what one transaction holds; `store.write_seconds` how long
-    it may take. Raises StoreError at once if another server writes to the store.
+    `capacity` limits how many wait, `most` how many a transaction stores, `store.write_seconds` how
+    long that may take. Raises StoreError if another server writes to the store.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Writer:
         self._taking = threading.Lock()  # of responses out of the queue
         self._under_way: list[_Waiting] = []
         self._down: str | None = None
-        #: How often responses could not be stored any more, and why the last time.
+        #: How often storing began to fail, and the latest reason.
         self.outages, self.failure = 0, ""
         store.claim()
         self._deadline = Deadline(store.write_seconds)
@@ -70,11 +70,11 @@ class Writer:
         self._thread.start()
 
     async def submit(self, response: Response) -> Outcome:
-        """What became of a response, once that is durable; Busy or Unavailable if nothing did."""
+        """The outcome of a response once it is durable; raises Busy or Unavailable."""
         if not self.ready:
             raise Unavailable(self._down or "the service is stopping")
         if len(self._queue) >= self._capacity:
-            raise Busy(f"{self._capacity:,} responses wait already; try again soon")
+            raise Busy(f"{self._capacity:,} responses are waiting; try again soon")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         self._queue.append((response, future))
@@ -83,7 +83,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many responses wait."""
+        """How many responses are waiting."""
         return len(self._queue)
 
     @property
@@ -93,9 +93,9 @@ class Writer:
         return going and self._down is None
 
     def close(self) -> None:
-        """Store all that waits, put the store in order and stop. Not to be called by the loop.
+        """Store all waiting responses, tidy the store and stop. Do not call it from the loop.
 
-        A database that hangs is given up.
+        Gives up if the database hangs.
         """
         self._stopping.set()
         self._called.set()
@@ -105,7 +105,7 @@ class Writer:
     def _work(self) -> None:
         commits, last = 0, False
         while not last:
-            called = self._called.wait(min(LOOK, LONG_IDLE) if self._tidied else IDLE)
+            called = self._called.wait(min(CHECK_SECONDS, LONG_IDLE) if self._tidied else IDLE)
             self._called.clear()
             batch = self._next()
             if batch:
@@ -113,28 +113,28 @@ class Writer:
                 commits += 1
                 self._tidied = False
             elif not called:
-                self._look()
+                self._check_database()
             last = self._stopping.is_set() and not self._queue
             if last or commits >= MOST_COMMITS or (not called and self._idle_long()):
                 self._tidied = self._tidy(last)
                 commits = 0
 
     def _idle_long(self) -> bool:
-        """Whether it is time to put the store in order, if nothing comes."""
+        """Whether it is time to tidy, if nothing arrives."""
         return not self._tidied or time.monotonic() >= self._tidied_at + LONG_IDLE
 
-    def _look(self) -> None:
-        """Find out that the database is gone before somebody sends a response."""
+    def _check_database(self) -> None:
+        """Notice that the database is lost before somebody sends a response."""
         self._under_way = []
         try:
             with self._deadline.watching(self._late):
                 self.store.check_there()
-        except Exception as error:  # whatever it is, it may pass
-            self._fail(_said(error))
+        except Exception as error:  # whatever it is, it may be temporary
+            self._fail(_reason(error))
             self._recover(1)
 
     def _next(self) -> list[_Waiting]:
-        """All that waits, or as much of it as a transaction may hold."""
+        """The waiting responses, up to the limit of a transaction."""
         with self._taking:
             batch = [self._queue.popleft() for _ in range(min(self._most, len(self._queue)))]
         if self._queue:
@@ -147,26 +147,26 @@ class Writer:
         try:
             with self._deadline.watching(self._late):
                 outcomes = self.store.write([response for response, _ in batch], self._today())
-        except Exception as error:  # whatever it is, nobody may wait for ever
-            self._fail(_said(error))
-            self._tell(batch, Unavailable(self.failure))
+        except Exception as error:  # whatever it is, nobody may wait forever
+            self._fail(_reason(error))
+            self._answer(batch, Unavailable(self.failure))
             self._recover(len(batch))
             return
         if self._watch is not None:
             self._watch(len(batch), time.perf_counter() - start)
-        self._down = None  # if it was late, it was stored all the same
-        self._tell(batch, outcomes)
+        self._down = None  # it may have been late, but it was stored
+        self._answer(batch, outcomes)
 
     def _recover(self, n: int) -> None:
-        """Wait until a batch of n responses can be stored; what comes meanwhile is refused."""
+        """Wait until a batch of n responses can be stored; refuse those that arrive meanwhile."""
         pause, longest = BACK_OFF
         while not self._stopping.is_set():
             self._refuse_waiting()
             try:
                 with self._deadline.watching(self._late):
                     self.store.test_write(n)
-            except Exception as error:  # whatever it is, it may pass
-                self._fail(_said(error))
+            except Exception as error:  # whatever it is, it may be temporary
+                self._fail(_reason(error))
                 self._stopping.wait(pause)
                 pause = min(2 * pause, longest)
             else:
@@ -174,45 +174,45 @@ class Writer:
                 break
 
     def _late(self) -> None:
-        """The database hangs: tell all who wait, and break the connection. By the other thread.
+        """The database hangs: refuse all that waits, break the connection. Run by the watchdog.
 
-        What hangs may be stored nevertheless; it is not acknowledged, and a retry counts once.
+        What hangs may still be stored; it is not acknowledged, and a retry counts once.
         """
         self._fail(f"the database did not answer within {self._deadline.seconds:g} seconds")
         batch, self._under_way = self._under_way, []
         if batch:
-            self._tell(batch, Unavailable(self.failure))
+            self._answer(batch, Unavailable(self.failure))
         self._refuse_waiting()
         self.store.break_connections()
 
     def _late_tidying(self) -> None:
-        """Putting records in order may take long, but nobody waits for it longer than for a write.
+        """Erasing may take long, but nobody waits for it longer than for a write.
 
-        A database that hangs is given up. By the other thread.
+        Gives up if the database hangs. Run by the watchdog.
         """
         took = time.monotonic() - self._tidied_at
         allowed = LAST_ERASURE if self._stopping.is_set() else LONGEST_ERASURE
         if not self.store.erasing_order or took > allowed:
             self._late()
         elif self._queue:
-            self._fail("records are put in order; try again soon")
+            self._fail("the database is being reorganized; try again soon")
             self._refuse_waiting()
 
     def _fail(self, why: str) -> None:
-        """Responses cannot be stored at present."""
+        """Record that responses cannot be stored at present."""
         self.outages += self._down is None
         self._down = self.failure = why
 
     def _refuse_waiting(self) -> None:
         while batch := self._next():
-            self._tell(batch, Unavailable(self._down or "the database does not answer"))
+            self._answer(batch, Unavailable(self._down or "the database does not answer"))
 
     def _tidy(self, last: bool = False) -> bool:
-        """Settle, empty the log; False if that is to be tried again soon, since others read it.
+        """Erase the order and truncate the log; False to try again soon, because others read it.
 
-        Whatever fails here is found out by the next write, or tried again after a long pause.
+        A failure shows up at the next write, or this is tried again after a long pause.
         """
-        if self._down is not None:  # at the end: there is no database to put in order
+        if self._down is not None:  # there is no database to tidy
             return True
         empty = True
         self._tidied_at, self._under_way = time.monotonic(), []
@@ -225,23 +225,23 @@ class Writer:
             self._recover(1)
         return empty
 
-    def _tell(self, batch: Sequence[_Waiting], told: Sequence[Outcome] | Unavailable) -> None:
-        """Answer a batch, in one call to its loop; a loop that is closed has nobody waiting."""
+    def _answer(self, batch: Sequence[_Waiting], result: Sequence[Outcome] | Unavailable) -> None:
+        """Resolve the futures of a batch in one call to its loop; ignore a closed loop."""
 
-        def answer() -> None:
+        def resolve() -> None:
             self._batching.answered(len(batch))
             for place, (_, future) in enumerate(batch):
-                if future.done():  # its caller left
+                if future.done():  # its client left
                     continue
-                if isinstance(told, Unavailable):
-                    future.set_exception(told)
+                if isinstance(result, Unavailable):
+                    future.set_exception(result)
                 else:
-                    future.set_result(told[place])
+                    future.set_result(result[place])
 
         with suppress(RuntimeError):
-            batch[0][1].get_loop().call_soon_threadsafe(answer)
+            batch[0][1].get_loop().call_soon_threadsafe(resolve)
 
 
-def _said(error: Exception) -> str:
-    """What may be told of an error: of one that was not foreseen its kind only."""
+def _reason(error: Exception) -> str:
+    """The message of our own errors; only the type of others, which may hold data."""
     return str(error) if isinstance(error, StoreError) else type(error).__name__

@@ -50,7 +50,7 @@ def test_somebody_else_on_this_device_starts_afresh(page: Page, served: Served) 
     person = answered(page, served[OPEN])
     person.presses("Send")
     person.reaches(DONE)
-    person.presses("Somebody else answers")
+    person.presses("Someone else is answering")
     person.reaches("Open")
     assert page.evaluate("localStorage.length") == 0
     answered(page, served[OPEN]).presses("Send")
@@ -229,7 +229,7 @@ def test_two_people_with_links_of_their_own_can_share_a_tab(page: Page, served: 
         page.goto(f"{served[INVITED]}#{token}")
         if number:
             person.reaches(AGAIN)
-            person.presses("Somebody else answers")
+            person.presses("Someone else is answering")
         person.reaches("Invited")
         assert page.url == served[INVITED]
         person.goes_on()
@@ -263,7 +263,7 @@ def test_a_page_that_the_browser_kept_shows_no_answer(page: Page, served: Served
     person.goes_on()
     person.chooses("Yes")
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
-    page.get_by_text("You are back where you were.").wait_for()
+    page.get_by_text("You are back where you left off.").wait_for()
     assert page.locator("input:checked").count() == 0
-    person.presses("Somebody else answers")
+    person.presses("Someone else is answering")
     person.reaches("Open")

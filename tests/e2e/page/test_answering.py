@@ -232,7 +232,7 @@ def test_nothing_is_sent_if_the_respondent_does_not_want_to(page: Page, served: 
     assert seen.bodies == []
     assert served.stored(OPPOSITE) == before
     assert "keeps the disguised answers" in page.locator("form").inner_text()
-    person.presses("Somebody else answers")
+    person.presses("Someone else is answering")
     person.reaches("Opposite")
     assert page.evaluate("localStorage.length") == 0
 

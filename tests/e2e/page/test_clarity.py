@@ -103,12 +103,12 @@ def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(
 @pytest.mark.parametrize(
     ("limits", "typed", "told"),
     [
-        ({}, "-3", "Please write a number of 0 or more."),
-        ({"minimum": 16}, "15", "Please write a number of 16 or more."),
-        ({"maximum": 120}, "-3", "Please write a number from 0 to 120."),
-        ({"maximum": 120}, "121", "Please write a number from 0 to 120."),
-        ({"edges": [-5, 5], "maximum": 120}, "121", "Please write a number of 120 or less."),
-        ({}, "many", "Please write a number, such as 12 or 3.5."),
+        ({}, "-3", "Please enter a number of 0 or more."),
+        ({"minimum": 16}, "15", "Please enter a number of 16 or more."),
+        ({"maximum": 120}, "-3", "Please enter a number from 0 to 120."),
+        ({"maximum": 120}, "121", "Please enter a number from 0 to 120."),
+        ({"edges": [-5, 5], "maximum": 120}, "121", "Please enter a number of 120 or less."),
+        ({}, "many", "Please enter a number, such as 12 or 3.5."),
         ({"edges": [-5, 5]}, "-30", None),
         ({"minimum": 16, "maximum": 120}, "120", None),
     ],
@@ -146,12 +146,12 @@ def test_a_yes_that_chance_has_set_does_not_alarm_an_innocent_person(
     page.get_by_text("Show exactly what is sent").click()
     assert "Chance may have set any of these answers" in page.locator("details").inner_text()
     marks = [line.locator(".badge").inner_text() for line in lines.all()]
-    assert marks == ["Sent as it is", *["Chance may have set this"] * 2]
+    assert marks == ["Sent as it is", *["Chance may have decided this"] * 2]
     exact = page.locator("pre").inner_text()
     person.presses("Send")
     person.reaches("Stored. Thank you!")
     assert seen.bodies[0].rstrip() == exact.rstrip()
-    assert "Chance may have set this" in page.locator(".sent").text_content()
+    assert "Chance may have decided this" in page.locator(".sent").text_content()
 
 
 def test_the_page_does_not_hide_what_all_answers_together_may_reveal(
@@ -162,13 +162,13 @@ def test_the_page_does_not_hide_what_all_answers_together_may_reveal(
     worst = max(each["disguised"]["guess"] for each in bound.values() if each["disguised"])
     Respondent(page).opens(served[survey])
     told = page.locator("form").inner_text()
-    cases = f"in at most {math.ceil(100 * worst)} of 100 cases, if all answers were equally common."
+    cases = f"in at most {math.ceil(100 * worst)} of 100 cases, assuming all answers are equally common."
     assert cases in told
-    assert "Undisguised answers may say more." in told
+    assert "Undisguised answers may reveal more." in told
     to_question(page, served[survey], "Do you smoke?")
     page.locator("summary").click()
     own = math.ceil(100 * bound["smokes"]["disguised"]["guess"])
-    here = f"guesses this true answer right in at most {own} of 100 cases"
+    here = f"can guess this true answer correctly in at most {own} of 100 cases"
     assert here in page.locator(".odds").inner_text()
 
 

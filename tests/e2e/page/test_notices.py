@@ -93,10 +93,10 @@ def test_a_french_preview_has_no_english_banner(browser: Browser, tmp_path: Path
         page.goto(address)
         page.get_by_role("button", name="Commencer").wait_for()
         note = page.get_by_role("note")
-        assert note.inner_text() == "Aperçu : rien n’est conservé"
+        assert note.inner_text() == "Aperçu : rien n’est enregistré"
         assert note.get_attribute("lang") == "fr"
         sent = httpx.get(address.partition("#")[0], headers=PAGE | {"accept-language": "fr"})
-        assert "Aperçu : rien n’est conservé" in sent.text, "before any program runs"
+        assert "Aperçu : rien n’est enregistré" in sent.text, "before any program runs"
         context.close()
 
 

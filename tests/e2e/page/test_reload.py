@@ -13,7 +13,7 @@ from tests.support.chance import looks_like
 from tests.support.page_surveys import FORTY, FRENCH, PAIR, RELOADED, THROWN
 from tests.support.respondent import Respondent
 
-BACK, AGAIN = "You are back where you were.", "Asked again"
+BACK, AGAIN = "You are back where you left off.", "Asked again"
 THETA = 0.75
 #: Answers Yes until the question with this number is shown.
 YES_UNTIL = """

@@ -191,7 +191,7 @@ def test_an_answer_that_gives_the_truth_away_says_so(browser: Browser, served: S
     person.goes_on()
     assert person.goes_on() == "Question a?"
     told = person.page.locator(".warning").all_inner_texts()
-    assert told == ["Whoever sees No knows that the true answer is No."]
+    assert told == ["Anyone who sees No knows that the true answer is No."]
     context.close()
 
 
@@ -288,6 +288,6 @@ def test_each_question_of_a_throw_has_its_own_odds(browser: Browser, served: Ser
             ["Question a? and Question c?:"],
             "Of 100 people, 25 send the opposite of their true answer.",
         ),
-        (["Question b?:"], "Of 100 people whose true answer is No, 1 sends Yes all the same."),
+        (["Question b?:"], "Of 100 people whose true answer is No, 1 sends Yes anyway."),
     ]
     context.close()

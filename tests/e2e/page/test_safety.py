@@ -226,7 +226,7 @@ def test_a_design_that_was_changed_is_refused_before_anything_is_asked(
     survey["design"]["groups"][0]["coin"]["theta"] = theta
     page.route("**/survey.json", lambda route: route.fulfill(json=survey))
     page.goto(served[every_kind()])
-    page.get_by_role("heading", name="The survey cannot be shown").wait_for()
+    page.get_by_role("heading", name="The survey cannot be displayed").wait_for()
     assert page.locator("input").count() == 0
 
 
@@ -236,4 +236,4 @@ def test_a_step_that_fails_says_so_instead_of_doing_nothing(page: Page, served: 
     page.route("**/survey.json", lambda route: route.fulfill(json=survey))
     page.goto(served[every_kind()])
     page.locator("button[type=submit]").click()
-    page.get_by_role("heading", name="The survey cannot be shown").wait_for()
+    page.get_by_role("heading", name="The survey cannot be displayed").wait_for()

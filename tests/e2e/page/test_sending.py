@@ -47,7 +47,7 @@ def test_a_link_works_once_and_leaves_the_address(
     assert json.loads(seen.bodies[0])["token"] == link
     assert not [address for address in seen.addresses if link in address]
     assert not [r for r in seen.requests if link in json.dumps(r.headers)]
-    person.presses("Somebody else answers")
+    person.presses("Someone else is answering")
     person.reaches("You need your personal link")
     # Another device with the same link.
     other = device(browser)

@@ -15,7 +15,8 @@ from tacit.errors import ServiceError, Unavailable
 from tacit.service.collect import logs
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.problem_details import CLOSED, FULL
-from tacit.service.server import DiscardingSink, Server, _RunningService, address, listening
+from tacit.service.http_server import Server, listening
+from tacit.service.server import DiscardingSink, RunningService, address
 from tacit.service.settings import ServiceSettings
 from tacit.service.store import Outcome, SurveyState
 from tests.support.published import published, response
@@ -47,9 +48,9 @@ class StoreOf:
         return self.said
 
 
-def collecting(writer: Any = None, store: Any = None, server: Any = None) -> _RunningService:
+def collecting(writer: Any = None, store: Any = None, server: Any = None) -> RunningService:
     own: Any = writer or Writer()
-    return _RunningService(store, (SURVEY,), ServiceSettings(queue=5), Metrics(), own, server)
+    return RunningService(store, (SURVEY,), ServiceSettings(queue=5), Metrics(), own, server)
 
 
 def test_it_is_ready_unless_something_is_in_the_way() -> None:
@@ -78,10 +79,10 @@ def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     watched = collecting(writer, store)
     for ready in (True, False, False, True, True):
         writer.ready = ready
-        watched.look()
+        watched.log_changes()
     for erased in (True, False, False, True, True):
         store.order_erased = erased
-        watched.look()
+        watched.log_changes()
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line.get("reason") for line in lines] == ["the disk is full", None, None, None]
     events = [line["event"] for line in lines]
@@ -95,8 +96,8 @@ def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
     writer, store = Writer(), StoreOf(SurveyState(open=True, records=0, issued=0, remaining=0))
     watched = collecting(writer, store)
     writer.outages += 1
-    watched.look()
-    watched.look()
+    watched.log_changes()
+    watched.log_changes()
     events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
     assert events == ["database-gone", "database-back"]
 

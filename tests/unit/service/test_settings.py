@@ -25,34 +25,50 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ServiceSettings.model_fields:
+        monkeypatch.delenv(variable(name), raising=False)
+
+
 def test_without_anything_the_defaults_hold() -> None:
-    assert settings({}, {}) == ServiceSettings()
+    assert settings({}) == ServiceSettings()
 
 
-def test_flags_win_over_the_environment_and_that_over_the_file(file: Path) -> None:
-    environment = {"TACIT_PORT": "2222", "TACIT_RATE": "off", "TACIT_OTHER": "x"}
-    found = settings({"port": 3333, "host": None}, environment, file)
+def test_flags_win_over_the_environment_and_that_over_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PORT": "2222", "RATE": "off", "OTHER": "x"}.items():
+        monkeypatch.setenv(f"TACIT_{name}", value)
+    found = settings({"port": 3333, "host": None}, file)
     assert (found.port, found.rate, found.host) == (3333, "off", "0.0.0.0")
     assert found.surveys == (Path("a.json"),)
-    assert settings({}, {"TACIT_CONFIG": str(file)}).port == 1111
+    monkeypatch.delenv("TACIT_PORT")
+    monkeypatch.setenv("TACIT_CONFIG", str(file))
+    assert settings({}).port == 1111
 
 
 @pytest.mark.parametrize(("connections", "queue"), [(2000, 1000), (100, 50), (1, 1), (9000, 1000)])
 def test_the_queue_is_full_before_connections_run_out(connections: int, queue: int) -> None:
-    found = settings({"connections": connections}, {})
+    found = settings({"connections": connections})
     assert found.queue_length == queue
-    assert settings({"connections": connections, "queue": 10**6}, {}).queue_length == max(
+    assert settings({"connections": connections, "queue": 10**6}).queue_length == max(
         1, connections // 2
     )
 
 
-def test_lists_in_the_environment_are_separated_by_commas() -> None:
-    given = {"TACIT_SURVEYS": "a.json, b.json", "TACIT_TRUSTED_PROXY": "10.0.0.1,fd00::/8"}
-    found = settings({}, given)
+def test_lists_in_the_environment_are_separated_by_commas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TACIT_SURVEYS", "a.json, b.json")
+    monkeypatch.setenv("TACIT_TRUSTED_PROXY", "10.0.0.1,fd00::/8")
+    monkeypatch.setenv("TACIT_METRICS", "true")
+    monkeypatch.setenv("TACIT_PORT", "")
+    monkeypatch.setenv("TACIT_CONFIG", "")
+    found = settings({})
     assert found.surveys == (Path("a.json"), Path("b.json"))
     assert found.trusted_proxy == (ip_network("10.0.0.1/32"), ip_network("fd00::/8"))
-    assert settings({}, {"TACIT_METRICS": "true"}).metrics is True
-    assert settings({}, {"TACIT_PORT": "", "TACIT_CONFIG": ""}) == ServiceSettings()
+    assert (found.metrics, found.port) == (True, 8000)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +85,12 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
     ],
 )
 def test_a_wrong_setting_is_an_error_with_its_origin(
-    flags: dict[str, Any], environment: dict[str, str], said: str
+    flags: dict[str, Any], environment: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(ServiceError) as error:
-        settings(flags, environment)
+        settings(flags)
     assert said in str(error.value)
 
 
@@ -81,15 +99,15 @@ def test_a_wrong_file_is_an_error_with_its_place(file: Path) -> None:
     with pytest.raises(
         ServiceError, match=r"tacit.toml: unknown setting 'prot'; did you mean 'port'"
     ):
-        settings({}, {}, file)
+        settings({}, file)
     file.write_text("port = \n")
     with pytest.raises(FileError, match=r"tacit.toml: not TOML: .*line 1"):
-        settings({}, {}, file)
+        settings({}, file)
     file.write_text("port = -1")
     with pytest.raises(ServiceError, match=r"tacit.toml: port: must be greater"):
-        settings({}, {}, file)
+        settings({}, file)
     with pytest.raises(FileError, match="no such file"):
-        settings({}, {}, file.with_name("none.toml"))
+        settings({}, file.with_name("none.toml"))
 
 
 def shown(value: Any) -> str:
@@ -111,7 +129,7 @@ def test_the_page_documents_every_setting() -> None:
 
 
 def test_the_example_file_is_right() -> None:
-    found = settings({}, {}, PAGE.parent / "examples" / "tacit.toml")
+    found = settings({}, PAGE.parent / "examples" / "tacit.toml")
     assert found.trusted_proxy == (ip_network("127.0.0.1/32"), ip_network("::1/128"))
 
 

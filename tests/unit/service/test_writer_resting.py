@@ -83,7 +83,7 @@ def test_a_long_log_is_emptied_under_lasting_load(
 def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "LOOK", 0.01)
+    monkeypatch.setattr(writing, "CHECK_SECONDS", 0.01)
     path = tmp_path / "survey.db"
     store = store_of(path)
 

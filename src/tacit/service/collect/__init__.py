@@ -1,1 +1,1 @@
-"""The door of the service: pages out, disguised records in, each checked against its design."""
+"""The HTTP side of the service: it sends pages, and validates each record against its design."""

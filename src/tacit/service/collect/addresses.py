@@ -1,7 +1,7 @@
-"""Where requests come from: the networks that one customer holds, and proxies that are trusted.
+"""Where requests come from: the networks of one customer, and trusted proxies.
 
-One address is no limit for who has IPv6: a customer holds a /64 at least, often a /48. Addresses
-that carry IPv4 (mapped, 6to4, Teredo) count as that IPv4 address.
+A limit per address is useless for IPv6, where a customer has at least a /64 and often a /48.
+Addresses that carry an IPv4 address (mapped, 6to4, Teredo) count as that address.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from starlette.types import Scope
 
-from tacit.service.collect.http_responses import header
+from tacit.service.collect.http_requests import header
 
 Network = IPv4Network | IPv6Network
-#: A network by its first bytes, and how many times the allowance of one address it has.
+#: The first bytes of a network, and how many times the limit of one address it has.
 Prefix = tuple[bytes, int]
 
-#: A /48 may be one site or 256 households, so it may do as much as eight addresses.
+#: A /48 may be one site or 256 households, so it gets the limit of eight addresses.
 WIDE_SHARE = 8
 _WIDE_BYTES, _NARROW_BYTES = 6, 8
 
 
 def prefixes(address: str) -> tuple[Prefix, ...]:
-    """The networks of an address: itself for IPv4, its /48 and its /64 for IPv6."""
+    """The networks of an address: itself for IPv4, its /48 and /64 for IPv6."""
     known = _known(address)
     if known is None:
         return ((address.encode("utf-8", "replace"), 1),)
@@ -33,18 +33,18 @@ def prefixes(address: str) -> tuple[Prefix, ...]:
 
 
 class TrustedProxies:
-    """The proxies whose X-Forwarded-For is believed."""
+    """The proxies whose X-Forwarded-For is trusted."""
 
     def __init__(self, networks: Sequence[Network] = ()) -> None:
         self._networks = tuple(networks)
 
     def trusts(self, address: str) -> bool:
-        """Whether an address is that of a trusted proxy."""
+        """Whether an address belongs to a trusted proxy."""
         known = _parsed(address) if self._networks else None
         return known is not None and any(known in network for network in self._networks)
 
     def client(self, scope: Scope) -> str:
-        """Who sent a request: the peer, or whom a trusted proxy names."""
+        """The address of the client: the peer, or the one that a trusted proxy names."""
         peer: str = (scope.get("client") or ("", 0))[0]
         if self.trusts(peer):
             named = (header(scope, b"x-forwarded-for") or b"").decode("latin-1").split(",")
@@ -56,14 +56,14 @@ class TrustedProxies:
 
 
 def _without_port(named: str) -> str:
-    """An address as some proxies name it, 192.0.2.1:4321 or [2001:db8::1]:4321."""
+    """Remove the port that some proxies add: 192.0.2.1:4321 or [2001:db8::1]:4321."""
     if named.startswith("["):
         return named[1:].partition("]")[0]
     return named.partition(":")[0] if named.count(":") == 1 else named
 
 
 def _known(address: str) -> IPv4Address | IPv6Address | None:
-    """An address; one that carries IPv4 is that IPv4 address."""
+    """An address, or the IPv4 address that it carries; None if it is not an address."""
     found = _parsed(address)
     if found is None or isinstance(found, IPv4Address):
         return found
@@ -72,7 +72,7 @@ def _known(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
-    """An address; a mapped one is its IPv4 address, since the system itself maps it."""
+    """An address; a mapped one becomes its IPv4 address, because the system itself maps it."""
     try:
         found = ip_address(address)
     except ValueError:

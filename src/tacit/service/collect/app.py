@@ -1,28 +1,28 @@
-"""The application: which address is answered by what."""
+"""The ASGI application: which endpoint answers which address."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.service.collect import logs, openapi
 from tacit.service.collect.http_responses import JSON, File, HttpResponse
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import (
-    NOT_FOUND_PAGE,
     GetOnly,
-    SlashRedirect,
     StatusCheck,
     SurveyFiles,
     SurveyPages,
+    not_found,
     page_files,
+    slash_redirect,
 )
 from tacit.service.collect.problem_details import FAULT, ProblemType
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
@@ -30,15 +30,11 @@ from tacit.service.collect.submission import ResponseSink, Submissions
 from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.survey import Published
 
-#: Why nothing can be stored at present; None if it can.
-Ready = Callable[[], str | None]
+#: Why nothing can be stored at present; None if responses are stored.
+Readiness = Callable[[], str | None]
 
 
-async def _open(survey: str) -> ProblemType | None:
-    return None
-
-
-def _is_ready() -> str | None:
+async def _always_open(survey: str) -> ProblemType | None:
     return None
 
 
@@ -51,30 +47,21 @@ class AppParts:
     metrics: Metrics = field(default_factory=Metrics)
     rate: AddressRateLimit | None = None
     open_limit: RateLimit | None = None
-    status_problem: StatusCheck = _open
-    ready: Ready = _is_ready
+    status_problem: StatusCheck = _always_open
+    ready: Readiness = lambda: None
     show_metrics: bool = False
     preview: bool = False
     today: Callable[[], date] = date.today
     lifespan: Callable[[Any], AbstractAsyncContextManager[None]] | None = None
 
-    @property
-    def published(self) -> Mapping[str, Published]:
-        """The surveys by their slug."""
-        return {survey.slug: survey for survey in self.surveys}
-
 
 def application(parts: AppParts) -> ASGIApp:
-    """The ASGI application: exact addresses are looked up, patterns are left to a router."""
-    published = parts.published
+    """The application: exact addresses in a dictionary, patterns in a router."""
+    published = {survey.slug: survey for survey in parts.surveys}
     validators = {slug: SubmissionValidator(survey) for slug, survey in published.items()}
-    exact: dict[str, ASGIApp] = {
+    posted: dict[str, ASGIApp] = {
         f"/s/{slug}/responses": Submissions(
-            validator,
-            parts.sink,
-            parts.metrics,
-            parts.rate,
-            _flood_gate(validator, parts.open_limit),
+            validator, parts.sink, parts.metrics, parts.rate, _open_window(parts, validator)
         )
         for slug, validator in validators.items()
     }
@@ -82,29 +69,30 @@ def application(parts: AppParts) -> ASGIApp:
         **{f"/page/{name}": file for name, file in page_files().items()},
         "/openapi.json": File(JSON, openapi.text()),
         "/health/live": _json_response(200, {"live": True}),
-        "/health/ready": _Readiness(parts.ready),
+        "/health/ready": _Computed(lambda: _readiness(parts.ready())),
     }
     if parts.show_metrics:
-        read["/metrics"] = _MetricsEndpoint(parts.metrics)
+        read["/metrics"] = _Computed(parts.metrics.response)
+    pages = SurveyPages(validators, published, parts.status_problem, parts.preview, parts.today)
     patterns: dict[str, ASGIApp] = {
-        "/s/{slug}/": SurveyPages(
-            validators, published, parts.status_problem, parts.preview, parts.today
-        ),
+        "/s/{slug}/": pages,
         "/s/{slug}/survey.json": SurveyFiles(published),
-        "/s/{slug}": SlashRedirect(),
+        "/s/{slug}": slash_redirect,
     }
     routes = [Route(path, GetOnly(app)) for path, app in patterns.items()]
-    router = Router(routes, redirect_slashes=False, default=NOT_FOUND_PAGE, lifespan=parts.lifespan)
-    return RootApp(exact | {path: GetOnly(app) for path, app in read.items()}, router)
+    router = Router(routes, redirect_slashes=False, default=not_found, lifespan=parts.lifespan)
+    return RootApp(posted | {path: GetOnly(app) for path, app in read.items()}, router)
 
 
-def _flood_gate(validator: SubmissionValidator, limit: RateLimit | None) -> FixedWindow | None:
-    """Counts the submissions of an open survey; invited ones are bounded by their links."""
-    return None if limit is None or validator.invited else FixedWindow(limit)
+def _open_window(parts: AppParts, validator: SubmissionValidator) -> FixedWindow | None:
+    """Limits submissions to an open survey; those to an invited one are limited by its links."""
+    if parts.open_limit is None or validator.invited:
+        return None
+    return FixedWindow(parts.open_limit)
 
 
 class RootApp:
-    """What every request meets first; a fault is logged and answered, without a trace of data."""
+    """Dispatches every request; logs an unexpected error without any data and answers 500."""
 
     def __init__(self, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
         self._exact, self._others = exact, others
@@ -117,41 +105,22 @@ class RootApp:
             await self._exact.get(scope["path"], self._others)(scope, receive, send)
         except Exception as error:
             logs.fault(error)
-            await FAULT.answer(scope, receive, _unless_started(send))
+            with suppress(RuntimeError):  # a response had begun: uvicorn closes the connection
+                await FAULT.response(scope, receive, send)
 
 
-def _unless_started(send: Send) -> Send:
-    """Sends if nothing was sent before; else the server ends the connection."""
+class _Computed:
+    """Sends a response that is computed for each request."""
 
-    async def careful(message: Message) -> None:
-        try:
-            await send(message)
-        except RuntimeError:
-            return
-
-    return careful
-
-
-class _Readiness:
-    """GET /health/ready."""
-
-    def __init__(self, ready: Ready) -> None:
-        self._ready = ready
+    def __init__(self, compute: Callable[[], HttpResponse]) -> None:
+        self._compute = compute
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        why = self._ready()
-        answer = _READY if why is None else _json_response(503, {"ready": False, "why": why})
-        await answer(scope, receive, send)
+        await self._compute()(scope, receive, send)
 
 
-class _MetricsEndpoint:
-    """GET /metrics."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._metrics.answer()(scope, receive, send)
+def _readiness(why: str | None) -> HttpResponse:
+    return _READY if why is None else _json_response(503, {"ready": False, "why": why})
 
 
 def _json_response(status: int, content: dict[str, Any]) -> HttpResponse:

@@ -1,8 +1,8 @@
-"""Which connections may be open: so many in all, so many from one network, idle ones give way.
+"""Limits on open connections, in total and per network.
 
-A connection that waits for its client (idle, in the middle of a request, or not reading) is dropped
-when another one needs its place; one whose request is being worked on never is. A few places beyond
-the limit are kept for health checks.
+If a limit is reached, a connection that waits for its client (idle, in the middle of a request, or
+not reading) is dropped for a new one; one whose request is being processed never is. A few
+connections above the limit are kept for health checks.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, Protocol
 from tacit.service.collect.addresses import Prefix, TrustedProxies, prefixes
 from tacit.service.collect.problem_details import BUSY, TOO_MANY, ProblemType
 
-#: Index beyond the limit, in which health checks are answered and all else is refused.
+#: Connections above the limit, on which only health checks are answered.
 SPARE = 64
-#: When places are needed, this share of them is emptied at once: a search costs a look at each.
+#: If the limit is reached, one in so many is dropped at once, because a search looks at all.
 _SHARE = 16
-#: Seconds in which a new connection gives way last: its request may be on its way.
+#: Seconds in which a new connection is dropped last: its request may be on its way.
 _YOUNG = 1.0
 
 
 class Waiting(IntEnum):
-    """What a connection waits for its client to do, in the order in which they give way."""
+    """What a connection waits for its client to do, in the order in which they are dropped."""
 
     TO_ASK = 0
     TO_FINISH = 1
@@ -32,9 +32,9 @@ class Waiting(IntEnum):
 
 
 class Connection(Protocol):
-    """What is known of a connection here."""
+    """A connection, as far as it is needed here."""
 
-    #: When its newest request began to arrive, or it was opened.
+    #: When its newest request began to arrive, or when it was opened.
     since: float
 
     @property
@@ -43,12 +43,12 @@ class Connection(Protocol):
         ...
 
     def drop(self) -> None:
-        """End it at once."""
+        """Abort it."""
         ...
 
 
 class Connections:
-    """The connections that are open, by the networks they come from."""
+    """The open connections by their networks."""
 
     def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
@@ -60,9 +60,9 @@ class Connections:
         return len(self._networks)
 
     def admit(self, new: Connection, address: str) -> ProblemType | None:
-        """Enter a connection, if there is a place; why it may not submit, if so.
+        """Add a connection, dropping others if necessary; why it may not submit, or None.
 
-        Others may be dropped for it. If it has no place at all, it is not entered.
+        It is not added if even the extra connections are taken.
         """
         found = () if self._proxies.trusts(address) else prefixes(address)
         problem = self._crowded(found, new.since)
@@ -71,7 +71,7 @@ class Connections:
         return problem
 
     def _crowded(self, found: tuple[Prefix, ...], now: float) -> ProblemType | None:
-        """Make room for one more; why there is none."""
+        """Make room for one more; why that failed, or None."""
         for network, share in found:
             members, most = self._members.get(network, set()), share * self._most_of_one
             if len(members) >= most and not self._drop_some(members, most, now):
@@ -83,7 +83,7 @@ class Connections:
         return connection in self._networks
 
     def leave(self, connection: Connection) -> None:
-        """A connection has ended."""
+        """Remove a connection that has ended."""
         for network in self._networks.pop(connection, ()):
             members = self._members[network]
             members.discard(connection)
@@ -96,7 +96,7 @@ class Connections:
             self._members.setdefault(network, set()).add(new)
 
     def _drop_some(self, among: Iterable[Connection], most: int, now: float) -> bool:
-        """Drop connections that wait for their client; False if there is none."""
+        """Drop connections that wait for their client; whether there were any."""
         ranked = [
             (self._rank(waiting, each, now), number, each)
             for number, each in enumerate(among)
@@ -109,7 +109,7 @@ class Connections:
         return bool(dropped)
 
     def _rank(self, waiting: Waiting, each: Connection, now: float) -> tuple[Any, ...]:
-        """The lowest gives way first: not new, idle, of the network with most, waiting longest."""
+        """The lowest is dropped first: not new, idle, of the largest network, waiting longest."""
         young = now - each.since < _YOUNG
         of_one = max((len(self._members[net]) for net in self._networks[each]), default=0)
         return young, waiting, -of_one, each.since

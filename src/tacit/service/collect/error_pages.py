@@ -1,6 +1,6 @@
-"""Short pages for people: there is no such survey, or it takes no answers now.
+"""Error pages for people: there is no such survey, or it accepts no answers now.
 
-The words are those of the respondent's page, in a language of the survey that the browser asks for.
+The texts are those of the respondent's page, in the browser's preferred language of the survey.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from starlette.types import Scope
 
 from tacit.service import page
-from tacit.service.collect.http_responses import HTML, HttpResponse, header
+from tacit.service.collect.http_requests import header
+from tacit.service.collect.http_responses import HTML, HttpResponse
 from tacit.service.collect.problem_details import CLOSED, NOT_YET_OPEN, ProblemType
 from tacit.survey import Survey
 from tacit.survey.field_types import text_in
@@ -39,6 +40,7 @@ _PAGE = """<!doctype html>
   </body>
 </html>
 """
+_TITLE = '<p id="title" lang="{}" dir="auto">{}</p>'
 _FIRST = "en"
 _WORDS: dict[str, dict[str, Any]] = {
     name.removeprefix("words/").removesuffix(".json"): json.loads(page.content(name))
@@ -48,18 +50,20 @@ _WORDS: dict[str, dict[str, Any]] = {
 
 
 def words(language: str) -> dict[str, Any]:
-    """The page's texts for a language of a survey; English if the page does not speak it."""
+    """The page's texts in a language; in English if there is no translation."""
     return _WORDS[spoken(language)]
 
 
 def spoken(language: str) -> str:
-    """The language in which the page speaks to readers of a survey's language."""
+    """The language of the page's texts for a language of a survey."""
     base = language.partition("-")[0]
     return base if base in _WORDS else _FIRST
 
 
-def notice(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> HttpResponse:
-    """The page for a problem: which survey, what is wrong, and from or until which day."""
+def error_page(
+    problem: ProblemType, scope: Scope, survey: Survey | None, today: date
+) -> HttpResponse:
+    """The page for a problem: the survey, what is wrong, and from or until which day."""
     language = language_of(scope, survey)
     own = words(language)
     name = None if survey is None else text_in(survey.title, language)
@@ -67,7 +71,7 @@ def notice(problem: ProblemType, scope: Scope, survey: Survey | None, today: dat
     content = _PAGE.format(
         spoken=spoken(language),
         head=escape(title if name is None else f"{name}: {title}"),
-        survey="" if name is None else _titled(name, language),
+        survey="" if name is None else _TITLE.format(escape(language), escape(name)),
         title=escape(title),
         text=escape(_text(problem, own, survey, today)),
     )
@@ -75,7 +79,7 @@ def notice(problem: ProblemType, scope: Scope, survey: Survey | None, today: dat
 
 
 def language_of(scope: Scope, survey: Survey | None) -> str:
-    """The language that the browser likes best, of the survey's if there is one."""
+    """The browser's preferred language among those of the survey, or of the page."""
     offered = (_FIRST, *_WORDS) if survey is None else survey.languages
     for wanted in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
         for language in offered:
@@ -85,18 +89,18 @@ def language_of(scope: Scope, survey: Survey | None) -> str:
 
 
 def _wanted(asked: str) -> Sequence[str]:
-    """Languages of an Accept-Language header without their regions, the most liked first."""
+    """The languages of an Accept-Language header without regions, best first."""
     found: list[tuple[float, int, str]] = []
     for part in asked.split(","):
         language, _, quality = part.partition(";")
-        liked = _quality(quality)
-        if liked > 0:
-            found.append((-liked, len(found), language.strip().partition("-")[0]))
+        weight = _quality(quality)
+        if weight > 0:
+            found.append((-weight, len(found), language.strip().partition("-")[0]))
     return [language for _, _, language in sorted(found)]
 
 
 def _quality(text: str) -> float:
-    """The q of a part of the header; 1 if it is not said, 0 if it is not a number."""
+    """The q of a language; 1 if it is missing, 0 if it is not a number."""
     name, _, value = text.partition("=")
     if name.strip() != "q":
         return 1.0
@@ -106,21 +110,13 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-def _titled(name: str, language: str) -> str:
-    return f'<p id="title" lang="{escape(language)}" dir="auto">{escape(name)}</p>'
-
-
 def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, today: date) -> str:
     text: str = own[f"{problem.name}.text"]
     opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
     ended = closes if closes is not None and closes < today else None
     day = {NOT_YET_OPEN.name: opens, CLOSED.name: ended}.get(problem.name)
-    return text if day is None else f"{_sentence(problem, own, day)} {text}"
-
-
-def _sentence(problem: ProblemType, own: dict[str, Any], day: date) -> str:
-    """From or until which day the survey takes answers."""
+    if day is None:
+        return text
     month = own["months"].split()[day.month - 1]
-    said = own["date"].format(day=day.day, month=month, year=day.year)
-    sentence: str = own[f"{problem.name}.day"].format(day=said)
-    return sentence
+    written = own["date"].format(day=day.day, month=month, year=day.year)
+    return f"{own[f'{problem.name}.day'].format(day=written)} {text}"

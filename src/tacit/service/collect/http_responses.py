@@ -1,4 +1,4 @@
-"""Answers over HTTP, made once and sent many times; each carries the same protective headers."""
+"""HTTP responses, built once and sent many times, all with the same protective headers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TEXT = "text/plain; charset=utf-8"
 
 UNCHANGED = 304
 
-#: Nothing is loaded but the page's own files, nothing may frame it, and no text becomes markup. The
-#: one inline script is the import map, which holds hashes and no code.
+#: The page loads only its own files, cannot be framed, and never turns text into markup. The only
+#: inline script is the import map, which holds hashes and no code.
 POLICY = (
     f"default-src 'none'; script-src 'self' '{integrity(import_map().encode())}'; "
     "style-src 'self'; connect-src 'self'; "
@@ -39,68 +39,68 @@ PROTECTION: tuple[Header, ...] = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-NOT_KEPT: Header = (b"cache-control", b"no-store")
-#: For what may change with the program: asked for each time, sent only if it changed.
+NO_STORE: Header = (b"cache-control", b"no-store")
+#: For files that may change with the program: the browser asks each time, and gets what changed.
 REVALIDATED: Header = (b"cache-control", b"no-cache")
-#: For what a fingerprint names: it never changes.
-FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
-#: For answers given before the whole request was read.
-HANG_UP: Header = (b"connection", b"close")
-#: The ASGI extension of our server: given `send` and an answer, sends it whole; False if not.
-WHOLE = "tacit.whole"
+#: For files that a fingerprint names: they never change.
+IMMUTABLE: Header = (b"cache-control", b"public, max-age=31536000, immutable")
+#: For responses that are sent before the whole request was read.
+CLOSE: Header = (b"connection", b"close")
+#: ASGI extension of our protocol: sends a whole response in one write; False if it cannot.
+ONE_WRITE = "tacit.one_write"
 
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A status, headers and a body; an ASGI application of its own."""
+    """Status, headers and body; also an ASGI application that sends them."""
 
     status: int
     kind: str
     body: bytes
-    headers: tuple[Header, ...] = (NOT_KEPT,)
+    headers: tuple[Header, ...] = (NO_STORE,)
 
     @cached_property
     def start(self) -> Message:
-        """What is sent first."""
+        """The first ASGI message."""
         return {"type": "http.response.start", "status": self.status, "headers": self._all}
 
     @cached_property
-    def rest(self) -> Message:
-        """What is sent second."""
+    def content(self) -> Message:
+        """The second ASGI message."""
         return {"type": "http.response.body", "body": self.body}
 
     @cached_property
     def whole(self) -> tuple[bytes, bytes]:
-        """As it goes over the wire: the first line, and what follows the server's own headers."""
+        """The bytes on the wire: the status line, and everything after the server's own headers."""
         line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
         return line, joined(self._all) + b"\r\n" + self.body
 
     @cached_property
-    def hangs_up(self) -> bool:
-        """Whether the connection ends with it."""
-        return HANG_UP in self.headers
+    def closes(self) -> bool:
+        """Whether the connection is closed afterwards."""
+        return CLOSE in self.headers
 
     @property
     def _all(self) -> list[Header]:
         own: list[Header] = []
-        if self.status != UNCHANGED:  # its length and type are those of what is not sent
+        if self.status != UNCHANGED:  # type and length would describe the body that is not sent
             own += [(b"content-type", self.kind.encode())]
             own += [(b"content-length", str(len(self.body)).encode())]
         return [*own, *self.headers, *PROTECTION]
 
     def with_headers(self, *headers: Header) -> HttpResponse:
-        """The same with further headers."""
+        """The same response with more headers."""
         return HttpResponse(self.status, self.kind, self.body, (*self.headers, *headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        whole = scope.get("extensions", {}).get(WHOLE)
-        if whole is None or not whole(send, self):
+        send_at_once = scope.get("extensions", {}).get(ONE_WRITE)
+        if send_at_once is None or not send_at_once(send, self):
             await send(self.start)
-            await send(self.rest)
+            await send(self.content)
 
 
 class File:
-    """Bytes that stay as they are while the server runs, with an ETag to ask by."""
+    """A file that does not change while the server runs, with an ETag."""
 
     def __init__(self, kind: str, body: bytes, cache: Header = REVALIDATED) -> None:
         tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
@@ -110,28 +110,17 @@ class File:
         self._unchanged = HttpResponse(UNCHANGED, "", b"", kept)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = header(scope, b"if-none-match")
-        tags = [tag.strip().removeprefix(b"W/") for tag in (asked or b"").split(b",")]
-        answer = self._unchanged if self._tag in tags else self._whole
-        await answer(scope, receive, send)
+        known = [value for name, value in scope["headers"] if name == b"if-none-match"]
+        tags = [tag.strip().removeprefix(b"W/") for tag in b",".join(known).split(b",")]
+        response = self._unchanged if self._tag in tags else self._whole
+        await response(scope, receive, send)
 
 
 def redirect(to: str) -> HttpResponse:
-    """A permanent answer that names another place; it keeps the method."""
-    return HttpResponse(308, TEXT, b"", (NOT_KEPT, (b"location", to.encode("latin-1", "replace"))))
-
-
-def header(scope: Scope, name: bytes) -> bytes | None:
-    """The value of a request's header, or None; several of one name count as one list."""
-    found = [value for own, value in scope["headers"] if own == name]
-    return b",".join(found) if found else None
-
-
-def wants_page(scope: Scope) -> bool:
-    """Whether a person's browser asks, not a program."""
-    return b"text/html" in (header(scope, b"accept") or b"")
+    """A permanent redirect that keeps the method."""
+    return HttpResponse(308, TEXT, b"", (NO_STORE, (b"location", to.encode("latin-1", "replace"))))
 
 
 def joined(headers: Iterable[Header]) -> bytes:
-    """Headers as they go over the wire."""
+    """Headers as bytes on the wire."""
     return b"".join(name + b": " + value + b"\r\n" for name, value in headers)

@@ -1,4 +1,4 @@
-"""Structured logs: start, stop, faults and counts. Never a submission, an address or a key."""
+"""Structured logs: start, stop, errors and counts; never a submission, an address or a key."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 import structlog
 
-#: Uvicorn tells of every malformed request below this level.
+#: Below this level uvicorn logs every malformed request.
 _UVICORN_LEVEL = logging.ERROR
-#: Seconds between two log lines of a kind that may come often.
+#: Seconds between two log lines of a frequent event.
 _REPEAT = 60.0
 
 
 def set_up(kind: str = "auto") -> None:
-    """Log to standard error: `json` lines, `console` for people, `auto` by who reads it."""
+    """Log to standard error as `json` or `console`; `auto` is console on a terminal, else json."""
     for_people = kind == "console" or (kind == "auto" and sys.stderr.isatty())
     last: Any = (
         structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
@@ -43,7 +43,7 @@ def log() -> Any:
 
 
 class OncePerMinute:
-    """Lets log lines of one kind through once a minute at most."""
+    """Limits a log event to one line per minute."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -58,23 +58,19 @@ class OncePerMinute:
 
 
 def fault(error: BaseException) -> None:
-    """Log a mistake of the program: what kind, and where; no message, since it may hold data."""
-    log().error("fault", kind=type(error).__name__, where=_where(error))
+    """Log the type and place of an unexpected error; not its message, which may hold data."""
+    calls = traceback.extract_tb(error.__traceback__)
+    where = [f"{Path(call.filename).name}:{call.lineno}" for call in calls]
+    log().error("fault", kind=type(error).__name__, where=where)
 
 
 def loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The same for what the event loop could not hand to anybody."""
+    """`fault` as the exception handler of an event loop."""
     fault(context.get("exception") or RuntimeError())
 
 
-def _where(error: BaseException) -> list[str]:
-    """File and line of each call, without values."""
-    calls = traceback.extract_tb(error.__traceback__)
-    return [f"{Path(call.filename).name}:{call.lineno}" for call in calls]
-
-
 def _adopt_uvicorn(before: list[Any], after: list[Any]) -> None:
-    """What uvicorn says goes the same way, from errors up; its access log goes nowhere."""
+    """Log uvicorn's errors in the same format; switch its access log off."""
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=before,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *after],

@@ -1,4 +1,4 @@
-"""Counts for Prometheus: sums over everybody, nothing about anybody."""
+"""Metrics for Prometheus: totals only, nothing about individual submissions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tacit.service.collect.http_responses import NOT_KEPT, HttpResponse
+from tacit.service.collect.http_responses import NO_STORE, HttpResponse
 from tacit.service.collect.problem_details import PROBLEMS
 
-#: How submissions end that are not refused.
+#: The outcomes of submissions that are not refused.
 ACCEPTED = ("stored", "repeated")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics(Collector):
-    """What the service counts, in a registry of its own."""
+    """The metrics of one service, in its own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         names = (*ACCEPTED, *(problem.name for problem in PROBLEMS))
         self._outcomes = dict.fromkeys(names, 0)
-        #: Submissions that were refused since an open survey had too many from everybody.
+        #: Submissions refused because of the limit per open survey.
         self.over_open_rate = 0
         self.registry.register(self)
         self._queue = Gauge(
-            "tacit_queue_length", "Responses that wait to be stored.", registry=self.registry
+            "tacit_queue_length", "Responses waiting to be stored.", registry=self.registry
         )
         self.commit_seconds = Histogram(
             "tacit_commit_seconds",
@@ -45,26 +45,26 @@ class Metrics(Collector):
         ProcessCollector(registry=self.registry)
 
     def count(self, outcome: str) -> None:
-        """One more submission ended like this; called from the event loop only."""
+        """Count a submission by its outcome; only called from the event loop."""
         self._outcomes[outcome] += 1
 
     def collect(self) -> Iterator[Metric]:
-        """The submissions, for the registry: a plain number costs a tenth of a locked one."""
+        """The submissions, for the registry; locked counters would cost ten times as much."""
         family = CounterMetricFamily(
-            "tacit_submissions", "Submissions by how they ended.", labels=["outcome"]
+            "tacit_submissions", "Submissions by outcome.", labels=["outcome"]
         )
         for outcome, count in self._outcomes.items():
             family.add_metric([outcome], count)
         yield family
 
     def watch_queue(self, length: Callable[[], float]) -> None:
-        """Where the length of the queue is read when it is asked for."""
+        """Read the length of the queue from here."""
         self._queue.set_function(length)
 
     def totals(self) -> dict[str, int]:
-        """Submissions since the start, by how they ended; only what happened."""
+        """Submissions since the start by outcome, without zeros."""
         return {outcome: count for outcome, count in self._outcomes.items() if count}
 
-    def answer(self) -> HttpResponse:
-        """All of it in Prometheus' text format."""
-        return HttpResponse(200, _KIND, generate_latest(self.registry), (NOT_KEPT,))
+    def response(self) -> HttpResponse:
+        """All metrics in Prometheus' text format."""
+        return HttpResponse(200, _KIND, generate_latest(self.registry), (NO_STORE,))

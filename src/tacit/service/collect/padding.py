@@ -1,6 +1,6 @@
-"""Every submission to a survey has the same length, so its length on the network reveals nothing.
+"""Padding: every submission to a survey has the same length.
 
-TLS hides what is sent but not how long it is: without padding, "yes" is a byte longer than "no".
+TLS hides the content but not the length: without padding, "yes" would be a byte longer than "no".
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from tacit.survey import Published
 
 
 def submission_length(published: Published, token: str = "") -> int:
-    """The bytes of every submission to a survey: the longest one as `json.dumps` writes it.
+    """The length of every submission in bytes: that of the longest one, written by `json.dumps`.
 
-    That is ASCII with a space after each comma and colon. Shorter forms of the same JSON fit too.
+    That is ASCII with a space after each comma and colon, so more compact JSON fits too.
     """
     record = {
-        attribute.name: max((text(label) for label in attribute.categories), key=_written)
+        attribute.name: max((text(label) for label in attribute.categories), key=_length)
         for attribute in published.design.reported
     }
     longest = {"fingerprint": published.fingerprint, "key": "0" * 32, "record": record}
     if published.survey.access == "invited":
         longest["token"] = token
-    return _written(longest | {"padding": ""})
+    return _length(longest | {"padding": ""})
 
 
 def padded(submission: Mapping[str, Any], length: int) -> bytes:
-    """A submission as compact JSON of this many bytes; `padding` is filled with spaces."""
+    """A submission as compact JSON of this length; spaces fill `padding`."""
     bare = _compact({**submission, "padding": ""})
     return _compact({**submission, "padding": " " * (length - len(bare))})
 
@@ -38,5 +38,5 @@ def _compact(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _written(value: Any) -> int:
+def _length(value: Any) -> int:
     return len(json.dumps(value))

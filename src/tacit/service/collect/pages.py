@@ -1,4 +1,4 @@
-"""What is read: the page of a survey, the published survey, the page's own files."""
+"""What is read with GET: a survey's page, the published survey and the page's own files."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from html import escape
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.service import page
-from tacit.service.collect.error_pages import language_of, notice, spoken, words
-from tacit.service.collect.http_responses import FOR_EVER, HTML, JSON, File, redirect, wants_page
+from tacit.service.collect.error_pages import error_page, language_of, spoken, words
+from tacit.service.collect.http_requests import wants_page
+from tacit.service.collect.http_responses import HTML, IMMUTABLE, JSON, File, redirect
 from tacit.service.collect.problem_details import METHOD, NOT_FOUND, ProblemType
 from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.page import manifest
 from tacit.survey import Published, Survey
 
-#: Why a survey takes no answers on any day; None if it does.
+#: Why a survey accepts no answers, whatever the day; None if it accepts them.
 StatusCheck = Callable[[str], Awaitable[ProblemType | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
 _BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
-_READ = (b"allow", b"GET, HEAD")
-#: Seconds for which what the database said of a survey is believed.
-_BELIEVED = 2.0
+_WRONG_METHOD = METHOD.response.with_headers((b"allow", b"GET, HEAD"))
+#: Seconds for which the status of a survey is cached.
+_CACHE_SECONDS = 2.0
 
 
 class GetOnly:
-    """Answers GET and HEAD by the application given, and nothing else."""
+    """Passes GET and HEAD to an application, and refuses other methods."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        allowed = scope["method"] in ("GET", "HEAD")
-        app = self._app if allowed else METHOD.answer.with_headers(_READ)
+        app = self._app if scope["method"] in ("GET", "HEAD") else _WRONG_METHOD
         await app(scope, receive, send)
 
 
 class SurveyPages:
-    """GET /s/{slug}/: the page, or why there is none."""
+    """GET /s/{slug}/: the page, or an error page."""
 
     def __init__(
         self,
@@ -57,21 +57,17 @@ class SurveyPages:
         self._page = File(HTML, manifest.html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        slug = scope["path_params"]["slug"]
-        app = await self._app(self._validators.get(slug), self._surveys.get(slug), scope)
-        await app(scope, receive, send)
-
-    async def _app(
-        self, validator: SubmissionValidator | None, survey: Survey | None, scope: Scope
-    ) -> ASGIApp:
-        today = self._today()
-        problem = NOT_FOUND if validator is None else await self._problem(validator, today)
+        slug, today = scope["path_params"]["slug"], self._today()
+        validator, survey = self._validators.get(slug), self._surveys.get(slug)
+        problem: ProblemType | None = NOT_FOUND
+        if validator is not None:
+            problem = await self._status_problem(validator.survey) or validator.day_problem(today)
+        app: ASGIApp = self._page
         if problem is not None:
-            return shown(problem, scope, survey, today)
-        return _preview_page(language_of(scope, survey)) if self._preview else self._page
-
-    async def _problem(self, validator: SubmissionValidator, today: date) -> ProblemType | None:
-        return await self._status_problem(validator.survey) or validator.days(today)
+            app = _shown(problem, scope, survey, today)
+        elif self._preview:
+            app = _preview_page(language_of(scope, survey))
+        await app(scope, receive, send)
 
 
 class SurveyFiles:
@@ -79,36 +75,29 @@ class SurveyFiles:
 
     def __init__(self, published: Mapping[str, Published]) -> None:
         self._files = {
-            slug: File(JSON, survey.to_json().encode(), FOR_EVER)
+            slug: File(JSON, survey.to_json().encode(), IMMUTABLE)
             for slug, survey in published.items()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app: ASGIApp = self._files.get(scope["path_params"]["slug"], NOT_FOUND.answer)
+        app: ASGIApp = self._files.get(scope["path_params"]["slug"], NOT_FOUND.response)
         await app(scope, receive, send)
 
 
-class SlashRedirect:
-    """GET /s/{slug}: the page is one step further, so that its own addresses are right."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        slug = scope["path_params"]["slug"]
-        app: ASGIApp = redirect(f"{slug}/") if re.fullmatch("[0-9a-f]+", slug) else NOT_FOUND_PAGE
-        await app(scope, receive, send)
+async def slash_redirect(scope: Scope, receive: Receive, send: Send) -> None:
+    """GET /s/{slug}: redirect to the page, whose relative links need the slash."""
+    slug = scope["path_params"]["slug"]
+    app: ASGIApp = redirect(f"{slug}/") if re.fullmatch("[0-9a-f]+", slug) else not_found
+    await app(scope, receive, send)
 
 
-class NotFound:
-    """Any other address: a page for people, problem details for programs."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await shown(NOT_FOUND, scope)(scope, receive, send)
-
-
-NOT_FOUND_PAGE = NotFound()
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Any other address."""
+    await _shown(NOT_FOUND, scope, None, date.min)(scope, receive, send)
 
 
 class CachedStatus:
-    """What the database says of a survey, asked at most every two seconds."""
+    """Asks the database for the status of a survey at most every two seconds."""
 
     def __init__(self, ask: StatusCheck) -> None:
         self._ask = ask
@@ -118,7 +107,7 @@ class CachedStatus:
         until, problem = self._known.get(survey, (0.0, None))
         if until <= time.monotonic():
             problem = await self._ask(survey)
-            self._known[survey] = (time.monotonic() + _BELIEVED, problem)
+            self._known[survey] = (time.monotonic() + _CACHE_SECONDS, problem)
         return problem
 
 
@@ -128,14 +117,12 @@ def page_files() -> dict[str, File]:
     return {name: File(page.FILES[name], sent[name]) for name in sent if name != manifest.HTML}
 
 
-def shown(
-    problem: ProblemType, scope: Scope, survey: Survey | None = None, today: date = date.min
-) -> ASGIApp:
+def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> ASGIApp:
     """A problem as a page for people, as problem details for programs."""
-    return notice(problem, scope, survey, today) if wants_page(scope) else problem.answer
+    return error_page(problem, scope, survey, today) if wants_page(scope) else problem.response
 
 
 def _preview_page(language: str) -> File:
-    """The page with a banner that says that this is a preview."""
+    """The page with a banner: this is a preview."""
     banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
     return File(HTML, _BODY.sub(lambda found: found[0] + banner, manifest.html()))

@@ -1,7 +1,7 @@
-"""Every way in which a request is refused, as problem details (RFC 9457).
+"""Every reason to refuse a request, as problem details (RFC 9457).
 
-`type` is a name that stays; the respondent's page has a sentence for each. No answer repeats
-anything of the request.
+The `type` of a problem never changes; the respondent's page has a sentence for each. No response
+repeats anything from the request.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tacit.service.collect.http_responses import HANG_UP, NOT_KEPT, PROBLEM, Header, HttpResponse
+from tacit.service.collect.http_responses import CLOSE, NO_STORE, PROBLEM, Header, HttpResponse
 from tacit.service.store import Outcome
 
 
 @dataclass(frozen=True)
 class ProblemType:
-    """A refusal: its name, its status and what it says; `wait` seconds before another try."""
+    """One kind of refusal; the client may try again after `wait` seconds."""
 
     name: str
     status: int
@@ -26,63 +26,57 @@ class ProblemType:
     headers: tuple[Header, ...] = field(default=())
 
     @cached_property
-    def answer(self) -> HttpResponse:
-        """As it is sent."""
+    def response(self) -> HttpResponse:
+        """The response without a detail."""
         return self.with_detail(None)
 
     def with_detail(self, detail: str | None, wait: int | None = None) -> HttpResponse:
-        """As it is sent, with what is wrong in this case."""
+        """The response with what is wrong in this case."""
         content = {"type": self.name, "title": self.title, "status": self.status}
         if detail is not None:
             content["detail"] = detail
         seconds = wait if wait is not None else self.wait
         retry = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
         body = json.dumps(content, ensure_ascii=False).encode()
-        return HttpResponse(self.status, PROBLEM, body, (NOT_KEPT, *self.headers, *retry))
+        return HttpResponse(self.status, PROBLEM, body, (NO_STORE, *self.headers, *retry))
 
 
 class Refused(Exception):  # noqa: N818
-    """A request is answered by a problem; `early` if that is before its body is read."""
+    """A request is refused; `early` if its body was not read."""
 
     def __init__(
-        self, problem: ProblemType, answer: HttpResponse | None = None, early: bool = False
+        self, problem: ProblemType, response: HttpResponse | None = None, early: bool = False
     ) -> None:
         super().__init__(problem.name)
         self.problem = problem
-        self.answer = answer or problem.answer
+        self.response = response or problem.response
         self.early = early
 
 
-MALFORMED = ProblemType("malformed", 400, "The request is not what this service reads.")
+MALFORMED = ProblemType("malformed", 400, "The request is malformed.")
 LINK_USED = ProblemType("link-used", 403, "This link has been used already, or was never issued.")
 NOT_YET_OPEN = ProblemType("not-yet-open", 403, "This survey is not open yet.")
 CLOSED = ProblemType("closed", 403, "This survey is closed.")
 FULL = ProblemType("full", 403, "This survey has all the answers it needs.")
-NOT_FOUND = ProblemType("not-found", 404, "There is nothing here.")
+NOT_FOUND = ProblemType("not-found", 404, "Not found.")
 METHOD = ProblemType("method", 405, "Method not allowed.")
-SLOW = ProblemType("slow", 408, "The request took too long to arrive.", headers=(HANG_UP,))
+SLOW = ProblemType("slow", 408, "The request took too long to arrive.", headers=(CLOSE,))
 WRONG_FINGERPRINT = ProblemType(
-    "wrong-fingerprint", 409, "The record was disguised by another design than this survey's."
+    "wrong-fingerprint", 409, "The record was disguised with another design."
 )
-CHANGED = ProblemType("changed", 409, "Another record was sent with this key before.")
-TOO_LARGE = ProblemType(
-    "too-large", 413, "The request is larger than any answer.", headers=(HANG_UP,)
-)
+CHANGED = ProblemType("changed", 409, "A different record was sent with this key before.")
+TOO_LARGE = ProblemType("too-large", 413, "The request is too large.", headers=(CLOSE,))
 WRONG_TYPE = ProblemType("wrong-type", 415, "The body must be application/json in UTF-8.")
 NOT_ALLOWED = ProblemType(
-    "not-allowed-value", 422, "The record does not hold one category for each attribute."
+    "not-allowed-value", 422, "The record must have one category for each attribute."
 )
-TOO_MANY = ProblemType("too-many", 429, "Too many requests came from this address.", wait=60)
-LONG_HEAD = ProblemType(
-    "too-large", 431, "The head of the request is too large.", headers=(HANG_UP,)
-)
-BUSY = ProblemType("busy", 503, "Too many answers arrive at once; try again soon.", wait=2)
-UNAVAILABLE = ProblemType("unavailable", 503, "Answers cannot be stored at present.", wait=10)
-FAULT = ProblemType(
-    "fault", 500, "The service failed; nothing was acknowledged.", headers=(HANG_UP,)
-)
+TOO_MANY = ProblemType("too-many", 429, "Too many requests from this address.", wait=60)
+LONG_HEAD = ProblemType("too-large", 431, "The head of the request is too large.", headers=(CLOSE,))
+BUSY = ProblemType("busy", 503, "Too many answers are arriving; try again soon.", wait=2)
+UNAVAILABLE = ProblemType("unavailable", 503, "Answers cannot be stored right now.", wait=10)
+FAULT = ProblemType("fault", 500, "Internal error; nothing was acknowledged.", headers=(CLOSE,))
 
-#: What the store may say of a response that it does not take.
+#: The problem for each outcome that is not an acknowledgement.
 REFUSALS: Mapping[Outcome, ProblemType] = {
     Outcome.CHANGED: CHANGED,
     Outcome.UNKNOWN_TOKEN: LINK_USED,
@@ -91,7 +85,7 @@ REFUSALS: Mapping[Outcome, ProblemType] = {
     Outcome.FULL: FULL,
     Outcome.UNKNOWN_SURVEY: NOT_FOUND,
 }
-#: All of them, for the documentation and its tests.
+#: All problems, for the documentation and its tests.
 PROBLEMS = (
     *(MALFORMED, LINK_USED, NOT_YET_OPEN, CLOSED, FULL, NOT_FOUND, METHOD, SLOW),
     *(WRONG_FINGERPRINT, CHANGED, TOO_LARGE, WRONG_TYPE, NOT_ALLOWED, TOO_MANY, LONG_HEAD),

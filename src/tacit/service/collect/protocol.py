@@ -1,10 +1,10 @@
-"""Uvicorn's HTTP protocol with bounds that it leaves to a proxy: connections, head, patience.
+"""Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
 
-Uvicorn waits for any head and any body as long as it takes, reads a head of any length, queues any
-number of requests and leaves parts of RFC 9112 to others. Here all of it is bounded, and what is
-not HTTP is answered by problem details too. Uvicorn also checks, lowers and joins every header of
-every answer and writes head and body apart, which costs as much as all that the application does:
-an `Answer` is sent whole, by an extension of ASGI.
+Uvicorn waits for a request without a time limit, reads a head of any length, queues any number of
+requests and does not check all of RFC 9112. Here all of this is limited, and malformed requests
+get problem details too. Uvicorn also checks and joins the headers of every response and writes head
+and body separately. An ASGI extension sends an `HttpResponse` with one write instead (decision
+0028). Only names of uvicorn without a leading underscore are used.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tacit.service.collect.connections import Connections, Waiting
-from tacit.service.collect.heads import Head, NotHttp
-from tacit.service.collect.http_responses import HANG_UP, WHOLE, Header, HttpResponse, joined
+from tacit.service.collect.http_requests import NotHttp, check_framing
+from tacit.service.collect.http_responses import CLOSE, ONE_WRITE, Header, HttpResponse, joined
 from tacit.service.collect.problem_details import (
     BUSY,
     LONG_HEAD,
@@ -27,30 +28,30 @@ from tacit.service.collect.problem_details import (
     TOO_MANY,
 )
 
-#: Bytes of the request line and the headers together.
+#: Bytes of the request line and the headers.
 MOST_HEAD = 32 << 10
-#: Bytes of a message beside its body: lengths of chunks, trailers, what is read to be dropped.
+#: Bytes of a message besides its body: chunk lengths, trailers, what is read to be dropped.
 MOST_BESIDE = 4 << 20
-#: Requests that may wait for their turn on one connection; browsers and proxies send none ahead.
+#: Pipelined requests on one connection; browsers and proxies send none.
 MOST_AHEAD = 16
-#: Bytes a second that a reader must take on the whole.
+#: Bytes per second that a client must read on average.
 SLOWEST = 2 << 10
-#: Bytes of an answer that is not copied for each who asks.
+#: Responses with more bytes than this are not copied per client.
 _LARGE = 4 << 10
-#: What is answered on connections that have no place of their own.
+#: Answered even on connections above the limit.
 HEALTH = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What connections may take; one value for all of a server."""
+    """The limits of a server's connections."""
 
     connections: Connections
     most_body: int = MOST_BESIDE
 
 
 class _Unread(NamedTuple):
-    """Bytes that a client has left unread, since when it took none, and when it must have all."""
+    """Bytes that a client has left unread, since when, and when it must have read all."""
 
     left: int
     since: float
@@ -58,33 +59,32 @@ class _Unread(NamedTuple):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection; `bounds` is set by `protocol`."""
+    """One connection; `protocol` sets `bounds`."""
 
     bounds: Bounds
-    #: Whether the server is about to end: each answer then ends its connection.
+    #: Whether the server is shutting down: each response then closes its connection.
     draining = False
     since = 0.0
     _taken = 0
-    _running: RequestResponseCycle | None = None
-    _refusal: HttpResponse | None = None
     _unread: _Unread | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.since = self.loop.time()
-        self._head = Head()
+        self._open_cycles: list[RequestResponseCycle] = []
         problem = self.bounds.connections.admit(self, self.client[0] if self.client else "")
         if problem is not None:
-            self._refusal = _REFUSALS[problem.name]
+            refusal = _REFUSALS[problem.name]
+            self.app = _health_only(self.app, refusal)
             if self not in self.bounds.connections:
-                self._refuse(_raw(self._refusal))
+                self._refuse(_raw(refusal))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.bounds.connections.leave(self)
         super().connection_lost(exc)
-        # Uvicorn tells only the newest request that its client has left.
-        for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
-            if cycle is not None and not cycle.response_complete:
+        # Uvicorn marks only the newest request as disconnected.
+        for cycle in self._open_cycles:
+            if not cycle.response_complete:
                 cycle.disconnected = True
                 cycle.message_event.set()
         self.pipeline.clear()
@@ -92,7 +92,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        # What came before this piece is bounded, and a piece is small.
+        # The bytes before this piece are limited, and a piece is small.
         if self._taken > MOST_HEAD and self._too_much():
             return
         self._taken += len(data)
@@ -101,35 +101,26 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._taken, self.since = 0, self.loop.time()
-        self._head = Head()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        self._head.see(self.headers[-1][0], value)
+        self.scope["extensions"] = _EXTENSIONS
 
     def on_headers_complete(self) -> None:
-        # What is raised here stops the parser, and comes back as send_400_response.
-        self._head.check(self.parser.get_http_version())
+        # An exception here stops the parser, and uvicorn calls send_400_response.
+        check_framing(self.headers, self.parser.get_http_version())
         if len(self.pipeline) >= MOST_AHEAD:
             raise NotHttp
         super().on_headers_complete()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
-        cycle.scope["extensions"] = _EXTENSIONS
-        if self.draining and cycle is self.cycle:
-            cycle.keep_alive = False
-        if self._refusal is not None and cycle.scope["path"] not in HEALTH:
-            app = self._refusal
-        super()._start_asgi_task(cycle, app)
+        still_open = [cycle for cycle in self._open_cycles if not cycle.response_complete]
+        self._open_cycles = [*still_open, self.cycle]
+        if self.draining:
+            self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(_NOT_HTTP)
 
     def finish(self, close: bool) -> None:
-        """End the connection after the newest request that is known; at once if it is idle.
+        """Close the connection after its newest request.
 
-        An idle one stays if `close` is false, since a request may be on its way.
+        An idle one is closed at once if `close` is true; else a request may still be on its way.
         """
         if not self._answered:
             self.cycle.keep_alive = False
@@ -137,12 +128,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def drop(self) -> None:
-        """End the connection at once: another one needs its place."""
+        """Abort the connection: another one needs its place."""
         self.transport.abort()
 
     @property
     def waiting(self) -> Waiting | None:
-        """What the client is to do next; None while its request is being answered."""
+        """What the server waits for; None while it works on a request."""
         if self.transport.get_write_buffer_size():
             return Waiting.TO_READ
         if self._incomplete():
@@ -150,9 +141,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return Waiting.TO_ASK if self._answered else None
 
     def enforce_timeouts(self, now: float, patience: float) -> None:
-        """Refuse a request that takes longer to arrive; end what is not read in time.
+        """Refuse a request that takes too long to arrive; abort if the client reads too slowly.
 
-        A connection on which nothing came is closed without a word: browsers open some in advance.
+        A connection without a request is closed silently: browsers open some in advance.
         """
         if self._unread_too_long(now, patience):
             self.transport.abort()
@@ -161,7 +152,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(b"" if self.scope is None else _SLOW)
 
     def _unread_too_long(self, now: float, patience: float) -> bool:
-        """Whether the client has taken nothing for so many seconds, or too little in all."""
+        """Whether the client has read nothing for too long, or too little on average."""
         left = self.transport.get_write_buffer_size()
         if not left:
             self._unread = None
@@ -178,16 +169,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def _head_done(self) -> bool:
-        """Whether the newest request is known; uvicorn makes a cycle for it then."""
+        """Whether the head of the newest request is complete: uvicorn then creates a cycle."""
         return self.cycle is not None and self.cycle.scope is self.scope
 
     @property
     def _answered(self) -> bool:
-        """Whether every request that is known is answered."""
+        """Whether every complete head has its response."""
         return self.cycle is None or self.cycle.response_complete
 
     def _too_much(self) -> bool:
-        """Refuse what is longer than anything that is right."""
+        """Refuse a head or body that is too long; whether it was."""
         head_done = self._head_done
         too_much = not head_done or self._taken > MOST_HEAD + self.bounds.most_body
         if too_much:
@@ -195,7 +186,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return too_much
 
     def _refuse(self, raw: bytes) -> None:
-        """End the connection by this answer; after those to earlier requests, without it."""
+        """Send this response and close; if earlier requests are pending, close after theirs."""
         if self.transport.is_closing():
             return
         if self.pipeline or not (self._head_done or self._answered):
@@ -207,18 +198,27 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def protocol(connections: Connections, largest_body: int) -> type[BoundedProtocol]:
-    """The protocol for these connections and bodies of up to so many bytes."""
+    """The protocol class for these connections and this size of bodies."""
     return type(
         "Bounded", (BoundedProtocol,), {"bounds": Bounds(connections, largest_body + MOST_BESIDE)}
     )
 
 
-def _send_whole(send: Any, answer: HttpResponse) -> bool:
-    """Send an answer by one write, if nothing stands against writing at once."""
+def _health_only(app: ASGIApp, refusal: HttpResponse) -> Any:
+    """Answers health checks, and refuses everything else."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        await (app if scope["path"] in HEALTH else refusal)(scope, receive, send)
+
+    return limited
+
+
+def _send_in_one_write(send: Any, response: HttpResponse) -> bool:
+    """Send a response with one write; False if it must go through uvicorn."""
     cycle = getattr(send, "__self__", None)
     if (
         not isinstance(cycle, RequestResponseCycle)
-        or answer.hangs_up
+        or response.closes
         or not cycle.keep_alive
         or cycle.disconnected
         or cycle.response_started
@@ -226,9 +226,9 @@ def _send_whole(send: Any, answer: HttpResponse) -> bool:
         or cycle.scope["method"] == "HEAD"
     ):
         return False
-    line, rest = answer.whole
-    first = line + _own(tuple(cycle.default_headers))
-    if len(rest) > _LARGE:  # shared by all who ask for it, however slowly they read
+    line, rest = response.whole
+    first = line + _server_headers(tuple(cycle.default_headers))
+    if len(rest) > _LARGE:  # shared by all slow readers instead of copied
         cycle.transport.writelines((first, rest))
     else:
         cycle.transport.write(first + rest)
@@ -239,23 +239,23 @@ def _send_whole(send: Any, answer: HttpResponse) -> bool:
     return True
 
 
-_EXTENSIONS: dict[str, Any] = {WHOLE: _send_whole}
+_EXTENSIONS: dict[str, Any] = {ONE_WRITE: _send_in_one_write}
 
 
 @lru_cache(maxsize=1)
-def _own(headers: tuple[Header, ...]) -> bytes:
-    """The server's own headers: the date, once a second another one."""
+def _server_headers(headers: tuple[Header, ...]) -> bytes:
+    """The server's own headers; the date changes once per second."""
     return joined(headers)
 
 
-def _raw(answer: HttpResponse) -> bytes:
-    """An answer as it goes over the wire, for requests that no application sees."""
-    return b"".join(answer.whole)
+def _raw(response: HttpResponse) -> bytes:
+    """A response as bytes, for requests that no application sees."""
+    return b"".join(response.whole)
 
 
-_NOT_HTTP = _raw(MALFORMED.with_detail("this is not HTTP").with_headers(HANG_UP))
-_LONG_HEAD = _raw(LONG_HEAD.answer)
-_SLOW = _raw(SLOW.answer)
-_TOO_LARGE = _raw(TOO_LARGE.answer)
-#: What a connection without a place of its own is told, by why it has none.
-_REFUSALS = {problem.name: problem.answer.with_headers(HANG_UP) for problem in (BUSY, TOO_MANY)}
+_NOT_HTTP = _raw(MALFORMED.with_detail("this is not HTTP").with_headers(CLOSE))
+_LONG_HEAD = _raw(LONG_HEAD.response)
+_SLOW = _raw(SLOW.response)
+_TOO_LARGE = _raw(TOO_LARGE.response)
+#: The response on a connection above the limit, by the name of the problem.
+_REFUSALS = {problem.name: problem.response.with_headers(CLOSE) for problem in (BUSY, TOO_MANY)}

@@ -1,8 +1,7 @@
-"""How many submissions are taken in a time: from one address, and for one open survey.
+"""Rate limits on submissions: per address, and per open survey.
 
-An address is counted under a hash with a secret that is drawn when the server starts and dies
-with it; the counts are in memory for the length of one window. Time is that of a clock that never
-steps: whoever sets the system's clock changes no window.
+Addresses are counted under a keyed hash whose key is drawn at start and never stored; counts stay
+in memory for one window. The clock is monotonic, so changing the system time has no effect.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from starlette.types import Scope
 
 from tacit.service.collect.addresses import TrustedProxies, prefixes
 
-#: Keys counted at a time; beyond, the oldest window is dropped rather than fill the memory.
+#: Keys in memory; above this number the oldest window is dropped.
 MOST_KEYS = 200_000
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _LIMIT = re.compile(
@@ -31,35 +30,33 @@ _LIMIT = re.compile(
 
 @dataclass(frozen=True)
 class RateLimit:
-    """So many in so many seconds."""
+    """A number of submissions in a number of seconds."""
 
     number: int
     seconds: int
 
 
 def parse_limit(text: str) -> RateLimit | None:
-    """The limit that a text such as 600/minute stands for; None for off. ValueError otherwise."""
+    """Parse a limit such as 600/minute; None for off. Raises ValueError."""
     if text == "off":
         return None
     found = _LIMIT.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    times = int(found["times"] or 1)
-    if not times:
+    times = int(found["times"] or 1) if found else 0
+    if not found or not times:
         raise ValueError(text)
     return RateLimit(int(found["number"]), times * _SECONDS[found["unit"]])
 
 
 class FixedWindow:
-    """Counts by key; the window of a key begins with the first that is counted (fixed window)."""
+    """Counts per key in a fixed window, which begins with the first count of the key."""
 
     def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit, self._clock = limit, clock
-        # In the order in which the windows end, since all are equally long.
+        # In the order in which the windows end, because all have the same length.
         self._counts: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
 
     def wait(self, key: bytes, share: int = 1) -> int | None:
-        """Seconds until more are taken; None if one is taken now. `share` multiplies the limit."""
+        """Seconds until one more is allowed; None if it is now. `share` multiplies the limit."""
         count, end = self._counts.get(key, (0, 0.0))
         left = end - self._clock()
         if left <= 0 or count < share * self._limit.number:
@@ -72,12 +69,12 @@ class FixedWindow:
         count, end = self._counts.get(key, (0, 0.0))
         if end <= now:
             self._counts.pop(key, None)
-            self._forget(now)
+            self._expire(now)
             count, end = 0, now + self._limit.seconds
         self._counts[key] = (count + 1, end)
 
-    def _forget(self, now: float) -> None:
-        """Drop windows that have ended, and the oldest if there are too many."""
+    def _expire(self, now: float) -> None:
+        """Drop the windows that have ended, and the oldest if there are too many."""
         counts = self._counts
         while counts and (len(counts) >= MOST_KEYS or next(iter(counts.values()))[1] <= now):
             counts.popitem(last=False)
@@ -87,7 +84,7 @@ class FixedWindow:
 
 
 class AddressRateLimit:
-    """A limit such as 600/minute for each address, and eight times that for an IPv6 /48."""
+    """A limit per address, and eight times that limit per IPv6 /48."""
 
     def __init__(self, limit: RateLimit, proxies: TrustedProxies | None = None) -> None:
         self._window = FixedWindow(limit)
@@ -95,12 +92,12 @@ class AddressRateLimit:
         self._secret = secrets.token_bytes(32)
 
     def wait(self, scope: Scope) -> int | None:
-        """Count a request; seconds to wait if there were too many from its address."""
+        """Count a request; seconds to wait if its address has sent too many."""
         keys = [(self._key(net), share) for net, share in prefixes(self._proxies.client(scope))]
         for key, share in keys:
             seconds = self._window.wait(key, share)
             if seconds is not None:
-                return seconds  # what is refused counts nowhere, or it would shut out neighbours
+                return seconds  # a refused request is not counted: it would block its neighbours
         for key, _ in keys:
             self._window.count(key)
         return None

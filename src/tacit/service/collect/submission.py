@@ -1,4 +1,4 @@
-"""The submit path: one disguised record in, acknowledged when it is durable."""
+"""The submit endpoint: it accepts one disguised record and acknowledges it once it is durable."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from typing import Protocol
 from starlette.types import Receive, Scope, Send
 
 from tacit.errors import Busy, Unavailable
-from tacit.service.collect import problem_details
-from tacit.service.collect.body import ClientDisconnected, check_head, read_body
-from tacit.service.collect.http_responses import HANG_UP, JSON, HttpResponse
+from tacit.service.collect.http_requests import ClientDisconnected, check_json, read_body
+from tacit.service.collect.http_responses import CLOSE, JSON, HttpResponse
 from tacit.service.collect.metrics import ACCEPTED, Metrics
-from tacit.service.collect.problem_details import Refused
+from tacit.service.collect.problem_details import (
+    BUSY,
+    METHOD,
+    REFUSALS,
+    TOO_MANY,
+    UNAVAILABLE,
+    Refused,
+)
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow
 from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.store import Outcome, Response
 
 
 class ResponseSink(Protocol):
-    """Takes responses; when it returns, what it says is durable."""
+    """Stores responses."""
 
     async def submit(self, response: Response) -> Outcome:
-        """Store a response; Busy or Unavailable if that cannot be done now."""
+        """Store a response; the outcome is durable. Raises Busy or Unavailable if it cannot."""
         ...
 
 
-_ANSWERS: Mapping[Outcome, tuple[str, HttpResponse]] = {
+#: For each outcome the name under which it is counted, and the HTTP response.
+_RESULTS: Mapping[Outcome, tuple[str, HttpResponse]] = {
     Outcome.STORED: (ACCEPTED[0], HttpResponse(201, JSON, b'{"stored": true}')),
     Outcome.REPEATED: (ACCEPTED[1], HttpResponse(200, JSON, b'{"stored": true}')),
-    **{
-        outcome: (problem.name, problem.answer)
-        for outcome, problem in problem_details.REFUSALS.items()
-    },
+    **{outcome: (problem.name, problem.response) for outcome, problem in REFUSALS.items()},
 }
-_EVERYBODY = b""
-_TOO_MANY_IN_ALL = "an open survey takes a limited number of answers at a time"
-_METHOD = problem_details.METHOD.answer.with_headers((b"allow", b"POST"), HANG_UP)
+_ALL = b""
+_TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minute"
+_WRONG_METHOD = METHOD.response.with_headers((b"allow", b"POST"), CLOSE)
 
 
 class Submissions:
@@ -48,53 +52,49 @@ class Submissions:
         sink: ResponseSink,
         metrics: Metrics,
         rate: AddressRateLimit | None = None,
-        flood_gate: FixedWindow | None = None,
+        open_window: FixedWindow | None = None,
     ) -> None:
         self._validator, self._sink, self._metrics, self._rate = validator, sink, metrics, rate
-        self._flood_gate = flood_gate
+        self._open_window = open_window
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            announced = self._admitted(scope)
-            response = self._validator.response(
-                await read_body(receive, announced, self._validator.limit)
-            )
-            self._count()
-            name, answer = _ANSWERS[await self._sink.submit(response)]
+            announced = self._check_head(scope)
+            body = await read_body(receive, announced, self._validator.limit)
+            submitted = self._validator.validate(body)
+            self._limit_open_survey()
+            name, response = _RESULTS[await self._sink.submit(submitted)]
         except Refused as refused:
-            name, answer = refused.problem.name, refused.answer
+            name, response = refused.problem.name, refused.response
             if refused.early:
-                answer = answer.with_headers(HANG_UP)
+                response = response.with_headers(CLOSE)
         except Busy:
-            name, answer = problem_details.BUSY.name, problem_details.BUSY.answer
+            name, response = BUSY.name, BUSY.response
         except Unavailable:
-            name, answer = problem_details.UNAVAILABLE.name, problem_details.UNAVAILABLE.answer
+            name, response = UNAVAILABLE.name, UNAVAILABLE.response
         except ClientDisconnected:
             return
         self._metrics.count(name)
-        await answer(scope, receive, send)
+        await response(scope, receive, send)
 
-    def _admitted(self, scope: Scope) -> int | None:
-        """Refuse what can be refused before the body is read; the length that is announced."""
+    def _check_head(self, scope: Scope) -> int | None:
+        """Refuse what can be refused without the body; returns the announced length.
+
+        Dates and quota are left to the store, which recognizes a repeated submission.
+        """
         if scope["method"] != "POST":
-            raise Refused(problem_details.METHOD, _METHOD)
+            raise Refused(METHOD, _WRONG_METHOD)
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
-            raise Refused(
-                problem_details.TOO_MANY,
-                problem_details.TOO_MANY.with_detail(None, wait),
-                early=True,
-            )
-        return check_head(scope)  # days and quota are the store's: a repeat is told as one
+            raise Refused(TOO_MANY, TOO_MANY.with_detail(None, wait), early=True)
+        return check_json(scope)
 
-    def _count(self) -> None:
-        """Refuse more than the survey takes from everybody; only what could be stored counts."""
-        if self._flood_gate is None:
+    def _limit_open_survey(self) -> None:
+        """Refuse more than an open survey accepts in all; only valid submissions count."""
+        if self._open_window is None:
             return
-        wait = self._flood_gate.wait(_EVERYBODY)
+        wait = self._open_window.wait(_ALL)
         if wait is not None:
             self._metrics.over_open_rate += 1
-            raise Refused(
-                problem_details.BUSY, problem_details.BUSY.with_detail(_TOO_MANY_IN_ALL, wait)
-            )
-        self._flood_gate.count(_EVERYBODY)
+            raise Refused(BUSY, BUSY.with_detail(_TOO_MANY_IN_ALL, wait))
+        self._open_window.count(_ALL)

@@ -1,8 +1,7 @@
-"""The respondent's page: static files, the same bytes for every survey.
+"""The respondent's page: static files, the same for every survey.
 
-The page fetches the published survey and is the interpreter of its design. There is no build
-step: what is here is what browsers run and what an auditor reads. `manifest.py` adds to the HTML
-the hash of every file.
+The page fetches the published survey and carries out its design. There is no build step: browsers
+run, and auditors read, exactly these files. `manifest.py` adds the hash of every file to the HTML.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The manifest of the page: the hash of every file, as browsers and auditors check it.
+"""The manifest of the page: the hash of every file, for browsers and auditors.
 
-The page's HTML names the hash of everything it loads, so a browser runs the files of this manifest
-or none. Whoever has checked the HTML has checked the page.
+The HTML contains the hash of everything it loads, so a browser runs exactly these files or none.
+Checking the HTML checks the whole page.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from functools import cache
 from tacit.service.page import FILES, content
 
 HTML = "index.html"
-#: Where the page's HTML finds the other files.
+#: The folder of the other files, relative to the HTML.
 BASE = "../../page/"
-#: An icon is a picture; browsers check no hash of it.
+#: Browsers do not check hashes of icons.
 _LOADED = re.compile(rb'(?:src|href)="\.\./\.\./page/((?!icon\.)[^"]+)"')
 _HEAD = re.compile(rb"(?= *<link)")
 
 
 def integrity(data: bytes) -> str:
-    """A hash as HTML writes it: `sha256-` and SHA-256 in Base64."""
+    """The hash in HTML's format: `sha256-` and SHA-256 in Base64."""
     return "sha256-" + base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
@@ -40,7 +40,7 @@ def html() -> bytes:
 
 @cache
 def import_map() -> str:
-    """The hashes of all modules and texts; browsers check each module that another one imports."""
+    """The hashes of all modules and texts; browsers check every imported module."""
     names = [name for name in FILES if name.endswith((".js", ".json"))]
     hashes = {BASE + name: integrity(content(name)) for name in names}
     return json.dumps({"integrity": hashes}, indent=2)

@@ -1,7 +1,7 @@
-"""The store: reported records in SQLite or PostgreSQL, and nothing that tells whose they are.
+"""The store: reported records in SQLite or PostgreSQL, without anything that identifies people.
 
-A response is durable when `Store.write` returns. No row, order, id or log that stays behind ties it
-to a one-time link, an address or a time of day.
+A response is durable when `Store.write` returns. No stored row, order, id or log links it to a
+one-time link, an address or a time of day.
 """
 
 from tacit.extras import optional_imports

@@ -1,9 +1,8 @@
-"""A checksum per stored record, so that a damaged one is refused and not counted as an answer.
+"""A checksum per stored record, so that a damaged record is refused and not counted.
 
-CRC-32 over the survey's fingerprint, the day, the id and the codes: it finds every change of up to
-32 neighbouring bits, and all but one in four billion others. It follows from the other columns,
-so it tells nothing that they do not tell. It is no signature: whoever can write to the database
-can write the checksum too.
+CRC-32 of the survey's fingerprint, the day, the id and the codes. It detects every change within 32
+adjacent bits, and all but one in four billion others. It is a function of the other columns, so it
+reveals nothing new. It is not a signature: anyone who can write records can write checksums.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _REMEDY = (
 
 
 def start_of(survey: str, day: bytes) -> int:
-    """What the checksums of all records of a survey, by its fingerprint, and a day begin with."""
+    """The common start of the checksums of a survey (its fingerprint) and a day."""
     return crc32(b"%b %b " % (survey.encode(), day))
 
 
@@ -37,10 +36,9 @@ def checksums(survey: str, day: str, rows: Sequence[tuple[bytes, bytes]]) -> lis
 
 
 def sound_codes(connection: Connection, row: RowMapping, shown: str) -> Iterator[list[bytes]]:
-    """The codes of a survey's records, in the order of their ids and in parts.
+    """The codes of a survey's records in the order of their ids, in chunks.
 
-    `row` is that of the survey. Raises StoreError after the last part if a record is damaged, or
-    if there are not as many records as were counted.
+    `row` is the survey's. Raises StoreError after the last chunk if a record is damaged or missing.
     """
     survey, starts = row["fingerprint"], dict[bytes, int]()
     damaged = found = 0
@@ -67,7 +65,7 @@ def check_all(connection: Connection, shown: str) -> None:
 
 
 def _stored(connection: Connection, number: int) -> Iterator[Sequence[Any]]:
-    """Ids, days, codes and checksums of a survey's records, each as bytes, in parts."""
+    """Ids, days, codes and checksums of a survey's records as bytes, in chunks."""
     table = responses.c
     columns = [_bytes(connection, c) for c in (table.id, table.day, table.codes, table.checksum)]
     wanted = select(*columns).where(table.survey == number).order_by(table.id)
@@ -76,7 +74,7 @@ def _stored(connection: Connection, number: int) -> Iterator[Sequence[Any]]:
 
 
 def _bytes(connection: Connection, column: ColumnElement[object]) -> ColumnElement[bytes]:
-    """A column as bytes, whatever its bits have become: SQLite stores the type with each value."""
+    """A column as bytes, even if damaged: SQLite stores a type with each value."""
     if connection.dialect.name == "sqlite":
         return func.coalesce(cast(column, LargeBinary), b"")
     if column is responses.c.day:

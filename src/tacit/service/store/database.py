@@ -1,46 +1,48 @@
-"""Database: what SQLite and PostgreSQL do in their own way, and errors in one line."""
+"""Database: the interface of SQLite and PostgreSQL, and their errors in one line."""
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import StoreError, Unavailable
 from tacit.extras import optional_imports
 
-#: Seconds to wait for somebody else's lock before the database counts as not answering.
+#: Seconds to wait for a lock before the database counts as unavailable.
 PATIENCE = 5.0
 #: Seconds that storing a batch may take.
 WRITE_SECONDS = 5.0
 #: The id, the codes and the checksum of a response.
 NewRow: TypeAlias = tuple[bytes, bytes, bytes]
+_FORMS = "give a path, sqlite:///PATH or postgresql://USER@HOST/NAME"
 
 
 class Database(ABC):
-    """One database and how it is opened, claimed, put in order and emptied of its log."""
+    """One database: transactions, the claim to write, rewriting in order, truncating its log."""
 
-    #: How the database is named in messages: without a password.
+    #: The name of the database in messages, without a password.
     shown: str
     engine: Engine
-    #: Seconds that a statement of the server that writes may take.
+    #: Seconds that a statement of the writing server may take.
     write_seconds: float = WRITE_SECONDS
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database."""
+        """A transaction with a consistent view of the database."""
         with self.translating_errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that may write; it waits for another one."""
+        """A transaction that may write; waits for other writers."""
         with (
             self.translating_errors(),
             self.engine.connect() as connection,
@@ -51,62 +53,62 @@ class Database(ABC):
     @contextmanager
     @abstractmethod
     def written(self, connection: Connection) -> Iterator[None]:
-        """A transaction that may write, on a connection that is open."""
+        """A transaction that may write, on an open connection."""
 
     def lock_layout(self, connection: Connection) -> None:
-        """Wait, in the transaction under way, for whoever else is making the tables."""
+        """Wait, in the current transaction, until nobody else changes the layout."""
 
     @abstractmethod
     def claim(self) -> Connection:
-        """The connection of the only server that writes; refused while another holds it."""
+        """The connection of the only writing server; refused while another server has it."""
 
     @abstractmethod
     def release(self, connection: Connection) -> None:
-        """Close the connection of `hold`, whatever became of it."""
+        """Close the connection of `claim`, even if it is broken."""
 
     @abstractmethod
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
-        """Insert rows whose values have one length each; skip ids that are there, count the others.
+        """Insert rows, skip known ids, and return how many were new.
 
-        No statement may fail in normal operation: a database logs what failed, with its values
-        and the time. One statement inserts all rows: between two statements a driver gives way
-        to other threads, and would wait for the busy event loop.
+        The values of a column have the same length. No statement may fail in normal operation,
+        because a database logs failures with values and time. One statement inserts all rows,
+        because between two the driver would wait for the busy event loop.
         """
 
     @abstractmethod
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
-        """Delete the tokens of these hashes; how many there were."""
+        """Delete the tokens with these hashes; returns how many there were."""
 
     @abstractmethod
     def rewrite(self) -> None:
-        """Put all rows in the order of their ids, and remove the bytes of their old order."""
+        """Write all rows in the order of their ids, and remove the old order from disk."""
 
     @abstractmethod
     def truncate_log(self) -> bool:
-        """Empty the log of what is written already, unless somebody reads it; whether it is."""
+        """Empty the write-ahead log unless somebody reads it; returns whether it is empty."""
 
     def check(self, connection: Connection) -> None:
-        """Raise StoreError if the database itself finds that it is damaged."""
+        """Raise StoreError if the database finds itself damaged."""
 
     def warnings(self) -> list[str]:
-        """What its settings keep that links responses to people or moments, one sentence each."""
+        """Settings that let responses be linked to people or times, one sentence each."""
         return []
 
     def after_commit(self, fewest: int) -> None:
-        """After a commit that stored at least so many responses to each survey: see to the log."""
+        """Called after a commit of at least `fewest` responses per survey: may truncate the log."""
 
     def lost(self) -> str | None:
-        """Why what is written now would not be in the database later; None if nothing says so."""
+        """Why writes would be lost, such as a deleted file; None if they would not."""
         return None
 
     def ping(self, connection: Connection) -> None:
-        """Ask whether the database answers, on the connection of `hold`."""
+        """Check that the database answers on the connection of `claim`."""
 
     @abstractmethod
     def break_connections(self) -> None:
-        """Break all connections, from any thread: who waits for the database gets an error."""
+        """Break all connections, from any thread: waiting calls then fail."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -114,39 +116,56 @@ class Database(ABC):
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:
-        """Turn what the drivers raise into one line that names the database."""
+        """Turn driver errors into Unavailable: one line that names the database."""
         try:
             yield
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             reason = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-            said = reason.splitlines()[0]
-            raise Unavailable(f"{self.shown}: the database does not answer: {said}") from None
+            first = reason.splitlines()[0]
+            raise Unavailable(f"{self.shown}: the database does not answer: {first}") from None
 
 
-def database(url: str | Path, there: bool = False) -> Database:
-    """The database that a path or a URL names; a file must be there already if it says so."""
+class OpenConnections:
+    """The open driver connections of an engine, for use from another thread.
+
+    Create it before other listeners, so that a connection is known before it is used.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._lock = threading.RLock()  # the garbage collector may close a connection
+        self._open: dict[int, Any] = {}
+        event.listen(engine, "connect", self._opened)
+        event.listen(engine, "close", self._closes)
+
+    def each(self, act: Callable[[Any], None]) -> None:
+        """Call `act` with every connection; none is closed meanwhile."""
+        with self._lock:
+            for connection in list(self._open.values()):
+                act(connection)
+
+    def _opened(self, connection: Any, _: object) -> None:
+        with self._lock:
+            self._open[id(connection)] = connection
+
+    def _closes(self, connection: Any, _: object) -> None:
+        with self._lock:
+            self._open.pop(id(connection), None)
+
+
+def database(url: str | Path, must_exist: bool = False) -> Database:
+    """The database at a path or URL; `must_exist` refuses to create a file."""
     from tacit.service.store.sqlite import Sqlite
 
     if isinstance(url, Path) or "://" not in url:
-        return Sqlite(Path(url), there)
-    parsed = _parsed(url)
+        return Sqlite(Path(url), must_exist)
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise StoreError(f"the database's URL is malformed; {_FORMS}") from None
     if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.host:
-        return Sqlite(Path(parsed.database), there)
+        return Sqlite(Path(parsed.database), must_exist)
     if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         with optional_imports():
             from tacit.service.store.postgres import Postgres
         return Postgres(parsed.set(drivername="postgresql+psycopg"))
-    raise StoreError(
-        f"{parsed.drivername}: not a database that tacit knows; give a path, "
-        "sqlite:///PATH or postgresql://USER@HOST/NAME"
-    )
-
-
-def _parsed(url: str) -> URL:
-    try:
-        return make_url(url)
-    except (ArgumentError, ValueError):
-        raise StoreError(
-            "the database's URL is malformed; give a path, sqlite:///PATH or "
-            "postgresql://USER@HOST/NAME"
-        ) from None
+    raise StoreError(f"{parsed.drivername}: not a database that tacit knows; {_FORMS}")

@@ -1,6 +1,6 @@
-"""A copy of a database, of one moment, while others write to it: a backup, or its restoring.
+"""Copy a database at one moment while others write to it, as a backup or to restore one.
 
-A file that results is a database of its own: it can be served, exported or copied back.
+The resulting file is a normal database: it can be served, exported or copied back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import secrets
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from tacit.errors import FileError, StoreError
 from tacit.service.store.checksums import check_all
@@ -22,7 +22,7 @@ _ROWS = 10_000
 
 
 def copy(source: Database, out: str | Path) -> None:
-    """Copy to a new file, or by its URL to a PostgreSQL database that is empty.
+    """Copy to a new file, or to the URL of an empty PostgreSQL database.
 
     Raises StoreError if a record is damaged or missing.
     """
@@ -36,9 +36,9 @@ def copy(source: Database, out: str | Path) -> None:
 
 
 def _to_file(source: Database, out: Path) -> None:
-    """Whole or not at all: beside its place first, then moved there."""
+    """Write a temporary file in the same folder, then rename it."""
     if out.exists():
-        raise FileError(f"{out}: already exists; a backup overwrites nothing")
+        raise FileError(f"{out}: already exists; a backup never overwrites a file")
     if not out.parent.is_dir():
         raise FileError(f"{out}: the folder {out.parent} does not exist")
     part = out.with_name(f".tacit-{secrets.token_hex(8)}.part")
@@ -48,7 +48,9 @@ def _to_file(source: Database, out: Path) -> None:
             _check(source)
             source.copy(part)
         else:
-            _fill(source, _named(Sqlite(part), out))
+            target = Sqlite(part)
+            target.shown = str(out)  # in messages
+            _fill(source, target)
         with part.open("rb") as stream:
             os.fsync(stream.fileno())
         part.rename(out)
@@ -59,12 +61,6 @@ def _to_file(source: Database, out: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def _named(target: Sqlite, out: Path) -> Sqlite:
-    """A database that is told of as the file it is to become."""
-    target.shown = str(out)
-    return target
-
-
 def _check(source: Database) -> None:
     with source.reading() as connection:
         source.check(connection)
@@ -72,7 +68,7 @@ def _check(source: Database) -> None:
 
 
 def _fill(source: Database, target: Database) -> None:
-    """Copy all rows, table by table, in the order of their keys."""
+    """Copy all rows in the order of their keys."""
     try:
         _check(source)
         with source.reading() as here, target.writing() as there:
@@ -81,16 +77,11 @@ def _fill(source: Database, target: Database) -> None:
             for table in metadata.sorted_tables:
                 if there.execute(select(table).limit(1)).first() is not None:
                     raise StoreError(f"{target.shown}: is not empty; copy to an empty database")
-                _copy_table(here, there, table.name)
+                rows = here.execution_options(yield_per=_ROWS).execute(
+                    select(table).order_by(*table.primary_key.columns)
+                )
+                for part in rows.mappings().partitions():
+                    there.execute(insert(table), [dict(row) for row in part])
         target.truncate_log()
     finally:
         target.close()
-
-
-def _copy_table(here: Connection, there: Connection, name: str) -> None:
-    table = metadata.tables[name]
-    rows = here.execution_options(yield_per=_ROWS).execute(
-        select(table).order_by(*table.primary_key.columns)
-    )
-    for part in rows.mappings().partitions():
-        there.execute(insert(table), [dict(row) for row in part])

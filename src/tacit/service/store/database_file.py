@@ -1,9 +1,9 @@
-"""DatabaseFile: whether the files that SQLite has open are still the ones at their paths.
+"""DatabaseFile: whether the open files of SQLite are still the ones at their paths.
 
-SQLite keeps writing to a file that was deleted, moved or replaced, and its commits succeed. So
-device and inode of the database, its log and its lock file are noted when they are opened and
-compared with what the paths name now. The time and size of the last change show whether another
-program wrote into the file.
+SQLite keeps writing to a file that was deleted, moved or replaced, and its commits succeed. So the
+device and inode of the database, its log and its lock file are recorded when they are opened, and
+compared with the paths later. Modification time and size show whether another program wrote to
+the file.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tacit.errors import StoreError
 
 
 class DatabaseFile:
-    """A database file that exists, under the path that was given and its real path.
+    """An existing database file, by the given path and its real path.
 
     SQLite names the log after the real path: two hard links would get two logs, which destroys the
-    database. So a file with several names is refused.
+    database. So a file with several hard links is refused.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class DatabaseFile:
 
     @property
     def uri(self) -> str:
-        """Opens the file; fails where it is missing, instead of creating an empty one."""
+        """URI that opens the file, and fails if it is missing instead of creating one."""
         return f"{self.real.as_uri()}?mode=rw"
 
     @property
@@ -45,25 +45,25 @@ class DatabaseFile:
         return Path(f"{self.real}.lock")
 
     def note_open(self) -> None:
-        """Note the log and the lock file; a connection must be open."""
+        """Record the log and the lock file; a connection must be open."""
         for path in (*self._log, self.lock):
             self._noted[path] = _identity(path)
 
     def note_closed(self) -> None:
-        """The log may be deleted and created again from now on, by SQLite."""
+        """From now on SQLite may delete and create the log."""
         for path in self._log:
             self._noted.pop(path, None)
 
     def note_content(self) -> None:
-        """Note that all changes up to now are our own."""
+        """Record that all changes so far are our own."""
         self._content = self._changed()
 
     def changed_by_others(self) -> bool:
-        """Whether somebody else may have written to the file since `note_content`."""
+        """Whether another program may have written to the file since `note_content`."""
         return self._content is not None and self._changed() != self._content
 
     def note_damage(self) -> None:
-        """Note that the file does not hold what was written; only a restart helps."""
+        """Record that the file does not contain what was written; only a restart helps."""
         self._damaged = True
 
     def lost(self) -> str | None:

@@ -1,8 +1,8 @@
-"""LinkTokens: the one-time links of invited surveys, issued, revoked and spent.
+"""LinkTokens: the one-time links of invited surveys.
 
-Only hashes of unused tokens are kept. Spending deletes the hash, in the transaction that stores
-the response: one token stores one response, whatever crashes. Nothing else reads or writes the
-table of tokens, except for copies of the whole database.
+Only the hashes of unused tokens are kept. The transaction that stores a response deletes the hash
+of its token, so that one token stores one response even if something crashes. Nothing else uses
+the table of tokens, except copies of the whole database.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tacit.service.store.sql_tables import tokens
 from tacit.service.store.store_values import Response, token_hash, token_hashes
 
 _TOKEN_BYTES = 16
-#: Rows that prove that a database takes writes: of no survey, random, and deleted at once. Those
-#: for one response fill more than the pages that it and its token would change.
-_PROOF, _PROOF_ROWS, _PROOF_BYTES = 0, 2, 2_000
+#: Random rows of no survey that test whether a database accepts writes. The rows for one response
+#: fill more pages than it and its token would change.
+_NO_SURVEY, _TEST_ROWS, _TEST_BYTES = 0, 2, 2_000
 
 _usable = select(tokens.c.hash).where(
     tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
@@ -27,7 +27,7 @@ _usable = select(tokens.c.hash).where(
 
 
 class LinkTokens:
-    """The tokens in one database. `number` is that of a survey, `survey` its fingerprint."""
+    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,32 +42,37 @@ class LinkTokens:
     def revoke(
         self, connection: Connection, number: int, survey: str, unsent: Iterable[str]
     ) -> int:
-        """Delete tokens that reached nobody; returns how many could still be used."""
+        """Delete tokens that were not sent; returns how many were still usable."""
         return self._database.delete_tokens(connection, number, token_hashes(survey, unsent))
 
     def usable(self, connection: Connection, number: int, asked: Sequence[Response]) -> set[bytes]:
-        """Those of the hashes that responses carry with which one can still be stored."""
+        """The hashes of the responses' tokens that are still usable."""
         hashes = [own for response in asked if (own := hash_of(response)) is not None]
         given = {"survey": number, "hashes": hashes}
         return set(connection.scalars(_usable, given))
 
     def spend(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> bool:
-        """Delete tokens; False if one of them could not be used, or comes twice: roll back then."""
+        """Delete tokens; False if one was not usable or occurs twice: roll back then."""
         gone = self._database.delete_tokens(connection, number, sorted(hashes)) if hashes else 0
         return gone == len(hashes)
 
     def test_write(self, connection: Connection, n: int) -> None:
-        """Write as much as n responses would, by two transactions that leave nothing behind.
+        """Write as much as n responses would, then delete it.
 
         The rows hold random bytes and no time.
         """
-        unproven = delete(tokens).where(tokens.c.survey == _PROOF)
-        random = [secrets.token_bytes(_PROOF_BYTES) for _ in range(_PROOF_ROWS * n)]
+        delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
+        random = [
+            {"survey": _NO_SURVEY, "hash": secrets.token_bytes(_TEST_BYTES)}
+            for _ in range(_TEST_ROWS * n)
+        ]
         with self._database.written(connection):
-            connection.execute(unproven)  # left by a crash
-            connection.execute(insert(tokens), [{"survey": _PROOF, "hash": own} for own in random])
+            connection.execute(delete_test_rows)  # left by a crash
+            connection.execute(
+                insert(tokens), [{"survey": _NO_SURVEY, "hash": own} for own in random]
+            )
         with self._database.written(connection):
-            connection.execute(unproven)
+            connection.execute(delete_test_rows)
 
 
 def hash_of(response: Response) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Reported codes as bytes: one an attribute, two where any has more than 256 categories."""
+"""Reported codes as bytes: one per attribute, or two if any has more than 256 categories."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def code_type(reported: Schema) -> np.dtype[Any]:
 
 
 def packed(codes: Sequence[int], reported: Schema) -> bytes:
-    """The codes of one record, in the order of the reported attributes, as they are stored."""
+    """The codes of one record as they are stored, in the order of the reported attributes."""
     if code_type(reported).itemsize == 1:
         return bytes(codes)
     return np.asarray(codes, "<u2").tobytes()
 
 
 def unpacked(stored: Sequence[bytes], reported: Schema) -> Codes:
-    """Stored records as an array of codes, records x attributes; refused if any does not fit."""
+    """Stored records as an array of codes, records x attributes; StoreError if one does not fit."""
     kind, width = code_type(reported), len(reported)
     whole = b"".join(stored)
     if any(len(one) != kind.itemsize * width for one in stored):
-        raise StoreError(f"the database holds a record that is not of {width} attributes")
+        raise StoreError(f"the database has a record that does not have {width} attributes")
     codes = np.frombuffer(whole, kind).reshape(len(stored), width)
     sizes = np.array([len(attribute.categories) for attribute in reported])
     if np.any(codes >= sizes):
-        raise StoreError("the database holds a code that is no category of its attribute")
+        raise StoreError("the database has a code that is not a category of its attribute")
     return codes

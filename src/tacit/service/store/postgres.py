@@ -1,8 +1,8 @@
-"""PostgreSQL: rows lie in the order of their arrival and carry their transaction's number.
+"""PostgreSQL: tables keep rows in the order of arrival, with the number of their transaction.
 
-So they are written anew from time to time, in the order of their ids and by one transaction, and
-the file of their old order is given up (VACUUM FULL). One session's advisory lock says that a
-server writes; it is the session that writes, so that losing the one is losing the other.
+So one transaction rewrites all rows from time to time, in the order of their ids, and VACUUM FULL
+removes the old file. The writing server holds an advisory lock in the session that writes, so that
+it loses both together.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
-from tacit.service.store.database import PATIENCE, Database, NewRow
-from tacit.service.store.open_connections import OpenConnections
+from tacit.service.store.database import PATIENCE, Database, NewRow, OpenConnections
 from tacit.service.store.server_settings import may_checkpoint, warnings
 
-#: One lock for writing, one for making tables, in each schema of each database.
-_WRITES, _MAKES = 0x74616369, 0x74616374
-#: An unresponsive host times out after seconds, not after the system's minutes.
-_NOT_FOR_EVER = {
+#: Advisory locks for writing and for changing the layout, per schema of a database.
+_WRITE_LOCK, _LAYOUT_LOCK = 0x74616369, 0x74616374
+#: An unresponsive host times out after seconds, not minutes.
+_TIMEOUTS = {
     "connect_timeout": int(PATIENCE),
     "tcp_user_timeout": int(2 * PATIENCE * 1000),
     "keepalives_idle": int(PATIENCE),
     "keepalives_interval": 1,
     "keepalives_count": int(PATIENCE),
 }
-#: The other end too: it would keep the lock of a session whose network was gone, for hours.
+#: The same on the server, which would keep the lock of a lost session for hours.
 _SESSION = (
     "synchronous_commit = on",
     "client_min_messages = error",
@@ -42,15 +41,15 @@ _SESSION = (
     f"tcp_keepalives_count = {PATIENCE:.0f}",
     f"tcp_user_timeout = {2 * PATIENCE * 1000:.0f}",
 )
-#: A server that waits for a lock looks whether its client is still there, from version 14 on.
-_NOTICE_LEAVING = """
+#: From version 14 on, a server that waits for a lock can check that its client is still there.
+_CHECK_CLIENT = """
 SELECT set_config(name, '1s', false) FROM pg_settings
 WHERE name = 'client_connection_check_interval'
 """
-_TRY = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
-_WAIT = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
-#: Nothing is written before VACUUM FULL may come: its lock is asked for first, and not for long,
-#: since everybody else queues behind it while a dump reads.
+_TRY_LOCK = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
+_WAIT_FOR_LOCK = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
+#: Take the locks for VACUUM FULL before rewriting, with a short timeout: while a dump reads,
+#: everybody else queues behind them.
 _LOCK = (
     "SET LOCAL lock_timeout = '1s'",
     'SELECT number FROM surveys ORDER BY fingerprint COLLATE "C" FOR UPDATE',
@@ -77,7 +76,7 @@ class Postgres(Database):
         self.shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
         self.engine = create_engine(
             url,
-            connect_args=_NOT_FOR_EVER,
+            connect_args=_TIMEOUTS,
             pool_pre_ping=True,
             paramstyle="format",
             hide_parameters=True,
@@ -98,7 +97,7 @@ class Postgres(Database):
             yield
 
     def lock_layout(self, connection: Connection) -> None:
-        connection.execute(text(_WAIT), {"kind": _MAKES})
+        connection.execute(text(_WAIT_FOR_LOCK), {"kind": _LAYOUT_LOCK})
 
     def claim(self) -> Connection:
         connection = self.engine.connect()
@@ -110,9 +109,9 @@ class Postgres(Database):
         return connection
 
     def _claim(self, connection: Connection) -> None:
-        """Take the lock; that of a server just killed is gone as soon as its session is."""
+        """Take the lock; that of a killed server disappears with its session."""
         until = time.monotonic() + PATIENCE
-        while not connection.scalar(text(_TRY), {"kind": _WRITES}):
+        while not connection.scalar(text(_TRY_LOCK), {"kind": _WRITE_LOCK}):
             if time.monotonic() > until:
                 raise StoreError(
                     f"{self.shown}: another server writes to this database; stop it first"
@@ -120,11 +119,13 @@ class Postgres(Database):
             time.sleep(0.05)
         for setting in ("statement_timeout", "lock_timeout"):
             connection.execute(text(f"SET {setting} = {self.write_seconds * 1000:.0f}"))
-        connection.execute(text(_NOTICE_LEAVING))
+        connection.execute(text(_CHECK_CLIENT))
         durable = connection.scalar(text("SHOW fsync"))
         connection.commit()
         if durable != "on":
-            raise StoreError(f"{self.shown}: fsync is {durable}, nothing would be durable; turn on")
+            raise StoreError(
+                f"{self.shown}: fsync is {durable}, nothing would be durable; turn it on"
+            )
 
     def release(self, connection: Connection) -> None:
         connection.invalidate()
@@ -153,7 +154,7 @@ class Postgres(Database):
                 connection.execute(text("CHECKPOINT"))
 
     def truncate_log(self) -> bool:
-        """Left to the database: its log holds what all its databases do."""
+        """Left to the server: its log is shared by all its databases."""
         return True
 
     def ping(self, connection: Connection) -> None:
@@ -169,7 +170,7 @@ class Postgres(Database):
 
     @contextmanager
     def _alone(self) -> Iterator[Connection]:
-        """A connection whose statements stand outside a transaction; its settings end with it."""
+        """A connection without transactions; its settings end with it."""
         connection = self.engine.connect()
         try:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -178,7 +179,7 @@ class Postgres(Database):
 
 
 def _shut_down(connection: psycopg.Connection[Any]) -> None:
-    """End a connection's socket, so that a thread that reads from it wakes up."""
+    """Shut down a connection's socket, so that a thread that reads from it wakes up."""
     with (
         suppress(OSError, psycopg.Error),
         socket.socket(fileno=os.dup(connection.fileno())) as line,

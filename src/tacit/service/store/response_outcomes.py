@@ -1,4 +1,4 @@
-"""What becomes of a response, decided from what the transaction found: no database in here."""
+"""The rules that decide the outcome of a response; no database access here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.survey import Survey
 
 @dataclass(frozen=True)
 class Terms:
-    """What a published survey says about who may answer when."""
+    """Who may answer a survey, when, and how many."""
 
     invited: bool
     opens: date | None
@@ -25,7 +25,7 @@ class Terms:
         return cls(survey.access == "invited", survey.opens, survey.closes, survey.quota)
 
     def refusal(self, closed: bool, records: int, today: date) -> Outcome | None:
-        """Why nothing new is stored beside so many records; None if it is."""
+        """Why a survey with so many records accepts no more; None if it does."""
         if closed or (self.closes is not None and today > self.closes):
             return Outcome.CLOSED
         if self.opens is not None and today < self.opens:
@@ -35,10 +35,10 @@ class Terms:
 
 @dataclass
 class Ledger:
-    """One survey in one transaction: what was there, and what comes to it.
+    """One survey in one transaction.
 
-    `codes` holds the responses that are stored under the ids in question, `tokens` the hashes in
-    question that can still be used; `stored` and `spent` are what is to be written.
+    `codes` are the stored responses with the ids of the batch, `tokens` the usable hashes of the
+    batch; `stored` and `spent` collect what is to be written.
     """
 
     terms: Terms
@@ -50,9 +50,9 @@ class Ledger:
     spent: list[bytes] = field(default_factory=list)
 
     def take(self, response: Response, today: date) -> Outcome:
-        """The outcome of one response, noted for those after it.
+        """The outcome of one response; later ones take it into account.
 
-        A repeat is acknowledged whatever has changed since: it is in the store.
+        A repeat is always acknowledged, because it is in the store.
         """
         own = id_of(response)
         known = self.codes.get(own)

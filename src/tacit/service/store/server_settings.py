@@ -1,6 +1,6 @@
 """Settings of a PostgreSQL server that keep the order or the time of responses.
 
-Read at every start. Each one found becomes a warning in plain words: what is kept, and how the
+They are checked at every start. Each one becomes a warning that says what is kept and how the
 administrator can stop it.
 """
 
@@ -18,9 +18,9 @@ SELECT has_function_privilege('pg_switch_wal()', 'execute')
         WHERE rolname = 'pg_checkpoint' OR (rolname = current_user AND rolsuper))
 """
 
-_STATEMENTS = "the server's log gets a line with the time of day for statements of submissions"
+_STATEMENTS = "the server logs statements of submissions with the time of day"
 _ARCHIVED = (
-    "copies of the write-ahead log keep which records and which used links came together, and when"
+    "copies of the write-ahead log keep which records and used links belong together, and when"
 )
 
 
@@ -36,7 +36,7 @@ def _above_zero(value: str) -> bool:
     return float(value) > 0
 
 
-#: Setting: when it is a risk, what is kept then, what to set instead.
+#: For each setting: when it is a risk, what is then kept, and what to set instead.
 RISKS: dict[str, tuple[Callable[[str], bool], str, str]] = {
     "log_statement": (lambda value: value in ("mod", "all"), _STATEMENTS, "none"),
     "log_duration": (_on, _STATEMENTS, "off"),
@@ -49,25 +49,24 @@ RISKS: dict[str, tuple[Callable[[str], bool], str, str]] = {
     "archive_mode": (_on, _ARCHIVED, "off"),
     "wal_level": (
         lambda value: value == "logical",
-        "the write-ahead log holds every row in a form that others can follow one by one",
+        "other programs can follow the write-ahead log row by row",
         "replica",
     ),
     "wal_recycle": (
         _on,
-        "used segments of the write-ahead log are kept on disk, with what they hold, until they "
-        "are overwritten",
+        "old segments of the write-ahead log stay on disk until they are overwritten",
         "off",
     ),
     "wal_keep_size": (
         _above_zero,
-        "so many megabytes of the write-ahead log stay on disk, with what they hold",
+        "so many megabytes of the write-ahead log stay on disk",
         "0",
     ),
 }
 
 
 def warnings(connection: Connection) -> list[str]:
-    """One sentence per setting that keeps order or time, and one about the write-ahead log."""
+    """A sentence for each setting that keeps order or time, and about the write-ahead log."""
     found = connection.execute(text(_SETTINGS), {"names": list(RISKS)})
     values: dict[str, str] = {row.name: row.setting for row in found}
     said = [
@@ -79,17 +78,17 @@ def warnings(connection: Connection) -> list[str]:
     if slots:
         said.append(
             f"PostgreSQL: replication slots ({', '.join(slots)}) keep the write-ahead log until "
-            f"somebody has read it: {_ARCHIVED}; drop them"
+            f"it is read: {_ARCHIVED}; drop them"
         )
     if not may_checkpoint(connection):
         said.append(
-            "PostgreSQL: this role may not end a segment of the write-ahead log: it keeps which "
-            "records and which used links came together until two checkpoints have passed "
+            "PostgreSQL: this role may not end a segment of the write-ahead log, which keeps "
+            "which records and used links belong together until two checkpoints have passed "
             "(checkpoint_timeout); grant pg_checkpoint, and execute on function pg_switch_wal()"
         )
     return said
 
 
 def may_checkpoint(connection: Connection) -> bool:
-    """Whether the role may end a segment of the write-ahead log and have it removed."""
+    """Whether the role may end a segment of the write-ahead log, so that it is removed."""
     return bool(connection.scalar(text(_MAY_CHECKPOINT)))

@@ -1,25 +1,16 @@
-"""The tables: surveys, responses, tokens. No column is finer than a day.
+"""The tables: surveys, responses, tokens. No time is finer than a day.
 
-A response is found by its random id, a token by its hash. A used token has no row any more, so that
-nothing of it (an order, a transaction number) stays beside a response. `survey` is a number
-without a foreign key, whose check would cost each response more than its row; none is deleted.
+The key of a response is its random id, that of a token its hash. A used token has no row, so that
+nothing of it (an order, a transaction number) can be matched with a response. `survey` has no
+foreign key: checking it would cost more than the row, and surveys are never deleted. `settled` is
+the number of records whose order of arrival is erased.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Date,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-)
+from sqlalchemy import Boolean, Column, Date, Integer, LargeBinary, MetaData, String, Table, Text
 
-#: The newest migration: what this program reads and writes.
+#: The newest migration.
 REVISION = "0002"
 VERSION_TABLE = "tacit_version"
 

@@ -1,9 +1,9 @@
 """SQLite: a file with a write-ahead log that is synced at every commit.
 
-The log would keep which token went with which response, and a page keeps its rows in the order of
-their arrival. So the log is truncated after every small transaction and whenever nothing waits, and
-VACUUM rewrites the file in the order of the ids. Nothing is acknowledged unless the files that are
-open are the ones at their paths.
+The log keeps which token came with which response, and a page keeps its rows in the order of
+arrival. So the log is truncated after every small transaction and whenever nothing waits, and
+VACUUM rewrites the file in the order of the ids. Nothing is acknowledged unless the open files are
+the ones at their paths.
 """
 
 from __future__ import annotations
@@ -19,27 +19,25 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError, Unavailable
-from tacit.service.store.database import PATIENCE, Database, NewRow
+from tacit.service.store.database import PATIENCE, Database, NewRow, OpenConnections
 from tacit.service.store.database_file import DatabaseFile
-from tacit.service.store.open_connections import OpenConnections
 
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
-    "PRAGMA temp_store = MEMORY",  # a copy made by VACUUM never lies in a folder for all
-    "PRAGMA wal_autocheckpoint = 0",  # the file changes only where this module says so
+    "PRAGMA temp_store = MEMORY",  # VACUUM must not copy to a shared folder
+    "PRAGMA wal_autocheckpoint = 0",  # only this module decides when the file changes
     "PRAGMA cache_size = -65536",
 )
 
-#: A transaction with fewer responses to a survey is removed from the log at once; others are when
-#: the log has so many bytes.
+#: The log is truncated after a transaction with fewer responses to a survey, and at so many bytes.
 FEWEST_IN_LOG, LONGEST_LOG = 32, 16 << 20
-#: Seconds to wait for short readers before the log is truncated; a long one is not waited for.
+#: Seconds to wait for readers before the log is truncated; long reads are not waited for.
 SHORT_READ = 0.05
 _CONTENT = "SELECT number, fingerprint, closed, records, issued FROM surveys ORDER BY number"
 
-#: SQLite has no arrays: values of one size go as one, and are cut up again.
+#: SQLite has no arrays: values of equal size are joined, and split again by the statement.
 _PIECES = "WITH RECURSIVE piece (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM piece LIMIT :pieces)"
 _INSERT = f"""
 INSERT INTO responses (survey, id, day, codes, checksum)
@@ -55,14 +53,14 @@ AND hash IN ({_PIECES} SELECT substr(:hashes, :hash * n + 1, :hash) FROM piece)
 
 
 class Sqlite(Database):
-    """A file, its log beside it, and a lock file that says that a server writes."""
+    """A file, its log, and a lock file that a writing server holds."""
 
-    def __init__(self, path: Path, there: bool = False) -> None:
+    def __init__(self, path: Path, must_exist: bool = False) -> None:
         self.shown = str(path)
         if path.is_dir() or not path.resolve().parent.is_dir():
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
-        if there and not path.exists():
+        if must_exist and not path.exists():
             raise StoreError(
                 f"{path}: there is no such database; tacit serve creates it for a published survey"
             )
@@ -79,7 +77,7 @@ class Sqlite(Database):
 
     @contextmanager
     def written(self, connection: Connection) -> Iterator[None]:
-        """As in `Database`; Unavailable if the file at the path would not hold what is written."""
+        """As in `Database`; Unavailable if the file at the path would not contain the writes."""
         self._verify(connection)
         connection.execution_options(tacit_writes=True)
         try:
@@ -93,9 +91,8 @@ class Sqlite(Database):
         if self._claim is None:
             self._claim = self._locked()
         connection = self._held = self.engine.connect()
-        _driver(connection).execute(
-            "SELECT count(*) FROM sqlite_master"
-        ).fetchone()  # opens the log
+        opens_log = "SELECT count(*) FROM sqlite_master"
+        _driver(connection).execute(opens_log).fetchone()
         self._file.note_open()
         self._file.note_content()
         return connection
@@ -134,7 +131,7 @@ class Sqlite(Database):
             self._truncate_log(SHORT_READ if self._emptied else 0.0)
 
     def truncate_log(self) -> bool:
-        """Without waiting: who reads for long, such as a backup, would stop all submissions."""
+        """Does not wait: a long reader such as a backup would block all submissions."""
         return self._truncate_log(0.0)
 
     def _truncate_log(self, patience: float) -> bool:
@@ -151,7 +148,7 @@ class Sqlite(Database):
 
     @contextmanager
     def _held_or_other(self) -> Iterator[Connection]:
-        """The connection that writes: its cache stays valid when it empties the log itself."""
+        """The writing connection if there is one: its cache stays valid if it truncates the log."""
         if self._held is not None:
             yield self._held
         else:
@@ -167,7 +164,7 @@ class Sqlite(Database):
             )
 
     def copy(self, out: Path) -> None:
-        """The state of this moment as another file, in the order of the ids; writers go on.
+        """Copy the current state to a file, in the order of the ids; writers are not blocked.
 
         Raises OSError if that file cannot be written.
         """
@@ -178,7 +175,7 @@ class Sqlite(Database):
                 raise OSError(str(error)) from None
 
     def break_connections(self) -> None:
-        """A statement that runs is interrupted; one that waits for a lock gives up by itself."""
+        """Interrupt running statements; one that waits for a lock times out by itself."""
         self._open.each(sqlite3.Connection.interrupt)
 
     def close(self) -> None:
@@ -188,13 +185,13 @@ class Sqlite(Database):
             self._claim = None
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection to the file that was found at first, and to no other."""
+        """Connect to the file that was there at the start, and to no other."""
         self._refuse_if_lost()
         made = sqlite3.connect(
             self._file.uri,
             uri=True,
             timeout=PATIENCE,
-            isolation_level=None,  # transactions begin where `_begin` says, nowhere else
+            isolation_level=None,  # only `_begin` begins transactions
             check_same_thread=False,
         )
         try:
@@ -207,7 +204,7 @@ class Sqlite(Database):
         return made
 
     def _verify(self, connection: Connection) -> None:
-        """Refuse to go on unless what is written is in the file at the path."""
+        """Raise Unavailable unless the file at the path contains what was written."""
         self._refuse_if_lost()
         if self._file.changed_by_others():
             if self._differs(connection):
@@ -217,10 +214,10 @@ class Sqlite(Database):
             self._refuse_if_lost()
 
     def _drop_caches(self, connection: Connection) -> None:
-        """Read the file anew: a copy with the same records may hold them on other pages."""
+        """Read the file again: a copy with the same records may have them on other pages."""
         self._file.note_content()
         _driver(connection).execute("PRAGMA shrink_memory")
-        self.engine.dispose()  # the connections that nobody uses now
+        self.engine.dispose()  # closes idle connections
 
     def _refuse_if_lost(self) -> None:
         lost = self.lost()
@@ -230,12 +227,12 @@ class Sqlite(Database):
             )
 
     def _differs(self, connection: Connection) -> bool:
-        """Whether the file holds something else than the connection knows; its cache hides that."""
+        """Whether the file differs from what the connection sees through its cache."""
         known = _driver(connection)
         known.execute("BEGIN IMMEDIATE")
         try:
             with closing(sqlite3.connect(self._file.uri, uri=True, timeout=0)) as fresh:
-                # VACUUM INTO writes a file without a log: others would ignore ours.
+                # A file made by VACUUM INTO has no log: other connections would ignore ours.
                 mode, found = fresh.execute("PRAGMA journal_mode"), fresh.execute(_CONTENT)
                 same = mode.fetchone() == ("wal",)
                 return not same or found.fetchall() != known.execute(_CONTENT).fetchall()
@@ -249,7 +246,7 @@ class Sqlite(Database):
             known.execute("ROLLBACK")
 
     def _locked(self) -> sqlite3.Connection:
-        """A lock that ends with the process, also when it is killed: SQLite's own, of a file."""
+        """SQLite's own lock on a file: it ends with the process, even if that is killed."""
         path = self._file.lock
         lock: sqlite3.Connection | None = None
         try:
@@ -267,15 +264,15 @@ class Sqlite(Database):
 
 
 def _size(pieces: Sequence[bytes]) -> int:
-    """The size that all have."""
+    """The common size."""
     (size,) = set(map(len, pieces))
     return size
 
 
 def _make_private(path: Path) -> None:
-    """Create a file that only its owner may read, if there is none; its log takes after it.
+    """Create a file that only its owner may read; the log gets the same mode.
 
-    A file that exists is not opened: closing it would end all locks that this process has on it.
+    An existing file is not opened: closing it would release all locks of this process on it.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -286,7 +283,7 @@ def _make_private(path: Path) -> None:
 
 
 def _driver(connection: Connection) -> Any:
-    """The driver's connection, for statements that must stand outside a transaction."""
+    """The driver's connection, for statements outside a transaction."""
     return connection.connection.driver_connection
 
 

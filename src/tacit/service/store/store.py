@@ -26,34 +26,33 @@ from tacit.survey import Published
 if TYPE_CHECKING:
     from tacit.arrays import Codes
 
-#: Rows that may lie in the order of their arrival: this many, or an eighth of all if that is more.
+#: Rows that may be in the order of arrival: fewer than this, or than an eighth of all if more.
 FEWEST_TO_ERASE, SHARE_TO_ERASE = 32, 8
-#: Seconds until a settling that failed is tried again: while somebody reads for long, it stops all
-#: others in vain.
+#: Seconds until a failed erasure is tried again: during a long read, it would block all others.
 RETRY_SECONDS = 300.0
 
 
 class Store:
     """Responses in SQLite or PostgreSQL; durable when `write` returns.
 
-    `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are made; a
-    database of a newer tacit is refused. Only one store may `write` to a database at a time; others
-    may read, invite and close meanwhile. `there` refuses a file that would be new. A PostgreSQL
-    server gives up a statement of `write` after `write_seconds`.
+    `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are created; a
+    database of a newer tacit is refused. Only one store at a time may `write` to a database; others
+    may read, invite and close surveys. `must_exist` refuses to create a file. A statement of
+    `write` on PostgreSQL times out after `write_seconds`.
     """
 
     def __init__(
-        self, url: str | Path, there: bool = False, write_seconds: float = WRITE_SECONDS
+        self, url: str | Path, must_exist: bool = False, write_seconds: float = WRITE_SECONDS
     ) -> None:
-        self.database: Database = database(url, there)
+        self.database: Database = database(url, must_exist)
         self.write_seconds = self.database.write_seconds = write_seconds
         self._tokens = LinkTokens(self.database)
         self._batch_insert = BatchInsert(self.database, self._tokens)
         self._held: Connection | None = None
         self._rested_on: date | None = None
-        self._retry_after = 0.0  # on the monotonic clock, if settling failed
-        self.order_erased = True  # unless the last settling failed
-        self.erasing_order = False  # while all rows are written anew, which may take long
+        self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
+        self.order_erased = True  # unless the last erasure failed
+        self.erasing_order = False  # while all rows are rewritten, which may take long
         try:
             with self.database.writing() as connection:
                 self.database.lock_layout(connection)
@@ -65,7 +64,7 @@ class Store:
     # Surveys -----------------------------------------------------------------------------------
 
     def register(self, published: Published) -> None:
-        """Take responses for a survey; it may be known already."""
+        """Accept responses for a survey; it may be registered already."""
         fingerprint = published.survey.fingerprint
         with self.database.writing() as connection:
             self.database.lock_layout(connection)
@@ -76,13 +75,13 @@ class Store:
                 connection.execute(insert(surveys).values(**own, **fresh))
 
     def published(self) -> tuple[Published, ...]:
-        """The surveys that were registered, in that order."""
+        """The surveys in the order of registration."""
         with self.database.reading() as connection:
             found = connection.scalars(select(surveys.c.published).order_by(surveys.c.number)).all()
         return tuple(Published.from_json(text) for text in found)
 
     def invite(self, fingerprint: str, n: int) -> list[str]:
-        """The tokens of n new one-time links; only their hashes are kept."""
+        """Create n one-time links and return their tokens; only hashes are stored."""
         if type(n) is not int or n < 1:
             raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
         with self.database.writing() as connection:
@@ -92,14 +91,14 @@ class Store:
         return made
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
-        """Take back links that reached nobody."""
+        """Revoke links that were not sent."""
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
             taken = self._tokens.revoke(connection, number, fingerprint, unsent)
             _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
-        """Take no more responses: none is stored once this returns."""
+        """Accept no more responses: none is stored after this returns."""
         with self.database.writing() as connection:
             number = self._number(connection, fingerprint)
             shut = update(surveys).where(surveys.c.number == number).values(closed=True)
@@ -107,7 +106,7 @@ class Store:
         self.erase_order()
 
     def state(self, fingerprint: str) -> SurveyState:
-        """Where a survey stands; by its counters, so that many may ask."""
+        """The state of a survey from its counters, which is cheap."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
             known = self._batch_insert.terms(connection, fingerprint)
@@ -130,15 +129,15 @@ class Store:
     # Responses ---------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Be the one that writes; refused while another server does."""
+        """Become the writing server; refused while there is another."""
         if self._held is None:
             with self.database.translating_errors():
                 self._held = self.database.claim()
 
     def write(self, batch: Sequence[Response], today: date) -> list[Outcome]:
-        """Store what may be stored, all in one transaction that is durable when this returns.
+        """Store what may be stored in one transaction, which is durable when this returns.
 
-        Raises Unavailable if the database fails: then nothing is acknowledged, what became of the
+        Raises Unavailable if the database fails: nothing is acknowledged, the state of the
         transaction is unknown, and each response may be sent again with its key.
         """
         with self._writing() as connection:
@@ -153,7 +152,7 @@ class Store:
             return outcomes
 
     def test_write(self, n: int) -> None:
-        """Prove that a batch of n responses could be stored: write as much, then delete it.
+        """Test that a batch of n responses could be stored: write as much, then delete it.
 
         Raises Unavailable if the database fails.
         """
@@ -171,9 +170,9 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """The connection of the only server that writes; opened again after a failure.
+        """The connection of the writing server; reopened after a failure.
 
-        One to files that were lost stays open: closing it could delete the log of another file.
+        If the files were lost it stays open: closing it could delete the log of another file.
         """
         try:
             self.claim()
@@ -186,21 +185,21 @@ class Store:
             raise
 
     def break_connections(self) -> None:
-        """Break all connections, from any thread: who waits for the database gets an error."""
+        """Break all connections, from any thread: waiting calls then fail."""
         self.database.break_connections()
 
     # Order -------------------------------------------------------------------------------------
 
     def tidy(self, today: date) -> bool:
-        """What to do when nothing waits: settle if enough is new, empty the log; whether it is.
+        """When nothing waits: erase the order if enough is new, and truncate the log.
 
-        Enough: 32 records, an eighth of all if that is more, or any at first, on another day and
-        after a settling that failed. Such a one is tried again later.
+        Returns whether the log is empty. Enough is 32 records or an eighth of all, whichever is
+        more; any at the start, on a new day and after a failed erasure, which is retried later.
         """
-        records, settled = self._counts()
+        records, erased = self._counts()
         overdue = self._rested_on != today or self._retry_after > 0
         enough = 1 if overdue else max(FEWEST_TO_ERASE, records // SHARE_TO_ERASE)
-        if records - settled >= enough and time.monotonic() >= self._retry_after:
+        if records - erased >= enough and time.monotonic() >= self._retry_after:
             try:
                 self._erase_order()
             except Unavailable:
@@ -209,9 +208,9 @@ class Store:
         return self.database.truncate_log()
 
     def erase_order(self) -> None:
-        """Leave no trace of the order in which responses came."""
-        records, settled = self._counts()
-        if records > settled:
+        """Erase the order in which responses arrived."""
+        records, erased = self._counts()
+        if records > erased:
             self._erase_order()
         self.database.truncate_log()
 
@@ -226,31 +225,32 @@ class Store:
         finally:
             self.erasing_order = False
         mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
-        rows = [{"of_number": number, "now_settled": records} for number, records in before]
+        rows = [{"of_number": number, "now_erased": records} for number, records in before]
         with self.database.writing() as connection:
-            connection.execute(mark.values(settled=bindparam("now_settled")), rows)
+            connection.execute(mark.values(settled=bindparam("now_erased")), rows)
         self._retry_after = 0.0
         self.order_erased = True
 
     def _counts(self) -> tuple[int, int]:
+        """All records, and those whose order of arrival is erased."""
         total = select(
             func.coalesce(func.sum(surveys.c.records), 0),
             func.coalesce(func.sum(surveys.c.settled), 0),
         )
         with self.database.reading() as connection:
-            records, settled = connection.execute(total).one()
-        return int(records), int(settled)
+            records, erased = connection.execute(total).one()
+        return int(records), int(erased)
 
     # The end -----------------------------------------------------------------------------------
 
     def backup(self, out: str | Path) -> None:
-        """A copy of the state of this moment, while others write: see `tacit backup`."""
+        """Copy the current state while others write: see `tacit backup`."""
         from tacit.service.store.database_copy import copy
 
         copy(self.database, out)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._release()
         self.database.close()
 
@@ -267,7 +267,7 @@ class Store:
         row = find(connection, fingerprint)
         if row is None:
             raise StoreError(
-                f"{self.database.shown}: holds no survey with the fingerprint {fingerprint[:16]}; "
+                f"{self.database.shown}: has no survey with the fingerprint {fingerprint[:16]}; "
                 "serve it, or invite to it, first"
             )
         return row

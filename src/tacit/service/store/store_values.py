@@ -1,4 +1,4 @@
-"""What goes into the store and what comes back: responses, outcomes, the state of a survey."""
+"""Values of the store: responses, outcomes, the state of a survey; ids and hashes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BYTES = 16
 class Response(NamedTuple):
     """One reported record on its way to the store.
 
-    `survey` is the survey's fingerprint. `key` is 16 random bytes that the device chose: a retry
-    carries the same. `codes` holds the reported categories as `packed` writes them. `token` is the
-    one-time link's, where the survey asks for one.
+    `survey` is the survey's fingerprint. `key` is 16 random bytes from the device; a retry has the
+    same key. `codes` are the reported categories as `packed` writes them. `token` is that of the
+    one-time link, if the survey needs one.
     """
 
     survey: str
@@ -26,12 +26,12 @@ class Response(NamedTuple):
 
 
 class Outcome(Enum):
-    """What became of a response; only STORED and REPEATED acknowledge it."""
+    """The outcome of a response; only STORED and REPEATED acknowledge it."""
 
     STORED = "stored"
     REPEATED = "repeated"  # same key and codes as before: stored once
     CHANGED = "changed"  # same key, other codes
-    UNKNOWN_TOKEN = "unknown token"  # spent or never issued: nobody can tell which
+    UNKNOWN_TOKEN = "unknown token"  # used or never issued: they cannot be told apart
     NOT_YET_OPEN = "not yet open"
     CLOSED = "closed"
     FULL = "full"
@@ -45,7 +45,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class SurveyState:
-    """Where a survey stands: `remaining` links of the `issued` ones can still be used."""
+    """The state of a survey; `remaining` of the `issued` links are unused."""
 
     open: bool
     records: int
@@ -54,17 +54,17 @@ class SurveyState:
 
 
 def id_of(response: Response) -> bytes:
-    """The id under which a response is stored: a hash of its key, so random and without order."""
+    """The id of a stored response: a hash of its key, so random and without order."""
     return _digest(b"tacit response", response.survey, response.key)
 
 
 def token_hash(survey: str, token: str) -> bytes:
-    """What is kept of a one-time link until it is used."""
+    """The hash of a one-time link's token, which is kept until it is used."""
     return _digest(b"tacit token", survey, token.encode("utf-8", "surrogatepass"))
 
 
 def token_hashes(survey: str, tokens: Iterable[str]) -> list[bytes]:
-    """The hashes of several tokens, each once and in an order of their own."""
+    """The sorted distinct hashes of tokens."""
     return sorted({token_hash(survey, token) for token in tokens})
 
 

@@ -25,13 +25,13 @@ def said(survey: Published, body: Any) -> tuple[str, str]:
     """The problem's name and detail."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(Refused) as refused:
-        SubmissionValidator(survey).response(raw)
-    return refused.value.problem.name, json.loads(refused.value.answer.body).get("detail", "")
+        SubmissionValidator(survey).validate(raw)
+    return refused.value.problem.name, json.loads(refused.value.response.body).get("detail", "")
 
 
 def test_a_right_body_becomes_the_response_that_the_store_takes() -> None:
     body = submission(SURVEY, record={"smokes": "yes", "number": "n999"})
-    found = SubmissionValidator(SURVEY).response(compact(body))
+    found = SubmissionValidator(SURVEY).validate(compact(body))
     assert found.survey == SURVEY.survey.fingerprint
     assert found.key == bytes.fromhex(body["key"])
     assert found.codes == packed([1, 999], SURVEY.design.reported)
@@ -53,7 +53,7 @@ def test_the_order_of_keys_and_the_way_to_write_json_do_not_matter() -> None:
         b"\n\t " + compact(RIGHT | {"padding": RIGHT["padding"][5:]}) + b"\r\n",
     ):
         assert len(body) == len(whole)
-        assert SubmissionValidator(SURVEY).response(body) == SubmissionValidator(SURVEY).response(
+        assert SubmissionValidator(SURVEY).validate(body) == SubmissionValidator(SURVEY).validate(
             whole
         )
 
@@ -79,7 +79,7 @@ def test_every_record_of_a_survey_has_the_same_length_whoever_writes_it(access: 
         forms = ({}, {"ensure_ascii": False}, {"separators": (",", ":")})
         for sent in (compact(body), *(rewritten(body, length, **form) for form in forms)):
             assert len(sent) == length
-            assert SubmissionValidator(survey).response(sent).codes == bytes([code])
+            assert SubmissionValidator(survey).validate(sent).codes == bytes([code])
 
 
 @pytest.mark.parametrize("change", [-1, 1])
@@ -150,13 +150,13 @@ def test_only_a_category_of_the_design_is_taken(value: Any) -> None:
 def test_a_missing_and_an_additional_attribute_are_named() -> None:
     assert said(SURVEY, RIGHT | {"record": {"smokes": "no"}})[1] == "attribute 'number' is missing"
     more = RECORD | {"age": "7"}
-    assert said(SURVEY, RIGHT | {"record": more})[1] == "the record holds other attributes too"
+    assert said(SURVEY, RIGHT | {"record": more})[1] == "the record has other attributes"
 
 
 def test_an_invited_survey_needs_a_token() -> None:
     survey = published(access="invited")
     right = submission(survey, token="abc-_9")
-    assert SubmissionValidator(survey).response(compact(right)).token == "abc-_9"
+    assert SubmissionValidator(survey).validate(compact(right)).token == "abc-_9"
     assert said(survey, submission(survey))[0] == "malformed"
     assert said(survey, right | {"token": 7})[0] == "malformed"
     for odd in ("", "a b", "x" * 500, "ä", "\ud800", "abc\n"):
@@ -173,15 +173,15 @@ def test_no_answer_repeats_what_was_sent() -> None:
         RIGHT | {"record": RECORD | {marked: "no"}},
     ):
         with pytest.raises(Refused) as refused:
-            SubmissionValidator(SURVEY).response(json.dumps(body).encode())
-        assert marked.encode() not in refused.value.answer.body
+            SubmissionValidator(SURVEY).validate(json.dumps(body).encode())
+        assert marked.encode() not in refused.value.response.body
 
 
 def test_days_are_inclusive() -> None:
     validator = SubmissionValidator(published(opens="2027-03-01", closes="2027-03-31"))
     days = [date(2027, *day) for day in ((2, 28), (3, 1), (3, 31), (4, 1))]
-    assert [validator.days(day) for day in days] == [NOT_YET_OPEN, None, None, CLOSED]
-    assert SubmissionValidator(SURVEY).days(date(1999, 1, 1)) is None
+    assert [validator.day_problem(day) for day in days] == [NOT_YET_OPEN, None, None, CLOSED]
+    assert SubmissionValidator(SURVEY).day_problem(date(1999, 1, 1)) is None
 
 
 def hostile(category: str) -> Published:
@@ -201,7 +201,7 @@ def hostile(category: str) -> Published:
 )
 def test_labels_of_any_letters_come_through_as_they_are(text: str) -> None:
     survey = hostile(text)
-    assert SubmissionValidator(survey).response(compact(submission(survey))).codes == b"\0"
+    assert SubmissionValidator(survey).validate(compact(submission(survey))).codes == b"\0"
 
 
 def test_the_largest_record_fits_and_little_more_does() -> None:
@@ -210,7 +210,7 @@ def test_the_largest_record_fits_and_little_more_does() -> None:
     survey = Published(survey_from_dict({"title": "Long", "questions": questions}))
     body = compact(submission(survey))
     assert len(body) < SubmissionValidator(survey).limit < 2 * len(body)
-    assert len(SubmissionValidator(survey).response(body).codes) == 200
+    assert len(SubmissionValidator(survey).validate(body).codes) == 200
 
 
 def test_a_control_character_is_refused_with_its_place() -> None:

@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the three tables."""
+    """Create the three tables."""
     op.create_table(
         "surveys",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),

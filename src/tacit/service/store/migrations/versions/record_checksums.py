@@ -1,4 +1,4 @@
-"""A checksum per record; those of the records that are there are computed now."""
+"""Add a checksum per record, and compute those of existing records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEW = sa.text("INSERT INTO checked_responses VALUES (:survey, :id, :day, :codes
 
 
 def upgrade() -> None:
-    """Write the records to a new table, in the order of their ids, and put it in place."""
+    """Copy the records to a new table, in the order of their ids, and rename it."""
     op.create_table(
         "checked_responses",
         sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
