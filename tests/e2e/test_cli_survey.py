@@ -73,8 +73,8 @@ def test_every_problem_is_one_line_with_its_place(survey: Any) -> None:
     assert (status, out) == (2, "")
     first, second = err.splitlines()
     assert first == (
-        f"error: survey.yaml:{at}: groups[0].theta: a die makes sixths only, in one throw, not "
-        "7/10; the nearest theta that it can: 2/3 or 5/6"
+        f"error: survey.yaml:{at}: groups[0].theta: a die roll gives only sixths, not "
+        "7/10; the nearest possible theta: 2/3 or 5/6"
     )
     assert second.startswith("error: survey.yaml:")
     assert "groups[1].personal" in second

@@ -1,6 +1,6 @@
-"""The survey file: wording, questions and groups; it gives a design and freezes with it.
+"""Survey files: texts, questions and groups, and the design that is published with them.
 
-Nothing here can undo a disguise: this package may not import what reconstructs.
+This package cannot undo a disguise: it may not import what reconstructs.
 """
 
 from tacit.survey.example import example

@@ -1,11 +1,11 @@
-"""The groups of a survey file, one class a family, and the coins they stand for."""
+"""The groups of a survey file, one class per family, their coins and the design's groups."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
@@ -20,29 +20,30 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
+from tacit.design import Group
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 
 
 class Personal(SurveyPart):
-    """A personal question that has nothing to do with the sensitive one, and its known shares."""
+    """A personal question unrelated to the sensitive one, and the known shares of its answers."""
 
     text: Texts
     distribution: Shares = Field(description="Known shares of the answers, in order.")
     answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2)] | None = Field(
         default=None,
-        description="What its answers are called, if not as the categories they are sent as.",
+        description="The texts of its answers, if they differ from the categories.",
     )
 
 
 class _Group(SurveyPart):
-    """Questions that are disguised alike."""
+    """Questions that are disguised in the same way."""
 
     questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
     throw: Literal["once", "each"] = Field(
         default="once",
-        description="One throw for all questions of the group, or one for each.",
+        description="One throw for all questions of the group, or one per question.",
     )
 
     @abstractmethod
@@ -50,7 +51,7 @@ class _Group(SurveyPart):
         """The coin for these attributes of the group."""
 
     def at(self, theta: Fraction) -> _Group | None:
-        """The same group with another probability; None if it has none of its own."""
+        """The same group with another probability; None if it has no probability."""
         return self.model_copy(update={"theta": theta}) if hasattr(self, "theta") else None
 
 
@@ -79,7 +80,7 @@ class UnrelatedGroup(_Group):
     family: Literal["unrelated"]
     theta: Exact
     personal: Annotated[Mapping[str, Personal], AfterValidator(frozen), PlainSerializer(thawed)] = (
-        Field(strict=False, description="The personal question for each attribute, by its name.")
+        Field(strict=False, description="The personal question of each attribute.")
     )
 
     def coin(self, names: tuple[str, ...]) -> Coin:
@@ -87,18 +88,18 @@ class UnrelatedGroup(_Group):
 
 
 class ForcedGroup(_Group):
-    """The truth with probability theta, else what the device says."""
+    """The truth with probability theta, else an answer that chance decides."""
 
     family: Literal["forced"]
     theta: Exact
-    forced: Shares = Field(description="Chances of each category when the device decides.")
+    forced: Shares = Field(description="Probability of each category if chance decides.")
 
     def coin(self, names: tuple[str, ...]) -> Coin:
         return forced(self.theta, self.forced)
 
 
 class CrosswiseGroup(_Group):
-    """Whether the answer equals that to an innocent yes/no question of known share p."""
+    """Whether the answer is the same as to an innocent yes/no question with known share p."""
 
     family: Literal["crosswise"]
     p: Exact
@@ -109,7 +110,7 @@ class CrosswiseGroup(_Group):
 
 
 class UniformGroup(_Group):
-    """The truth with probability q, else any category, all alike."""
+    """The truth with probability q, else any category with equal probability."""
 
     family: Literal["uniform_perturbation"]
     q: Exact
@@ -132,12 +133,12 @@ class FrappGroup(_Group):
 
 
 class MatrixGroup(_Group):
-    """Any channel: a row for each report, a column for each true answer."""
+    """Any channel: a row per report, a column per true answer."""
 
     family: Literal["matrix"]
     matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
     reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
-        default=None, description="Names of the reports, if they are not the categories."
+        default=None, description="Names of the reports, if they differ from the categories."
     )
 
     def coin(self, names: tuple[str, ...]) -> Coin:
@@ -155,3 +156,16 @@ SurveyGroup = Annotated[
     | MatrixGroup,
     Field(discriminator="family"),
 ]
+
+
+def attributes_of(questions: Sequence[Any], group: Any) -> tuple[str, ...]:
+    """The attributes of a group; a multiple choice has one per category."""
+    own = {q.name: tuple(a.name for a in q.attributes) for q in questions}
+    return tuple(name for named in group.questions for name in own.get(named, (named,)))
+
+
+def design_groups(questions: Sequence[Any], group: Any) -> tuple[Group, ...]:
+    """The design's groups for a group of the file: one for all attributes, or one per attribute."""
+    names = attributes_of(questions, group)
+    thrown = [names] if group.throw == "once" else [(name,) for name in names]
+    return tuple(Group(list(some), group.coin(some)) for some in thrown)

@@ -1,8 +1,8 @@
-"""What a respondent's own device can decide: halves, sixths or twelfths, in one throw.
+"""What a coin, a die or a birth month can decide in one throw: halves, sixths or twelfths.
 
-A group is thrown once: the device must tell apart the truth and everything else the coin may
-decide, so each of these chances is a multiple of 1/2 (coin), 1/6 (die) or 1/12 (birth month,
-taken as uniform). Personal and innocent questions are answered, not thrown.
+One throw must distinguish the truth and everything else that the group's coin may decide. So each
+of these probabilities must be a multiple of 1/2 (coin), 1/6 (die) or 1/12 (birth month, assumed
+uniform). Personal and innocent questions are answered, not thrown.
 """
 
 from __future__ import annotations
@@ -17,39 +17,35 @@ from tacit.design import Design, Group
 
 #: Equally likely outcomes of one throw.
 OUTCOMES = {"coin": 2, "die": 6, "birth_month": 12}
-#: Told in messages.
+#: For messages.
 _PARTS = {"coin": "halves", "die": "sixths", "birth_month": "twelfths"}
-_SAID = {"coin": "a coin", "die": "a die", "birth_month": "a birth month"}
-#: Joint draws of a group beyond these are not listed; no device has as many outcomes.
+_NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth month"}
+#: More joint draws of a group are not listed; no device has so many outcomes.
 _MOST_CELLS = 1000
 
 
 def fault(device: str, design: Design, at: Callable[[Fraction], Design | None]) -> str | None:
-    """Why a device cannot throw the coins of a design, with the nearest thetas that it can.
+    """Why a device cannot decide a design's coins, with the nearest possible thetas.
 
-    `at` makes the same design with another theta; None where there is none or it is singular.
+    `at` gives the same design with another theta; None if there is none or it is singular.
     """
     unfit = [] if device not in OUTCOMES else list(_unfit(design, OUTCOMES[device]))
     if not unfit:
         return None
-    said = f"{_SAID[device]} makes {_PARTS[device]} only, in one throw, not {unfit[0]}"
-    near = _nearest(device, _truth(design), at)
-    if near:
-        return f"{said}; the nearest theta that it can: {' or '.join(map(str, near))}"
-    each = " or throw: each" if any(len(g.attributes) > 1 for g in design.groups) else ""
-    return f"{said}; no theta would do here: take another family, another device{each}"
-
-
-def _truth(design: Design) -> Fraction:
-    """The chance of the first thing that the coin may decide."""
     group = design.groups[0]
-    return group.coin.strategies(design.attributes_of(group))[0][0]
+    asked = group.coin.strategies(design.attributes_of(group))[0][0]
+    what = f"{_NAMES[device]} gives only {_PARTS[device]}, not {unfit[0]}"
+    near = _nearest(device, asked, at)
+    if near:
+        return f"{what}; the nearest possible theta: {' or '.join(map(str, near))}"
+    each = " or throw: each" if any(len(g.attributes) > 1 for g in design.groups) else ""
+    return f"{what}; no theta works here: use another family, another device{each}"
 
 
 def _nearest(
     device: str, asked: Fraction, at: Callable[[Fraction], Design | None]
 ) -> list[Fraction]:
-    """Up to two thetas that the device can throw, in order."""
+    """Up to two thetas that the device can decide, nearest to this one, in order."""
     outcomes = OUTCOMES[device]
     able: list[Fraction] = []
     for count in sorted(range(1, outcomes), key=lambda n: abs(Fraction(n, outcomes) - asked)):
@@ -60,7 +56,7 @@ def _nearest(
 
 
 def _unfit(design: Design, outcomes: int) -> Iterator[Fraction]:
-    """Chances of the design's coins that are not multiples of one outcome's."""
+    """Probabilities of the design's coins that the device cannot produce."""
     for group in design.groups:
         for chance in _thrown(design, group):
             if (chance * outcomes).denominator != 1:
@@ -68,7 +64,7 @@ def _unfit(design: Design, outcomes: int) -> Iterator[Fraction]:
 
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
-    """What the device decides for a group; the rest is answered."""
+    """The probabilities that the device decides for a group; the rest is answered."""
     if group.coin.asks == "comparison" or group.coin.family == "truthful":
         return
     attributes = design.attributes_of(group)
@@ -80,7 +76,7 @@ def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
 
 
 def _chances(weight: Fraction, strategy: Strategy, sizes: list[int]) -> Iterator[Fraction]:
-    """The chance of each thing that one throw must tell apart."""
+    """The probability of each result that one throw must distinguish."""
     match strategy:
         case Keep():
             yield weight

@@ -1,10 +1,10 @@
-"""The bound that is published with a survey: what all reported answers together may reveal.
+"""The published disclosure bound: what all reported answers together may reveal.
 
-For each attribute, someone who sees a whole reported record and knows how answers go together
-guesses the true answer right at most this often, if all answers to the question were equally
-likely beforehand. Nothing is assumed about the dependence between answers, and no data are
-needed. An undisguised answer may give any other away, so the bound comes twice: for the reported
-record as a whole, and for the disguised answers together.
+For each attribute it is the largest probability that someone guesses the true answer who sees a
+whole reported record and knows how answers depend on each other, if all answers to the question are
+equally likely a priori. It assumes nothing about the dependence and needs no data. An undisguised
+answer may reveal any other, so there are two bounds: from the whole record, and from the disguised
+answers alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEPS = 1000
 
 
 def disclosure_bound(design: Design) -> dict[str, Any]:
-    """JSON-ready: for each attribute the bounds from all answers and from the disguised ones."""
+    """JSON-ready: for each attribute the bounds from all and from the disguised answers."""
     disguised = [group for group in design.groups if not is_undisguised(group)]
     every, hidden = DesignReports(design), DesignReports(design, disguised)
     found = {
@@ -34,9 +34,9 @@ def disclosure_bound(design: Design) -> dict[str, Any]:
     return {"prior": "uniform", "attributes": found}
 
 
-def understates(told: dict[str, Any], design: Design) -> bool:
-    """Whether a published bound says less than can be disclosed, or leaves an attribute out."""
-    own, claimed = disclosure_bound(design)["attributes"], told.get("attributes", {})
+def understates(published: dict[str, Any], design: Design) -> bool:
+    """Whether a published bound is too small or misses an attribute."""
+    own, claimed = disclosure_bound(design)["attributes"], published.get("attributes", {})
     return any(
         (claimed.get(name, {}).get(seen) or {}).get(figure, 0.0) < value
         for name, bounds in own.items()
@@ -50,5 +50,5 @@ def _plain(bound: Bound) -> dict[str, float]:
 
 
 def _up(share: float) -> float:
-    """Rounded up; what lies within 1e-9 of a step is that step."""
+    """Rounded up, but a value within 1e-9 of a step is that step."""
     return min(math.ceil(share * _STEPS - 1e-6), _STEPS) / _STEPS

@@ -1,4 +1,4 @@
-"""The commented example that a new survey file starts from."""
+"""The commented example from which a new survey file starts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ def example(
     opens: date | None = None,
     closes: date | None = None,
 ) -> str:
-    """A survey file in YAML with every part once, ready to be edited.
-
-    It is open to anyone at once unless told otherwise.
-    """
+    """A survey file in YAML that shows every part once, ready to edit."""
     for language in languages:
         if language not in LANGUAGES:
             raise SchemaError(unknown("language of the example", language, LANGUAGES))
     text = files("tacit.survey").joinpath("example.yaml").read_text(encoding="utf-8")
     text = "".join(_in_languages(text, languages))
-    text = text.replace(f"languages: [{', '.join(LANGUAGES)}]", f"languages: [{_list(languages)}]")
+    chosen = ", ".join(dict.fromkeys(languages))
+    text = text.replace(f"languages: [{', '.join(LANGUAGES)}]", f"languages: [{chosen}]")
     text = text.replace("access: open", f"access: {access}")
     for key, day in (("opens", opens), ("closes", closes)):
         if day is not None:
@@ -38,13 +36,9 @@ def example(
     return text
 
 
-def _list(languages: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(languages))
-
-
 def _in_languages(text: str, languages: Sequence[str]) -> Iterator[str]:
-    """The lines of the file with texts in these languages only."""
-    left_out: str | None = None  # the indentation of a text that is left out
+    """The lines of the file with only the texts in these languages."""
+    left_out: str | None = None  # the indentation of an omitted text
     for line in text.splitlines(keepends=True):
         indentation = line[: len(line) - len(line.lstrip(" "))]
         if left_out is not None and len(indentation) > len(left_out):
@@ -56,6 +50,6 @@ def _in_languages(text: str, languages: Sequence[str]) -> Iterator[str]:
 
 
 def _flow(mapping: str, languages: Sequence[str]) -> str:
-    """`{en: Yes, de: Ja}` with these languages only."""
+    """`{en: Yes, de: Ja}` with only these languages."""
     kept = [f"{code}: {said}" for code, said in re.findall(_PAIR, mapping) if code in languages]
     return f"{{{', '.join(kept)}}}"

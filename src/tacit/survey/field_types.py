@@ -1,6 +1,6 @@
-"""What the fields of a survey file hold: names, texts in each language, exact numbers.
+"""The types of a survey file's fields: names, texts in each language, exact numbers, dates.
 
-Each type checks itself and says what is allowed, so that the reader only adds file and line.
+Each type validates itself and says what is allowed; the reader only adds file and line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tacit.errors import DesignError, unknown
 MOST_LETTERS = 10_000
 MOST_LETTERS_OF_A_NAME = 100
 _LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
-#: Embeddings and overrides of direction could make a text read as another one.
+#: Changes of text direction could make a text look like another one.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e")
 _FRACTION = r"^\s*[0-9.eE+-]+\s*(/\s*[0-9]+)?\s*$"
 
@@ -38,55 +38,49 @@ Item = TypeVar("Item")
 
 
 class SurveyPart(BaseModel):
-    """A part of a survey: frozen, and without fields that nobody reads."""
+    """A part of a survey: frozen and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
     @model_validator(mode="wrap")
     @classmethod
     def _known(cls, data: Any, handler: Any) -> Any:
-        """Point at each unknown key and offer the nearest; check the others all the same."""
+        """Report each unknown key with the nearest known one, and check the other keys too."""
         known = [field.alias or name for name, field in cls.model_fields.items()]
         odd = [key for key in data if key not in known] if isinstance(data, Mapping) else []
         if not odd:
             return handler(data)
-        found = [_unknown_key(key, known) for key in odd]
+        found: list[InitErrorDetails] = []
+        for key in odd:
+            context = {"message": unknown("key", key, known), "key": key}
+            found.append({"type": PydanticCustomError("key", "{message}", context), "input": key})
         try:
             handler({key: value for key, value in data.items() if key in known})
         except ValidationError as error:
-            found += [_again(told) for told in error.errors()]
+            for raised in error.errors():
+                context = {**raised.get("ctx", {}), "message": raised["msg"]}
+                kind = PydanticCustomError(raised["type"], "{message}", context)
+                found.append({"type": kind, "loc": raised["loc"], "input": raised["input"]})
         raise ValidationError.from_exception_data(cls.__name__, found)
 
 
-def _unknown_key(key: Any, known: list[str]) -> InitErrorDetails:
-    said = {"message": unknown("key", key, known), "key": key}
-    return {"type": PydanticCustomError("key", "{message}", said), "input": key}
-
-
-def _again(told: Any) -> InitErrorDetails:
-    """An error of a field, to be raised beside others."""
-    said = {**told.get("ctx", {}), "message": told["msg"]}
-    kind = PydanticCustomError(told["type"], "{message}", said)
-    return {"type": kind, "loc": told["loc"], "input": told["input"]}
-
-
 def wrong(message: str) -> PydanticCustomError:
-    """An error of this field; the message is shown as it is."""
+    """An error of this field with this message."""
     return PydanticCustomError("survey", "{message}", {"message": message})
 
 
 def _written(value: Any, what: str, most: int = MOST_LETTERS) -> str:
-    """A text that can be shown."""
+    """A text that can be displayed."""
     if not isinstance(value, str) or not value.strip():
         raise wrong(f"{what} must be a text that is not empty, got {value!r:.60}")
     if len(value) > most:
-        raise wrong(f"{what} may have {most:,} letters at most, got {len(value):,}")
+        raise wrong(f"{what} may have at most {most:,} letters, got {len(value):,}")
     for letter in value:
         kind = unicodedata.category(letter)
         if (kind == "Cc" and letter not in "\n\t") or kind == "Cs" or letter in _TURNING:
             raise wrong(
-                f"{what} must not hold the character U+{ord(letter):04X}; control characters, "
-                "half surrogates and changes of direction are not shown (right-to-left letters are)"
+                f"{what} must not contain the character U+{ord(letter):04X}; control characters, "
+                "half surrogates and direction marks are not allowed (right-to-left letters are)"
             )
     return value
 
@@ -109,10 +103,10 @@ def _language(value: Any) -> str:
 def _texts(value: Any) -> str | Mapping[str, str]:
     if isinstance(value, Mapping):
         if not value:
-            raise wrong("a text must not be empty; give a text, or one for each language")
+            raise wrong("a text must not be empty; give a text, or one per language")
         for key, text in value.items():
             if text is None and not re.fullmatch(_LANGUAGE, str(key)):
-                raise wrong(f"{key!r} is no language; a text that holds a comma goes in quotes")
+                raise wrong(f"{key!r} is not a language; put a text with a comma in quotes")
         return MappingProxyType(
             {_language(key): _written(text, f"the text in {key!r}") for key, text in value.items()}
         )
@@ -136,7 +130,7 @@ def _exact(value: Any) -> Fraction:
 
 
 def thawed(value: Any) -> Any:
-    """Frozen mappings as plain ones, ready for JSON."""
+    """Frozen mappings as plain dictionaries, ready for JSON."""
     if isinstance(value, SurveyPart):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(value, Mapping):
@@ -161,7 +155,7 @@ Language = Annotated[
     PlainValidator(_language),
     WithJsonSchema({"type": "string", "pattern": f"^{_LANGUAGE}$"}),
 ]
-#: A text, or one for each language.
+#: A text, or one per language.
 Texts = Annotated[
     str | Mapping[str, str],
     PlainValidator(_texts),
@@ -187,10 +181,10 @@ Day = Annotated[
 
 
 def frozen(value: Mapping[str, Item]) -> Mapping[str, Item]:
-    """A mapping that cannot be changed any more."""
+    """A read-only copy of a mapping."""
     return MappingProxyType(dict(value))
 
 
 def text_in(texts: str | Mapping[str, str], language: str) -> str:
-    """The text in a language; a plain text is that of the only language."""
+    """The text in a language; a plain text belongs to the only language."""
     return texts if isinstance(texts, str) else texts[language]

@@ -1,6 +1,6 @@
-"""What is wrong with the groups of a survey; every problem comes with its place in the file.
+"""Checks of the groups of a survey; every problem has its place in the file.
 
-A group is checked only if the questions that it names are sound, so that one mistake is told once.
+A group is checked only if its questions are valid, so that one mistake is reported once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.design import Design
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.schema import Schema
 from tacit.survey import devices
-from tacit.survey.design_groups import attributes_of, design_groups
+from tacit.survey.coins import attributes_of, design_groups
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 Place = tuple[str | int, ...]
 PlacedProblem = tuple[Place, str]
 
-#: Part of what is said of a sensitive question that is sent as it is.
+#: Part of the message for a sensitive question without a disguise.
 UNDISGUISED = "is sensitive, but no group disguises it"
-#: A computed condition number of 1 may miss it by this much.
+#: Rounding error of a condition number of 1.
 _ROUNDING = 1e-9
 
 
 @dataclass
 class Asked:
-    """The questions that are sound, the attributes they become, and the names of the others."""
+    """The valid questions, their attributes, and the names of the invalid questions."""
 
     questions: list[Any] = field(default_factory=list)
     attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Asked:
 
     @classmethod
     def of(cls, survey: Survey) -> Asked:
-        """A question is sound if its attributes can be made and their names are free."""
+        """A question is valid if it has attributes whose names are not taken."""
         asked = cls()
         taken: set[str] = set()
         for question in survey.questions:
@@ -59,17 +59,17 @@ class Asked:
         return asked
 
     def knows(self, name: str) -> bool:
-        """Whether a group may name this, as far as is known."""
+        """Whether this is, or may be, a question or attribute."""
         sound = name in self.attributes or any(q.name == name for q in self.questions)
         return sound or self.doubts(name)
 
     def doubts(self, name: str) -> bool:
-        """Whether this is, or may be, an attribute of a broken question."""
+        """Whether this is, or may be, an attribute of an invalid question."""
         return any(name == own or name.startswith(f"{own}.") for own in self.broken)
 
 
 def attributes_or_none(question: Any) -> tuple[Attribute, ...] | None:
-    """What a question becomes; None if its categories or edges make no attribute."""
+    """The attributes of a question; None if its categories or edges are invalid."""
     try:
         found: tuple[Attribute, ...] = question.attributes
     except SchemaError:
@@ -78,7 +78,7 @@ def attributes_or_none(question: Any) -> tuple[Attribute, ...] | None:
 
 
 def group_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """What is wrong between groups and questions, with each group's coin, with the control."""
+    """Problems between groups and questions, of each group's coin, and of the control."""
     asked = Asked.of(survey)
     unfit: set[int] = set()
     for place, message in _membership(survey, asked):
@@ -91,7 +91,7 @@ def group_problems(survey: Survey) -> Iterator[PlacedProblem]:
 
 
 def whole_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """What only the groups together can get wrong, if all else is right."""
+    """Problems of all groups together, if everything else is valid."""
     try:
         _ = survey.design
     except TacitError as error:
@@ -99,7 +99,7 @@ def whole_problems(survey: Survey) -> Iterator[PlacedProblem]:
 
 
 def _membership(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
-    """Groups name questions that are there, each once; what is sensitive is disguised."""
+    """Groups name existing questions, each once; sensitive questions are disguised."""
     known = dict.fromkeys((*(q.name for q in survey.questions), *asked.attributes))
     disguised: set[str] = set()
     seen: dict[str, int] = {}
@@ -111,7 +111,7 @@ def _membership(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
             if name in seen:
                 yield (
                     ("groups", number, "questions"),
-                    f"{name!r} is in group {seen[name] + 1} already; each belongs to one group",
+                    f"{name!r} is already in group {seen[name] + 1}; each belongs to one group",
                 )
             seen.setdefault(name, number)
             disguised |= set() if group.family == "truthful" else {name}
@@ -141,7 +141,7 @@ def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Pl
     if bare:
         yield (
             (*where, _main(group)),
-            f"every report gives the truth away, but {bare!r} is sensitive; take another "
+            f"every report reveals the truth, but {bare!r} is sensitive; use another "
             "value, or write sensitive: false in the question",
         )
     fault = devices.fault(survey.device, made, partial(_at, asked, group))
@@ -150,7 +150,7 @@ def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Pl
 
 
 def _given_away(asked: Asked, made: Design) -> str | None:
-    """A sensitive attribute each of whose reports stands for one true answer, as at theta = 1."""
+    """A sensitive attribute whose reports each reveal the true answer, as with theta = 1."""
     sensitive = {a.name for q in asked.questions if q.sensitive for a in q.attributes}
     names = (name for name in made.schema.names if name in sensitive)
     return next((name for name in names if _tells(made, name)), None)
@@ -169,7 +169,7 @@ def _tells(made: Design, name: str) -> bool:
 
 
 def _parameter(group: Any, message: str) -> Place:
-    """The key of the group that a coin complains of, as in 'related: theta must ...'."""
+    """The key of the group in the error of a coin, as in 'related: theta must ...'."""
     if "cannot be reconstructed" in message:
         return (_main(group),)
     found = re.search(rf"\b{group.family}: (\w+)", message)
@@ -178,13 +178,13 @@ def _parameter(group: Any, message: str) -> Place:
 
 
 def _main(group: Any) -> str:
-    """The key that decides how much is disguised."""
+    """The key with the main parameter."""
     keys = ("theta", "p", "q", "lambda_", "matrix")
     return next((key.rstrip("_") for key in keys if hasattr(group, key)), "family")
 
 
 def _made(asked: Asked, group: Any) -> Design:
-    """A design of this group alone; raises what is wrong with its coin, also if it is singular."""
+    """A design of this group alone; raises if its coin is invalid or singular."""
     groups = design_groups(asked.questions, group)
     names = attributes_of(asked.questions, group)
     design = Design(Schema([asked.attributes[name] for name in names]), groups)
@@ -194,7 +194,7 @@ def _made(asked: Asked, group: Any) -> Design:
 
 
 def _at(asked: Asked, group: Any, theta: Any) -> Design | None:
-    """The group with another theta, if that can be reconstructed."""
+    """The group with another theta; None if it cannot be reconstructed."""
     other = group.at(theta)
     try:
         return None if other is None else _made(asked, other)
@@ -203,7 +203,7 @@ def _at(asked: Asked, group: Any, theta: Any) -> Design | None:
 
 
 def _personal(asked: Asked, group: Any, where: Place) -> Iterator[PlacedProblem]:
-    """Where the family needs personal questions, each attribute has one and no other has."""
+    """In an unrelated group, each attribute has a personal question, and no other has."""
     if group.family != "unrelated":
         return
     names = attributes_of(asked.questions, group)
@@ -219,7 +219,7 @@ def _personal(asked: Asked, group: Any, where: Place) -> Iterator[PlacedProblem]
         given = {"distribution": personal.distribution, "answers": personal.answers}
         for key, listed in given.items():
             if listed is not None and len(listed) != size:
-                what = f"needs {size} items, one for each category of {name!r}"
+                what = f"needs {size} items, one per category of {name!r}"
                 yield (*at, key), f"{what}, got {len(listed)}"
 
 

@@ -1,4 +1,4 @@
-"""Published: a survey frozen with its design and its fingerprints, for page, server and analyst."""
+"""Published: a frozen survey with its design and fingerprints, for page, server and analyst."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FORMAT = DocumentFormat(
 
 @dataclass(frozen=True)
 class Published:
-    """A survey and the design it was published with; equal to what comes back from its JSON.
+    """A survey and the design it was published with; its JSON gives an equal value.
 
-    `frozen_bound` is the disclosure bound as it was published; None to compute it. A newer version
-    may know a better bound, but what respondents were told stays.
+    `frozen_bound` is the disclosure bound as published; None to compute it. A newer version may
+    know a better bound, but the one that respondents were shown stays.
     """
 
     survey: Survey
@@ -43,12 +43,12 @@ class Published:
 
     @property
     def design(self) -> Design:
-        """What respondents are promised."""
+        """The design that is promised to respondents."""
         return self.survey.design
 
     @property
     def fingerprint(self) -> str:
-        """That of the design, which every record carries."""
+        """The fingerprint of the design, which every record has."""
         return self.design.fingerprint
 
     @property
@@ -63,7 +63,7 @@ class Published:
 
     @cached_property
     def disclosure_bound(self) -> dict[str, Any]:
-        """What all answers together may reveal at most, whatever the dependence between them."""
+        """The most that all answers together may reveal, whatever their dependence."""
         return disclosure_bound(self.design) if self.frozen_bound is None else self.frozen_bound
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Published:
 
     @classmethod
     def from_json(cls, text: str) -> Published:
-        """The published survey that a file holds; refused if any part was changed since."""
+        """Read a published survey; refused if any part has changed since."""
         data = read_document(text, FORMAT)
         bound = data.get("disclosure_bound")
         found = cls(survey_from_dict(data["survey"], "survey"), bound)
@@ -96,7 +96,7 @@ class Published:
             ("disclosure_fingerprint", _fingerprint(found.survey, bound)),
         ):
             if key in data and data[key] != own:
-                raise FileError(f"{key} is not that of the content: changed since it was published")
+                raise FileError(f"{key} does not match the content, which has changed since")
         return found
 
 
@@ -112,14 +112,14 @@ def read_published(path: str | Path) -> Published:
 
 
 def publish(survey: Survey, out: str | Path) -> Published:
-    """Freeze a survey into a file; one that is there already is only accepted if it is the same."""
+    """Write a survey to a new file; an existing file is accepted if it is the same survey."""
     from tacit.files import write_text  # Arrow is slow to start
 
     made = Published(survey)
     if Path(out).exists():
         if _there(out) != made:
             raise FileError(
-                f"{out}: another file is there already; what is published is never overwritten, "
+                f"{out}: another file exists; a published survey is never overwritten, "
                 "publish under another name"
             )
         return made

@@ -1,4 +1,4 @@
-"""The questions of a survey, one class a kind, and the attributes their answers become."""
+"""The questions of a survey, one class per kind, and their attributes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YES_NO = ("no", "yes")
 Categories = Annotated[
     tuple[Name, ...], Field(strict=False, min_length=2, max_length=MOST_CATEGORIES)
 ]
-#: What respondents read for a category, by its name.
+#: The texts of categories by their names.
 Labels = Annotated[
     Mapping[str, Texts],
     AfterValidator(frozen),
@@ -28,16 +28,16 @@ Labels = Annotated[
 
 
 class _Question(SurveyPart):
-    """What every question has."""
+    """The common fields of all questions."""
 
-    name: Name = Field(description="Names the column of its answers.")
-    text: Texts = Field(description="What respondents read.")
+    name: Name = Field(description="The name of the attribute.")
+    text: Texts = Field(description="The text of the question.")
     help: Texts | None = Field(default=None, description="An explanation below the question.")
     sensitive: bool = Field(
-        default=True, description="A sensitive question must be in a group that disguises it."
+        default=True, description="Sensitive questions must be in a group that disguises them."
     )
     labels: Labels = Field(
-        default_factory=dict, description="What respondents read for a category, by its name."
+        default_factory=dict, description="The texts of categories by their names."
     )
 
     @property
@@ -47,7 +47,7 @@ class _Question(SurveyPart):
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What is reported of the answer."""
+        """The attributes that are reported."""
         return (Attribute(self.name, self.answers),)
 
 
@@ -58,7 +58,7 @@ class YesNo(_Question):
 
 
 class Choice(_Question):
-    """One of several categories; `ordered` says that their order means something."""
+    """One of several categories; their order has a meaning if `ordered`."""
 
     kind: Literal["choice", "ordered"]
     categories: Categories
@@ -69,7 +69,7 @@ class Choice(_Question):
 
 
 class Number(_Question):
-    """A number, of which only the range is reported: edges[i-1] < number <= edges[i]."""
+    """A number; only its range is reported: edges[i-1] < number <= edges[i]."""
 
     kind: Literal["number"]
     edges: Annotated[
@@ -80,7 +80,7 @@ class Number(_Question):
     )
     minimum: float | None = Field(
         default=None,
-        description="Smallest possible answer; without it, 0 where no edge is negative.",
+        description="Smallest possible answer; the default is 0 if no edge is negative.",
     )
     maximum: float | None = Field(default=None, description="Largest possible answer.")
 
@@ -114,7 +114,7 @@ Question = Annotated[YesNo | Choice | Number | Multiple, Field(discriminator="ki
 
 
 class Practice(SurveyPart):
-    """A question to try the coin on; its answer is never sent."""
+    """A practice question; its answer is never sent."""
 
     text: Texts
     answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
@@ -122,16 +122,16 @@ class Practice(SurveyPart):
 
 
 class Comprehension(SurveyPart):
-    """A question on the rules, asked before the survey; its answer is never sent."""
+    """A question about the rules, asked before the survey; its answer is never sent."""
 
     text: Texts
     answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
-    correct: int = Field(ge=1, description="Number of the right answer, from 1.")
+    correct: int = Field(ge=1, description="Number of the correct answer, from 1.")
     explanation: Texts | None = Field(default=None, description="Shown after a wrong answer.")
 
 
 class Control(SurveyPart):
-    """A question of the survey whose true shares are known: whether people follow the rules."""
+    """A question with known true shares, which shows whether people follow the rules."""
 
     question: Name
     distribution: Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)] = Field(

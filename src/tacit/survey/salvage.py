@@ -1,8 +1,8 @@
-"""Further mistakes in a survey file some of whose parts are malformed.
+"""Find more problems in a survey file with malformed parts.
 
-What must hold between the parts can be checked only once each part is well-formed. So that one run
-lists all mistakes, malformed parts are left out or replaced by a stand-in, and what is said of a
-stand-in, or because of it, is dropped.
+Relations between parts can be checked only if each part is well-formed. So that one run lists all
+problems, malformed parts are omitted or replaced by a stand-in, and problems that a stand-in causes
+are dropped.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _STAND_IN: dict[str, dict[str, Any]] = {
 
 @dataclass
 class _Salvage:
-    """What is left of a file, and what is not known because of its malformed parts."""
+    """The well-formed rest of a file, and what its malformed parts leave unknown."""
 
     data: dict[str, Any]
     malformed: set[Place]
-    #: Where each item that is left was in the file.
+    #: The position in the file of each remaining item.
     numbers: dict[str, list[int]] = field(default_factory=dict)
     stand_ins: set[Place] = field(default_factory=set)
     trimmed: set[Place] = field(default_factory=set)
@@ -56,7 +56,7 @@ class _Salvage:
         return Survey.model_validate(kept, context=UNCHECKED)
 
     def _item(self, key: str, number: int, item: Any) -> Any:
-        """An item of a list as it is, its stand-in, or None if too little of it is known."""
+        """An item of a list, its stand-in, or None if too little is known about it."""
         bad = (key, number) in self.malformed
         trimmed = {k: v for k, v in item.items() if (key, number, k) not in self.malformed}
         if bad and _well_formed(key, trimmed):
@@ -89,7 +89,7 @@ class _Salvage:
         return any(name == own or str(name).startswith(f"{own}.") for own in self.doubtful)
 
     def told(self, problem: PlacedProblem) -> PlacedProblem | None:
-        """A problem at its place in the file; None if it may be due to a malformed part."""
+        """A problem with its place in the file; None if a malformed part may cause it."""
         place, message = problem
         head = place[0]
         if (head,) in self.malformed or head not in self.data:
@@ -99,7 +99,7 @@ class _Salvage:
         return None if self._due_to_this(place, message) else (place, message)
 
     def _due_to_this(self, place: Place, message: str) -> bool:
-        """Whether a problem would go if the malformed parts were right."""
+        """Whether a problem might disappear if the malformed parts were corrected."""
         naming = place[2:3] == ("questions",) or place[0] == "control"
         if naming:
             return self.nameless or self._names_a_doubtful_one(place)
@@ -119,7 +119,7 @@ class _Salvage:
 
 
 def further_problems(data: Any, told: Sequence[PlacedProblem]) -> Iterator[PlacedProblem]:
-    """What else is wrong with a file, beside the problems that were told of single fields."""
+    """More problems of a file, besides those of single fields."""
     places = {place for place, _ in told}
     malformed = {place[:n] for place in places for n in range(1, len(place) + 1)}
     malformed -= {(key,) for key in _LISTS} - places

@@ -1,4 +1,4 @@
-"""Survey: what a survey file says, frozen; it gives the schema and the design it stands for."""
+"""Survey: the frozen content of a survey file, with its schema and design."""
 
 from __future__ import annotations
 
@@ -15,48 +15,47 @@ from tacit.channel import truthful
 from tacit.design import Design, Group
 from tacit.number_text import number_of
 from tacit.schema import Schema
-from tacit.survey.coins import SurveyGroup
-from tacit.survey.design_groups import attributes_of, design_groups
+from tacit.survey.coins import SurveyGroup, attributes_of, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
 from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
 from tacit.survey.survey_problems import problems
 
 MOST_QUESTIONS = 500
-#: The context of a validation that looks at fields only, not at what holds between them.
+#: Validation context that checks only single fields, not the relations between them.
 UNCHECKED = "unchecked"
 
 
 class Survey(SurveyPart):
-    """A survey: wording in each language, questions, how they are disguised, who may answer when.
+    """A survey: texts in each language, questions, their disguise, who may answer and when.
 
-    Equal to what comes back from its JSON. Made from a file by `read_survey`.
+    `read_survey` reads it from a file; its JSON gives an equal survey.
     """
 
-    tacit: Literal["survey"] = Field(default="survey", description="Says what the file is.")
+    tacit: Literal["survey"] = Field(default="survey", description="The kind of the file.")
     version: Literal[1] = 1
     title: Texts
-    introduction: Texts | None = Field(default=None, description="Read before the questions.")
+    introduction: Texts | None = Field(default=None, description="Shown before the questions.")
     languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
-        default=("en",), description="The first is shown unless another is asked for."
+        default=("en",), description="The first is the default."
     )
     device: Literal["browser", "coin", "die", "birth_month"] = Field(
         default="browser",
-        description="Who throws: the page, or the respondent's own coin, die or birth month.",
+        description="What decides by chance: the page, or a coin, a die or a birth month.",
     )
     access: Literal["open", "invited"] = Field(
-        default="open", description="Anyone may answer, or only who holds a one-time link."
+        default="open", description="Anyone may answer, or only people with a one-time link."
     )
-    opens: Day | None = Field(default=None, description="First day on which answers are taken.")
-    closes: Day | None = Field(default=None, description="Last day on which answers are taken.")
+    opens: Day | None = Field(default=None, description="First day on which answers are accepted.")
+    closes: Day | None = Field(default=None, description="Last day on which answers are accepted.")
     quota: int | None = Field(default=None, ge=1, description="Closes after this many records.")
     labels: Labels = Field(
-        default_factory=dict, description="What respondents read for a category, in any question."
+        default_factory=dict, description="The texts of categories, for all questions."
     )
     questions: Annotated[
         tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
     ]
     groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
-        default=(), description="How questions are disguised; the others are sent as they are."
+        default=(), description="How questions are disguised; other questions are sent undisguised."
     )
     practice: Practice | None = None
     comprehension: Annotated[tuple[Comprehension, ...], Field(strict=False)] = ()
@@ -64,7 +63,7 @@ class Survey(SurveyPart):
 
     @model_validator(mode="after")
     def _sound(self, info: ValidationInfo) -> Survey:
-        """What holds between fields; every problem is told with its place."""
+        """Check the relations between fields; report every problem with its place."""
         if info.context == UNCHECKED:
             return self
         found = tuple(problems(self))
@@ -75,12 +74,12 @@ class Survey(SurveyPart):
 
     @cached_property
     def record_schema(self) -> Schema:
-        """The attributes of a record: one a question, one a category of a multiple choice."""
+        """The attributes of a record: one per question, or per category of a multiple choice."""
         return Schema([a for question in self.questions for a in question.attributes])
 
     @cached_property
     def design(self) -> Design:
-        """What is published to respondents: schema and groups with exact fractions."""
+        """The published design: schema and groups with exact fractions."""
         return Design(self.record_schema, list(self._groups()))
 
     def _groups(self) -> Iterator[Group]:
@@ -93,13 +92,13 @@ class Survey(SurveyPart):
 
     @property
     def terms(self) -> str:
-        """Who may answer when, and how many, in words."""
+        """Who may answer, when, and how many, in words."""
         days = f"from {self.opens or 'now'} to {self.closes or 'whenever it is closed'}"
         quota = f", {number_of(self.quota, 'record')} at most" if self.quota else ""
         return f"{self.access}, {days}{quota}"
 
     def label(self, question: Any, category: str, language: str) -> str:
-        """What respondents read for a category of a question."""
+        """The text of a category in a language."""
         texts = question.labels.get(category, self.labels.get(category, category))
         return text_in(texts, language)
 
@@ -116,7 +115,7 @@ class Survey(SurveyPart):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of wording and design together; that of the design alone is its own."""
+        """SHA-256 of texts and design; the design also has its own fingerprint."""
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 

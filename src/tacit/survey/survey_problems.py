@@ -1,4 +1,4 @@
-"""What must hold between the fields of a survey; every problem comes with its place in the file."""
+"""Checks between the fields of a survey; every problem has its place in the file."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tacit.survey.group_problems import (
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
 
-#: Part of what is said of a category that respondents could not read.
+#: Part of the message for a category without a text.
 UNLABELLED = "needs a label in each language"
 _TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "innocent"})
 
 
 def problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """Each place that does not fit the others; what rests on a broken part is not looked at."""
+    """All problems; what depends on an invalid part is not checked."""
     found = [*wording_problems(survey), *content_problems(survey)]
     yield from found or whole_problems(survey)
 
 
 def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """Texts and labels that are missing in a language, or that no question has."""
+    """Texts and labels that are missing in a language, or that belong to no question."""
     yield from _languages(survey)
     for place, question in enumerate(survey.questions):
         yield from _labels(survey, question, ("questions", place))
@@ -45,7 +45,7 @@ def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
 
 
 def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """What is wrong with questions, dates and groups, in whatever language."""
+    """Problems of questions, dates and groups, in any language."""
     yield from _questions(survey)
     yield from _dates(survey)
     yield from _checks(survey)
@@ -58,7 +58,7 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
 def _languages(survey: Survey) -> Iterator[PlacedProblem]:
     for place, language in enumerate(survey.languages):
         if language in survey.languages[:place]:
-            yield ("languages", place), f"the language {language!r} comes twice; name each once"
+            yield ("languages", place), f"the language {language!r} appears twice; name each once"
     for where, texts in _all_texts(survey):
         yield from _in_each_language(survey.languages, where, texts)
 
@@ -68,7 +68,7 @@ def _in_each_language(
 ) -> Iterator[PlacedProblem]:
     if isinstance(texts, str):
         if len(languages) > 1:
-            yield where, f"needs a text for each language: {', '.join(languages)}"
+            yield where, f"needs a text in each language: {', '.join(languages)}"
         return
     missing = [language for language in languages if language not in texts]
     if missing:
@@ -79,7 +79,7 @@ def _in_each_language(
 
 
 def _all_texts(value: Any, where: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Every text that respondents read, with its place."""
+    """Every text for respondents, with its place."""
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
             yield from _texts_of(name, getattr(value, name), (*where, name))
@@ -121,14 +121,14 @@ def _questions(survey: Survey) -> Iterator[PlacedProblem]:
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
-    """The categories of a question that respondents may read; sent ones of matrices too."""
+    """The categories that a question may show, including the reports of matrices."""
     sent = [g.reported or () for g in survey.groups if g.family == "matrix"]
     own = {str(c) for a in attributes_or_none(question) or () for c in a.categories}
     return (*question.answers, *sorted(own), *(name for names in sent for name in names))
 
 
 def _limits(question: Any, where: Place) -> Iterator[PlacedProblem]:
-    """A number below or above which no answer can be leaves no range empty."""
+    """Minimum and maximum of a number must leave no range empty."""
     if question.kind != "number":
         return
     if question.minimum is not None and question.minimum > question.edges[0]:
@@ -156,13 +156,13 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProbl
 
 
 def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
-    """Categories that the respondent's page has words for, in every language of the survey."""
+    """Categories that the page itself translates to every language of the survey."""
     spoken = all(language.partition("-")[0] in LANGUAGES for language in survey.languages)
     return ("no", "yes") if spoken and question.kind in ("yes_no", "multiple") else ()
 
 
 def _reports(survey: Survey) -> Iterator[PlacedProblem]:
-    """Reports of a matrix are shown before they are sent, so they need labels too."""
+    """Reports of a matrix are shown to respondents, so they need labels too."""
     labelled = {name for q in survey.questions for name in q.labels} | set(survey.labels)
     for number, group in enumerate(survey.groups if len(survey.languages) > 1 else ()):
         for place, name in enumerate(getattr(group, "reported", None) or ()):

@@ -1,4 +1,4 @@
-"""Survey files in: text to Survey, every problem with file, line and place."""
+"""Read survey files; every problem has its file, line and place."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ MOST_BYTES = 8 << 20
 
 
 def read_survey(path: str | Path) -> Survey:
-    """The survey that a YAML or JSON file describes."""
+    """Read a survey from a YAML or JSON file."""
     other = described(Path(path), "survey")
     if other is not None:
         raise FileError(f"{path}: not a survey file: {other}")
     text = read_text(path)
     if len(text) > MOST_BYTES:
-        raise FileError(f"{path}: has over {MOST_BYTES >> 20} million characters; no survey has")
+        raise FileError(
+            f"{path}: has over {MOST_BYTES >> 20} million characters, which is too many"
+        )
     return survey_from_text(text, str(path))
 
 
 def survey_from_text(text: str, name: str = "survey") -> Survey:
-    """The survey that YAML or JSON text describes; `name` stands for the file in errors.
+    """Read a survey from YAML or JSON text; errors use `name` as the name of the file.
 
     >>> survey_from_text("title: Smoking")
     Traceback (most recent call last):
@@ -42,14 +44,14 @@ def survey_from_text(text: str, name: str = "survey") -> Survey:
 
 
 def survey_from_dict(data: Any, name: str = "survey") -> Survey:
-    """The survey that plain values describe, as `Survey.to_dict` gives them."""
+    """The survey for plain values, as from `Survey.to_dict`."""
     return _validated(SurveySource(name, data, {(): 1}))
 
 
 def _check_header(source: SurveySource) -> None:
-    """A survey file, not another of tacit's, and not newer than this code."""
+    """Refuse other files of tacit, and newer survey files."""
     if not isinstance(source.data, dict):
-        raise SurveyError([source.at((), "a survey file must hold keys such as title")])
+        raise SurveyError([source.at((), "a survey file must have keys such as title")])
     kind, version = source.data.get("tacit", "survey"), source.data.get("version", VERSION)
     if kind != "survey":
         raise SurveyError([source.at(("tacit",), f"must be 'survey', got {kind!r:.60}")])
@@ -72,7 +74,7 @@ def _validated(source: SurveySource) -> Survey:
 
 
 def _all_problems(errors: list[Any], source: SurveySource) -> list[tuple[Place, str]]:
-    """What pydantic found, and what else is wrong between the parts that it did not mind."""
+    """The problems that pydantic found, and more between the well-formed parts."""
     found = [problem for raised in errors for problem in _told(raised, source)]
     if all(raised["type"] != "problems" for raised in errors):
         found += further_problems(source.data, found)
@@ -80,7 +82,7 @@ def _all_problems(errors: list[Any], source: SurveySource) -> list[tuple[Place, 
 
 
 def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
-    """Place and message of what pydantic found."""
+    """Places and messages for an error of pydantic."""
     if error["type"] == "problems":
         yield from error["ctx"]["found"]
         return
@@ -107,7 +109,7 @@ def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
 
 
 def _length(place: Place, error: Any) -> Iterator[tuple[Place, str]]:
-    """A list of the wrong length; one that is only short of its faulty items is not told."""
+    """A list of the wrong length; not reported if only its faulty items are missing."""
     known, given = error["ctx"], len(error["input"])
     least, most = known.get("min_length", 0), known.get("max_length", given)
     if given < least:
@@ -127,9 +129,9 @@ def _brief(value: Any) -> str:
 
 
 def _place(loc: tuple[Any, ...], data: Any, missing: bool) -> Place:
-    """Pydantic's path without the names of the kinds and families that it puts in between.
+    """Pydantic's path without the names of kinds and families that it inserts.
 
-    Where a key is missing, the last step is not in the data.
+    If a key is missing, the last step is not in the data.
     """
     place: list[str | int] = []
     for position, step in enumerate(loc):

@@ -1,11 +1,11 @@
-"""How wide intervals will be, before anyone is asked.
+"""The expected width of intervals, before any data.
 
     Var(p_hat) = (p own + (1 - p) other - p^2) / n
 
-own and other are the second moments of a report's weight in the estimate by inversion, for
-records in the category and outside it (the corrected Theorem 6 of Huang & Du 2008). Where
-others differ, the largest counts; where categories do, the one with the largest error. The
-worst p is (own - other) / 2, kept between 0 and 1. With no disguise this is p (1 - p) / n.
+own and other are the second moments of a report's weight in the estimate by inversion, for records
+in the category and outside it (corrected Theorem 6 of Huang & Du 2008). If the others differ, the
+largest counts; if categories differ, the one with the largest error. The worst p is (own - other) /
+2, clipped to [0, 1]. Without disguise this is p (1 - p) / n.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 class Width:
     """Standard errors of one attribute's shares: at the worst share, at .1 and at .5.
 
-    None where the attribute has no closed inverse of its own (a joint or tall matrix).
+    None if the attribute has no inverse of its own (a joint or tall matrix).
     """
 
     attribute: str
@@ -63,6 +63,6 @@ def _width(design: Design, name: str, n: int) -> Width:
 
 
 def _stderr(moments: SecondMoments, p: Array | float, n: int) -> float:
-    """The largest standard error over categories that hold the share p."""
+    """The largest standard error over categories with the share p."""
     variance = p * moments.own + (1 - p) * moments.high - np.square(p)
     return math.sqrt(max(float(np.max(variance)), 0.0) / n)

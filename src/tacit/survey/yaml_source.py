@@ -1,8 +1,8 @@
-"""The text of a survey file as plain values, with the line of each.
+"""Parse a survey file to plain values, with the line of each.
 
-YAML is read by the rules of its version 1.2, so `no` and `yes` are texts, and a day is a text
-until a field asks for one. Anchors, tags and keys that come twice are refused: a survey file
-says each thing once, in the open. JSON is read as JSON; only its lines come from the YAML reader.
+The rules are those of YAML 1.2: `no` and `yes` are texts, and so is a date until a field converts
+it. Anchors, tags and duplicate keys are errors. JSON is parsed as JSON; only its line numbers come
+from the YAML parser.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import yaml
 
 from tacit.errors import SurveyError
 from tacit.json_documents import syntax_error, unique_keys
-from tacit.survey.quotes import in_quotes
 
 Place = tuple[str | int, ...]
 
-#: libyaml takes a text such as `Do you smoke?` between braces, as YAML 1.2 says; PyYAML's own
-#: reader, used where libyaml is missing, does not.
+#: libyaml accepts a text such as `Do you smoke?` in braces, as YAML 1.2 does; PyYAML's own parser,
+#: the fallback, does not.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_KEY = r"(?:- +)?[\w.-]+: +"
+_LANGUAGE = re.compile(r"(?:^|, *)([a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?): +")
 _MOST_DIGITS = 300
 _DEEPEST = 50
 _OPENING = (
@@ -41,7 +42,7 @@ _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTo
 
 
 class _LineError(Exception):
-    """A mistake in a line."""
+    """An error at a node, with its line."""
 
     def __init__(self, node: Any, message: str) -> None:
         super().__init__(message)
@@ -49,8 +50,8 @@ class _LineError(Exception):
 
 
 @dataclass
-class _Found:
-    """What is noted while values are read."""
+class _Notes:
+    """Lines and duplicate keys that are collected while values are read."""
 
     lines: dict[Place, int] = field(default_factory=lambda: {(): 1})
     twice: list[tuple[Place, str]] = field(default_factory=list)
@@ -58,21 +59,21 @@ class _Found:
 
 @dataclass(frozen=True)
 class SurveySource:
-    """Plain values and, for the place of each, its line in the file."""
+    """Plain values, and the line of each place in the file."""
 
     name: str
     data: Any
     lines: dict[Place, int]
-    #: Mistakes that were read over: keys that come twice.
+    #: Errors that do not stop the parser: duplicate keys.
     twice: tuple[tuple[Place, str], ...] = ()
 
     def at(self, place: Place, message: str) -> str:
-        """The message with file, line and place; the line of the nearest part that is there."""
+        """The message with file, line and place."""
         path = "".join(map(_step, place)).removeprefix(".")
         return f"{self.name}:{self.line(place)}: {path + ': ' if path else ''}{message}"
 
     def line(self, place: Place) -> int:
-        """The line of a place, or of the nearest part around it that is there."""
+        """The line of a place, or of the nearest existing part around it."""
         return next(
             self.lines[part]
             for part in (place[:n] for n in range(len(place), -1, -1))
@@ -81,14 +82,14 @@ class SurveySource:
 
 
 def _step(step: str | int) -> str:
-    """One step of a place; a key that a terminal could not show is quoted."""
+    """One step of a place; an unprintable key is quoted."""
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if step.isprintable() else f".{step!r}"
 
 
 def parse(text: str, name: str) -> SurveySource:
-    """The values of a survey file; `name` is told in errors."""
+    """The values of a survey file; `name` appears in errors."""
     try:
         return _json(text, name) if text.lstrip().startswith("{") else _yaml(text, name)
     except yaml.MarkedYAMLError as error:
@@ -108,7 +109,7 @@ def parse(text: str, name: str) -> SurveySource:
 
 
 def _advice(text: str, line: int) -> str:
-    """The line as it would be read, with its texts in quotes."""
+    """Advice to quote the texts of a line, with the quoted line."""
     lines = text.splitlines()
     written = lines[line - 1].strip() if line <= len(lines) else ""
     quoted = in_quotes(written)
@@ -116,7 +117,7 @@ def _advice(text: str, line: int) -> str:
 
 
 def _yaml(text: str, name: str) -> SurveySource:
-    """By libyaml; by PyYAML's own reader what only that one takes, such as half surrogates."""
+    """Parse with libyaml, else with PyYAML's own parser, which accepts half surrogates."""
     try:
         return _composed(text, name, LOADER)
     except yaml.YAMLError:
@@ -127,14 +128,14 @@ def _yaml(text: str, name: str) -> SurveySource:
 
 def _composed(text: str, name: str, loader: Any) -> SurveySource:
     _refuse(text, loader)
-    found = _Found()
+    found = _Notes()
     root = yaml.compose(text, Loader=loader)
     data = None if root is None else _value(root, (), found)
     return SurveySource(name, data, found.lines, tuple(found.twice))
 
 
 def _refuse(text: str, loader: Any) -> None:
-    """Stop at what is no part of a survey file, before anything is built from it."""
+    """Raise on deep nesting, anchors and tags before any value is built."""
     depth = 0
     for token in yaml.scan(text, Loader=loader):
         depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
@@ -148,8 +149,8 @@ def _refuse(text: str, loader: Any) -> None:
             )
 
 
-def _value(node: Any, place: Place, found: _Found) -> Any:
-    """The plain value of a node; notes its line and those below."""
+def _value(node: Any, place: Place, found: _Notes) -> Any:
+    """The plain value of a node; records its lines."""
     found.lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, place, found)
@@ -158,29 +159,29 @@ def _value(node: Any, place: Place, found: _Found) -> Any:
     return node.value if node.style else _plain(node)
 
 
-def _mapping(node: Any, place: Place, found: _Found) -> dict[str, Any]:
-    """Keys and values; of a key that comes twice the last value, which the mistake points at."""
+def _mapping(node: Any, place: Place, found: _Notes) -> dict[str, Any]:
+    """Keys and values; for a duplicate key the last value, which the error points at."""
     content: dict[str, Any] = {}
     for key, item in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _LineError(key, "a key must be a text")
         own = (*place, key.value)
         if key.value in content:
-            found.twice.append((own, f"the key {key.value!r} comes twice; write each once"))
+            found.twice.append((own, f"the key {key.value!r} appears twice; write each key once"))
         found.lines[own] = key.start_mark.line + 1
         content[key.value] = _value(item, own, found)
     return content
 
 
 def _plain(node: Any) -> Any:
-    """A scalar without quotes, by the core rules of YAML 1.2."""
+    """An unquoted scalar by the core schema of YAML 1.2."""
     text = node.value
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):
         return text.lower() == "true"
     if (_INT.fullmatch(text) or _FLOAT.fullmatch(text)) and len(text) > _MOST_DIGITS:
-        raise _LineError(node, f"a number may have {_MOST_DIGITS} digits at most")
+        raise _LineError(node, f"a number may have at most {_MOST_DIGITS} digits")
     if _INT.fullmatch(text):
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) else text
@@ -197,8 +198,8 @@ def _json(text: str, name: str) -> SurveySource:
 
 
 def _json_lines(text: str) -> dict[Place, int]:
-    """Lines of JSON by the YAML reader, which takes it but for tabs; line 1 where it does not."""
-    found = _Found()
+    """Lines of JSON from the YAML parser, which rejects only tabs; line 1 if it fails."""
+    found = _Notes()
     try:
         spaced = text.replace("\t", " ")
         _refuse(spaced, yaml.SafeLoader)
@@ -206,3 +207,39 @@ def _json_lines(text: str) -> dict[Place, int]:
     except (yaml.YAMLError, _LineError):
         return {(): 1}
     return found.lines
+
+
+def in_quotes(line: str) -> str:
+    """A line of YAML with each unquoted text in double quotes; unchanged if that is impossible.
+
+    >>> in_quotes("text: {en: Do you smoke?, fr: Fumez-vous ?}")
+    'text: {en: "Do you smoke?", fr: "Fumez-vous ?"}'
+    >>> in_quotes("- text: Do you smoke: yes or no?")
+    '- text: "Do you smoke: yes or no?"'
+    """
+    found = re.fullmatch(rf"({_KEY})(.*)", line)
+    if found is None:
+        return line
+    key, value = found[1], found[2]
+    inner = re.fullmatch(r"\{(.*?)\}?", value)
+    if inner is not None:
+        texts = _by_language(inner[1])
+        return f"{key}{{{texts}}}" if texts else line
+    return line if value[:1] in ("", "[", ">", "|") else key + _quoted(value)
+
+
+def _by_language(inner: str) -> str:
+    """`en: Yes, no, fr: Oui` as two texts: a comma ends one only before a language."""
+    starts = list(_LANGUAGE.finditer(inner))
+    if not starts or starts[0].start() != 0:
+        return ""
+    ends = [start.start() for start in starts[1:]] + [len(inner)]
+    parts = zip(starts, ends, strict=True)
+    return ", ".join(f"{s[1]}: {_quoted(inner[s.end() : end].strip())}" for s, end in parts)
+
+
+def _quoted(text: str) -> str:
+    """In double quotes, unless it is already quoted."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text
+    return json.dumps(text, ensure_ascii=False)

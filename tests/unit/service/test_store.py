@@ -149,7 +149,7 @@ def test_an_unknown_survey_is_an_outcome_of_its_own(store: Store) -> None:
     other = published(title="Never registered")
     assert store.write([response(other)], TODAY) == [Outcome.UNKNOWN_SURVEY]
     for ask in (store.state, store.codes, store.close_survey):
-        with pytest.raises(StoreError, match="holds no survey"):
+        with pytest.raises(StoreError, match="has no survey"):
             ask(fingerprint_of(other))
 
 
@@ -248,7 +248,7 @@ def test_a_file_that_is_no_database_is_an_error(tmp_path: Path) -> None:
 
 def test_stored_records_that_do_not_fit_are_refused() -> None:
     reported = OPEN.design.reported
-    with pytest.raises(StoreError, match="no category"):
+    with pytest.raises(StoreError, match="not a category"):
         unpacked([packed([1, 1000], reported)], reported)
     with pytest.raises(StoreError, match="not of 2 attributes"):
         unpacked([b"\0"], reported)

@@ -117,7 +117,7 @@ def test_many_mistakes_at_once_are_listed_in_the_order_of_their_lines() -> None:
 def test_a_key_that_comes_twice_hides_nothing() -> None:
     text = written("unknown control").replace("quota: 5000", "quota: 5000\nquota: 0")
     assert mistakes(text) == {
-        "quota: the key 'quota' comes twice; write each once",
+        "quota: the key 'quota' appears twice; write each key once",
         "quota: must be greater than or equal to 1, got 0",
         *mistakes(written("unknown control")),
     }

@@ -41,19 +41,19 @@ def test_what_is_published_is_not_overwritten(tmp_path: Path) -> None:
         publish(other, out)
     assert out.read_bytes() == before
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FileError, match="another file is there"):
+    with pytest.raises(FileError, match="another file exists"):
         publish(SURVEY, tmp_path / "notes.txt")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("Health at work", "Wealth at work", "survey_fingerprint is not that of the content"),
+        ("Health at work", "Wealth at work", "survey_fingerprint does not match the content"),
         ('"theta": "5/6"', '"theta": "2/3"', "does not follow from the survey"),
-        ('"fingerprint": "', '"fingerprint": "0', "fingerprint is not that of the content"),
+        ('"fingerprint": "', '"fingerprint": "0', "fingerprint does not match the content"),
         ('"version": 2', '"version": 3', "upgrade tacit"),
         ('"version": 2', '"version": "2"', "must be a positive integer"),
-        ('"guess": 0.9', '"guess": 0.8', "disclosure_fingerprint is not that of the content"),
+        ('"guess": 0.9', '"guess": 0.8', "disclosure_fingerprint does not match the content"),
         ("published-survey", "survey", "not a published survey"),
         ('"fingerprint"', '"finger"', "unknown key 'finger'"),
         ("{", "", "not a published survey"),

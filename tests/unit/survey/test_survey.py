@@ -112,12 +112,12 @@ def test_labels_of_a_question_go_before_those_of_the_survey() -> None:
 @pytest.mark.parametrize(
     ("device", "theta", "said"),
     [
-        ("die", "0.7", "a die makes sixths only, in one throw, not 7/10; the nearest theta "
-         "that it can: 2/3 or 5/6"),
-        ("die", "0.55", "not 11/20; the nearest theta that it can: 1/3 or 2/3"),
-        ("birth_month", "0.7", "a birth month makes twelfths only, in one throw, not 7/10; the "
-         "nearest theta that it can: 2/3 or 3/4"),
-        ("coin", "0.7", "a coin makes halves only, in one throw, not 7/10; no theta would do"),
+        ("die", "0.7", "a die roll gives only sixths, not 7/10; the nearest possible theta"
+         ": 2/3 or 5/6"),
+        ("die", "0.55", "not 11/20; the nearest possible theta: 1/3 or 2/3"),
+        ("birth_month", "0.7", "a birth month gives only twelfths, not 7/10; the "
+         "nearest possible theta: 2/3 or 3/4"),
+        ("coin", "0.7", "a coin toss gives only halves, not 7/10; no theta works here"),
     ],
 )  # fmt: skip
 def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
@@ -143,7 +143,7 @@ def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
 def test_a_sensitive_question_is_never_given_away(given: dict[str, Any]) -> None:
     group = {"questions": ["a"], **given}
     said = fault(flags("a"), group)
-    assert "every report gives the truth away, but 'a' is sensitive" in said
+    assert "every report reveals the truth, but 'a' is sensitive" in said
     free = [flags("a")[0] | {"sensitive": False}]
     assert survey(free, group).design
 
@@ -152,7 +152,7 @@ def test_a_coin_makes_halves() -> None:
     personal = {"a": {"text": "?", "distribution": ["1/4", "3/4"]}}
     group = {"questions": ["a"], "family": "unrelated", "theta": "0.6", "personal": personal}
     said = fault(flags("a"), group, device="coin")
-    assert said.endswith("not 3/5; the nearest theta that it can: 1/2")
+    assert said.endswith("not 3/5; the nearest possible theta: 1/2")
     assert survey(flags("a"), group | {"theta": "1/2"}, device="coin").design
 
 
@@ -160,7 +160,7 @@ def test_a_device_must_make_every_outcome_not_only_the_truth() -> None:
     choice = {"name": "c", "kind": "choice", "text": "?", "categories": ["x", "y", "z"]}
     group = {"questions": ["c"], "family": "related", "theta": "5/6"}
     said = fault([choice], group, device="die")
-    assert said.endswith("not 1/12; the nearest theta that it can: 2/3")
+    assert said.endswith("not 1/12; the nearest possible theta: 2/3")
     forced_group = {"questions": ["a", "b", "c"], "family": "forced", "theta": "2/3"}
     forced_group |= {"forced": ["1/2", "1/2"]}
     assert "or throw: each" in fault(flags("a", "b", "c"), forced_group, device="die")
@@ -175,7 +175,7 @@ def test_an_innocent_question_is_answered_and_needs_no_device() -> None:
 def test_personal_answers_are_as_many_as_categories() -> None:
     personal = {"a": {"text": "?", "distribution": ["1/4", "3/4"], "answers": ["1", "2", "3"]}}
     group = {"questions": ["a"], "family": "unrelated", "theta": 0.5, "personal": personal}
-    assert "personal.a.answers: needs 2 items, one for each category of 'a', got 3" in fault(
+    assert "personal.a.answers: needs 2 items, one per category of 'a', got 3" in fault(
         flags("a"), group
     )
 

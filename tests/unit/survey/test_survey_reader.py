@@ -172,13 +172,13 @@ def test_a_sensitive_question_must_be_disguised() -> None:
 def test_a_question_belongs_to_one_group() -> None:
     twice = SMALL + "  - {questions: [smokes], family: related, theta: 2/3}\n"
     assert problems(twice) == (
-        "f.yaml:10: groups[1].questions: 'smokes' is in group 1 already; each belongs to one group",
+        "f.yaml:10: groups[1].questions: 'smokes' is already in group 1; each belongs to one group",
     )
 
 
 def test_with_several_languages_every_text_and_category_needs_each() -> None:
     told = problems("languages: [en, it]\n" + SMALL)
-    assert "f.yaml:2: title: needs a text for each language: en, it" in told
+    assert "f.yaml:2: title: needs a text in each language: en, it" in told
     assert any("the category 'no' needs a label in each language" in line for line in told)
 
 
@@ -186,7 +186,7 @@ def test_yes_and_no_need_no_label_in_the_languages_of_the_page() -> None:
     words = files("tacit.service").joinpath("page", "words").iterdir()
     assert {file.name.removesuffix(".json") for file in words} == set(LANGUAGES)
     told = problems("languages: [en, de-AT]\n" + SMALL)
-    assert "f.yaml:2: title: needs a text for each language: en, de-AT" in told
+    assert "f.yaml:2: title: needs a text in each language: en, de-AT" in told
     assert not any("needs a label" in line for line in told)
 
 
@@ -204,9 +204,9 @@ def test_markup_other_directions_and_emoji_are_plain_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "f.yaml:1: a survey file must hold keys"),
-        ("- a\n- b\n", "f.yaml:1: a survey file must hold keys"),
-        ("title: a\ntitle: b\n", "f.yaml:2: title: the key 'title' comes twice"),
+        ("", "f.yaml:1: a survey file must have keys"),
+        ("- a\n- b\n", "f.yaml:1: a survey file must have keys"),
+        ("title: a\ntitle: b\n", "f.yaml:2: title: the key 'title' appears twice"),
         ("title: a\nother: &x 1\n", "f.yaml:2: anchors"),
         ("title: !!python/name:os.system x\n", "f.yaml:1: tags"),
         ("title: a\nquota: [1\n", "f.yaml:3: not YAML"),
@@ -214,7 +214,7 @@ def test_markup_other_directions_and_emoji_are_plain_text(text: str) -> None:
         ("[" * 5000, "f.yaml:1: is nested too deeply"),
         ('{"title": "a",\n "title": "b"}', "f.yaml:1: not JSON: the key 'title' appears twice"),
         ('{"title": "a",\n "quota": }', "f.yaml:2: not JSON in line 2"),
-        ("title: " + "9" * 400, "f.yaml:1: a number may have 300 digits"),
+        ("title: " + "9" * 400, "f.yaml:1: a number may have at most 300 digits"),
         ("? [a]\n: b\n", "f.yaml:1: a key must be a text"),
     ],
 )

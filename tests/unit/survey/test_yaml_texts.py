@@ -65,6 +65,6 @@ def test_a_text_that_needs_quotes_is_shown_in_them(line: str, corrected: str) ->
 def test_a_comma_in_a_text_between_braces_must_be_quoted() -> None:
     (told,) = problems("text: {en: Yes, no or maybe?, fr: Oui ?}")
     assert told == (
-        "f.yaml:7: questions[0].text: 'no or maybe?' is no language; a text that holds a comma "
-        "goes in quotes"
+        "f.yaml:7: questions[0].text: 'no or maybe?' is not a language; put a text with a comma "
+        "in quotes"
     )

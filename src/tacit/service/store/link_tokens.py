@@ -68,9 +68,7 @@ class LinkTokens:
         ]
         with self._database.written(connection):
             connection.execute(delete_test_rows)  # left by a crash
-            connection.execute(
-                insert(tokens), [{"survey": _NO_SURVEY, "hash": own} for own in random]
-            )
+            connection.execute(insert(tokens), random)
         with self._database.written(connection):
             connection.execute(delete_test_rows)
 
