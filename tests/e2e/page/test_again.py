@@ -191,7 +191,7 @@ def test_a_reload_does_not_throw_again(page: Page, served: Served) -> None:
     for _ in range(2):
         page.reload()
         person.reaches(REVIEW)
-        assert "chance is not asked twice" in page.locator("form").inner_text()
+        assert "chance does not decide twice" in page.locator("form").inner_text()
         assert shown(page) == told
         person.presses("Do not send")
         person.reaches("Nothing was sent")

@@ -263,6 +263,6 @@ def test_practice_without_a_coin_to_practise_promises_nothing(page: Page, served
     person.chooses("Yes")
     person.goes_on()
     told = page.locator("form").inner_text()
-    assert "only to try it out" in told
+    assert "only a trial" in told
     assert "cannot be sure" not in told
     assert "Throw 100 times" not in told

@@ -97,7 +97,7 @@ def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(
     """One person for two pages would tie their disguises together."""
     for heading in ("Question a?", "Question b?"):
         to_question(page, served[own_device("birth_month")], heading)
-        assert "another person for each page" in page.locator(".panel").inner_text()
+        assert "a different person on each page" in page.locator(".panel").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_yes_that_chance_has_set_does_not_alarm_an_innocent_person(
     assert [text.splitlines()[-1] for text in shown] == ["Sent as it is"]
     assert page.locator("pre").is_hidden()
     page.get_by_text("Show exactly what is sent").click()
-    assert "Chance may have set any of these answers" in page.locator("details").inner_text()
+    assert "Chance may have decided any of these answers" in page.locator("details").inner_text()
     marks = [line.locator(".badge").inner_text() for line in lines.all()]
     assert marks == ["Sent as it is", *["Chance may have decided this"] * 2]
     exact = page.locator("pre").inner_text()
@@ -179,7 +179,7 @@ def test_a_bound_of_one_is_not_said_as_a_number(page: Page, served: Served) -> N
     page.route("**/survey.json", lambda route: route.fulfill(json=survey))
     Respondent(page).opens(served[OPEN])
     told = page.locator("form").inner_text()
-    assert "All your disguised answers together may give a true one away, if answers" in told
+    assert "All your disguised answers together may reveal a true one if answers" in told
     assert "of 100 cases" not in told
 
 
