@@ -27,8 +27,9 @@ from tacit.reproduce import (
     zhan_matwin,
 )
 from tacit.reproduce.paper_data import divided
-from tacit.reproduce.report_page import _number, _signed
+from tacit.reproduce.report_page import signed
 from tacit.reproduce.section import NO_ESTIMATE
+from tacit.table import cell_text
 
 PLAN = Plan(repeats=2, quick=True)
 
@@ -89,7 +90,7 @@ def known(folder: Path) -> set[str]:
                 found.update((cell, *re.findall(r"\d+\.\d{4}\b", cell)))
                 if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) and not cell.isdigit():
                     value = float(cell)
-                    found.update((_number(value), _signed(value), f"{value:.4f}"))
+                    found.update((cell_text(value), signed(value), f"{value:.4f}"))
     return found
 
 
