@@ -248,4 +248,4 @@ def test_a_published_survey_that_was_changed_is_no_design(tacit: Any) -> None:
     Path("open.json").write_text(changed)
     status, _, err = tacit("design", "check", "open.json")
     assert status == 2
-    assert "does not match the content" in err
+    assert "changed since it was published" in err

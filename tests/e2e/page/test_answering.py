@@ -192,7 +192,7 @@ def test_an_answer_that_is_missing_is_asked_for(page: Page, served: Served) -> N
     assert person.goes_on() == "C?", "to tick nothing is an answer"
     person.types("ten")
     person.goes_on()
-    assert page.get_by_role("alert").inner_text().startswith("Please write a number")
+    assert page.get_by_role("alert").inner_text().startswith("Please enter a number")
 
 
 def test_going_back_keeps_what_was_answered_until_it_is_disguised(
