@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -317,6 +317,11 @@ def entries(channel: Channel) -> Array:
     """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
     check_dense(math.prod(channel.true_shape))
     return kernel_of(channel).entries
+
+
+def kron(matrices: Iterable[Array]) -> Array:
+    """The Kronecker product, written out."""
+    return reduce(lambda one, other: np.asarray(np.kron(one, other)), matrices)
 
 
 def uncertainty(probabilities: Array) -> Array:

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.privacy import outward
-from tacit.privacy.kernels import MAX_DENSE, entries
+from tacit.privacy.kernels import MAX_DENSE, entries, kron
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
 from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
@@ -161,10 +161,7 @@ class _RepeatedReports:
 
     @cached_property
     def _matrix(self) -> Array:
-        matrix: Array = np.ones((1, 1))
-        for factor in self._factors:
-            matrix = np.asarray(np.kron(matrix, entries(factor.channel)))
-        return matrix
+        return kron(entries(factor.channel) for factor in self._factors)
 
     @cached_property
     def _several(self) -> Array:
@@ -194,13 +191,22 @@ def _several(matrix: Array, k: int) -> Array:
     """M_k with the counts of reports as its rows."""
     if k == 1:
         return matrix
-    m = len(matrix)
-    bars = np.array(list(combinations(range(k + m - 1), m - 1)), dtype=np.int64).reshape(-1, m - 1)
-    edges = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), k + m - 1)])
-    counts = np.diff(edges, axis=1) - 1
+    counts = compositions(k, len(matrix))
     orders = gammaln(k + 1) - gammaln(counts + 1).sum(axis=1)
     possible = counts @ (matrix == 0) == 0
     return np.where(possible, np.exp(orders[:, None] + counts @ _logs(matrix)), 0.0)
+
+
+def compositions(total: int, parts: int) -> Index:
+    """All ways to write a number as an ordered sum of so many, a row each (stars and bars).
+
+    >>> compositions(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    ends = total + parts - 1
+    bars = np.array(list(combinations(range(ends), parts - 1)), dtype=np.intp)
+    bars = bars.reshape(-1, parts - 1)
+    return np.diff(bars, axis=1, prepend=-1, append=ends) - 1
 
 
 def _logs(matrix: Array) -> Array:

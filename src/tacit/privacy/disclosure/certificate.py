@@ -12,7 +12,6 @@ no model is believed. An adversary is at least as good as this guesser.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,20 +20,13 @@ from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.exact_risk import JointGroups, joint_of_attribute
 
 
-@dataclass(frozen=True)
-class GuesserAccuracy:
-    """The mean accuracy of the guessers of both halves, with its standard error."""
-
-    accuracy: float
-    stderr: float
-
-
 def certificate(
     reports: CodedReports, halves: tuple[Array, Array], part: JointGroups, name: str
-) -> GuesserAccuracy:
-    """Of an attribute; the part holds the tables fitted to the first half and to the second.
+) -> float:
+    """The mean accuracy of the guessers of both halves, less two standard errors.
 
-    `halves` are the weights of the patterns in the halves, each judged by the other's guesser.
+    The part holds the tables fitted to the first half and to the second. `halves` are the weights
+    of the patterns in the halves, each judged by the other's guesser.
     """
     layout = reports.layout
     guesses = joint_of_attribute(part, name).argmax(axis=0)
@@ -45,7 +37,7 @@ def certificate(
         squares += float(weights @ weighed**2)
         people += float(weights.sum())
     mean = total / people
-    return GuesserAccuracy(mean, math.sqrt(max(squares / people - mean**2, 0.0) / people))
+    return mean - 2 * math.sqrt(max(squares / people - mean**2, 0.0) / people)
 
 
 def _weights(layout: UnitLayout, guesses: Index, name: str) -> Array:

@@ -10,74 +10,47 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.stats import chi2
 
 from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
-from tacit.privacy.disclosure.small_tables import SmallTable, Units
+from tacit.privacy.disclosure.likely_tables import SmallTable, Units
 
 #: Level of the test that an edge must pass.
 LEVEL = 0.01
 #: Records that independence counts for in a pair table.
 _PRIOR_RECORDS = 0.5
 
-Edge = tuple[int, int]
-
 
 def chow_liu(reports: CodedReports, tables: dict[Units, SmallTable]) -> Array:
     """The joint table of the tree; `tables` has those of single units and of pairs."""
-    layout = reports.layout
-    edges = spanning(_edges(reports, tables), len(layout.units))
-    made: Array = np.ones((1,) * len(layout.units))
+    sizes = reports.layout.sizes
+    forest = minimum_spanning_tree(-_scores(reports, tables))
+    made: Array = np.ones((1,) * len(sizes))
     placed: set[int] = set()
-    for root in range(len(layout.units)):
-        if root in placed:
-            continue
-        made = made * _along(tables[root,].table, (root,), layout.sizes)
-        placed.add(root)
-        waiting = [root]
-        while waiting:
-            parent = waiting.pop()
-            for child in [c for c in _neighbours(edges, parent) if c not in placed]:
-                made = made * _conditional(reports, tables, parent, child)
-                placed.add(child)
-                waiting.append(child)
-    made = np.broadcast_to(made, layout.sizes)
+    for root in range(len(sizes)):
+        if root not in placed:
+            order, parents = breadth_first_order(forest, root, directed=False)
+            placed |= set(order.tolist())
+            made = made * _along(tables[root,].table, (root,), sizes)
+            for child in order[1:].tolist():
+                made = made * _conditional(reports, tables, int(parents[child]), child)
+    made = np.broadcast_to(made, sizes)
     return np.asarray(made / made.sum())
 
 
-def _edges(reports: CodedReports, tables: dict[Units, SmallTable]) -> list[tuple[float, Edge]]:
-    """Pairs that pass the test, with the excess of their likelihood ratio."""
-    found = []
+def _scores(reports: CodedReports, tables: dict[Units, SmallTable]) -> Array:
+    """Of each pair that passes the test, the excess of its likelihood ratio, else 0."""
     sizes = reports.layout.sizes
+    scores: Array = np.zeros((len(sizes), len(sizes)))
     for a, b in combinations(range(len(sizes)), 2):
-        if (a, b) not in tables:
-            continue
-        apart = np.outer(tables[a,].table, tables[b,].table).ravel()
-        expected = reports.layout.matrix((a, b)) @ apart
-        seen = reports.frequencies((a, b))
-        held = seen > 0
-        independent = 2 * reports.total * float(seen[held] @ np.log(expected[held]))
-        ratio, freedom = tables[a, b].likelihood - independent, (sizes[a] - 1) * (sizes[b] - 1)
-        if chi2.sf(max(ratio, 0.0), freedom) < LEVEL:
-            found.append((ratio - freedom, (a, b)))
-    return found
-
-
-def spanning(edges: list[tuple[float, Edge]], nodes: int) -> list[Edge]:
-    """The forest of largest total score (Kruskal)."""
-    root = list(range(nodes))
-    kept = []
-    for _, (a, b) in sorted(edges, reverse=True):
-        if root[a] != root[b]:
-            kept.append((a, b))
-            old, new = root[a], root[b]
-            root = [new if r == old else r for r in root]
-    return kept
-
-
-def _neighbours(edges: list[Edge], node: int) -> list[int]:
-    return [b if a == node else a for a, b in edges if node in (a, b)]
+        if (a, b) in tables:
+            apart = reports.likelihood((a, b), np.outer(tables[a,].table, tables[b,].table))
+            ratio, freedom = tables[a, b].likelihood - apart, (sizes[a] - 1) * (sizes[b] - 1)
+            if chi2.sf(max(ratio, 0.0), freedom) < LEVEL:
+                scores[a, b] = ratio - freedom
+    return scores
 
 
 def _conditional(

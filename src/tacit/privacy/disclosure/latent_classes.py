@@ -10,8 +10,8 @@ A Dirichlet prior of few records keeps every share positive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -37,12 +37,14 @@ class LatentClasses:
     shares: Array
     answers: tuple[Array, ...]
 
-    def table(self) -> Array:
-        """The joint table, one axis per unit."""
+    def table(self, units: Sequence[int] | None = None) -> Array:
+        """The joint table of some units, of all if None: one axis per unit."""
+        chosen = range(len(self.answers)) if units is None else units
         made: Array = self.shares[:, None]
-        for answers in self.answers[:-1]:
-            made = (made[:, :, None] * answers[:, None, :]).reshape(len(self.shares), -1)
-        return np.asarray(made.T @ self.answers[-1]).reshape(self.layout.sizes)
+        for unit in chosen[:-1]:
+            made = (made[:, :, None] * self.answers[unit][:, None, :]).reshape(len(made), -1)
+        sizes = [self.layout.sizes[unit] for unit in chosen]
+        return np.asarray(made.T @ self.answers[chosen[-1]]).reshape(sizes)
 
     def draw(self, n: int, rng: np.random.Generator) -> Index:
         """True records: a code per unit."""
@@ -64,70 +66,67 @@ def mixed(models: list[LatentClasses], weights: Array) -> LatentClasses:
     return LatentClasses(models[0].layout, shares[kept] / shares[kept].sum(), tuple(answers))
 
 
-@dataclass(frozen=True, eq=False)
-class _Several:
-    """Reports of one group of several units."""
+class _Indicators:
+    """Reports of some units as a sparse matrix: a row per record, a 1 for each unit's category."""
 
-    group: CoinGroup
-    seen: csr_matrix
-    background: Array | None
+    def __init__(self, codes: Index, sizes: list[int]) -> None:
+        n, d = codes.shape
+        stops = np.cumsum(sizes, dtype=np.intp)
+        self._starts = stops - np.array(sizes, dtype=np.intp)
+        columns = (codes + self._starts).ravel()
+        self._matrix = csr_matrix((np.ones(n * d), columns, d * np.arange(n + 1)), (n, sum(sizes)))
 
-    def kept(self, answers: tuple[Array, ...]) -> Array:
-        """theta prod_u phi_u[c, y_u]: records by classes."""
-        own = np.concatenate([answers[u] for u in self.group.units], axis=1)
-        return np.asarray(self.group.theta * np.exp(self.seen @ _logs(own).T))
+    def logs(self, tables: list[Array]) -> Array:
+        """sum_u log P(y_u | c) from each unit's table[class, report]: records by classes."""
+        return np.asarray(self._matrix @ _logs(np.concatenate(tables, axis=1)).T)
 
-    def other(self, answers: tuple[Array, ...]) -> Array:
-        """The probability of the report if the truth is not kept: records by classes."""
-        if self.background is not None:
-            return np.repeat(self.background[:, None], len(answers[0]), axis=1)
-        pairs = zip(self.group.units, self.group.others, strict=True)
-        told = np.concatenate([answers[u] @ other.T for u, other in pairs], axis=1)
-        return np.asarray(self.group.rest * np.exp(self.seen @ _logs(told).T))
+    def sent(self, shares: Array) -> list[Array]:
+        """The reports of each unit, added up by the shares that records have in classes."""
+        return np.split(np.asarray(self._matrix.T @ shares).T, self._starts[1:], axis=1)
+
+
+#: For each group of several units, P(report | class) as two summands: truth kept, truth not kept.
+Parts = dict[CoinGroup, tuple[Array, Array]]
 
 
 class Evidence:
     """Reports as sparse indicators, so that a step needs no loop over records."""
 
     def __init__(self, layout: UnitLayout, codes: Index) -> None:
-        self.layout, self.codes = layout, codes
+        self.n_records = len(codes)
         self.alone = [group for group in layout.groups if group.single]
         units = [group.units[0] for group in self.alone]
-        self.single = _indicators(codes[:, units], [layout.reports[u] for u in units])
-        self.several = [
-            _Several(
-                group,
-                _indicators(codes[:, list(group.units)], [layout.sizes[u] for u in group.units]),
-                None if group.drawn is None else group.background(codes[:, list(group.units)]),
-            )
-            for group in layout.groups
-            if not group.single
-        ]
+        self.single = _Indicators(codes[:, units], [layout.reports[u] for u in units])
+        self.several: dict[CoinGroup, _Indicators] = {}
+        self._background: dict[CoinGroup, Array] = {}
+        for group in (group for group in layout.groups if not group.single):
+            own = codes[:, list(group.units)]
+            self.several[group] = _Indicators(own, [layout.sizes[u] for u in group.units])
+            if group.drawn is not None:
+                self._background[group] = group.background(own)[:, None]
 
-    def told(self, answers: tuple[Array, ...]) -> list[Array]:
-        """(B phi) of every group of one unit, a row per class."""
-        return [answers[group.units[0]] @ group.others[0].T for group in self.alone]
-
-    def logs(self, model: LatentClasses) -> Array:
-        """log pi_c P(y | c): records by classes."""
-        total: Array = np.repeat(_logs(model.shares)[None], len(self.codes), axis=0)
+    def logs(self, model: LatentClasses) -> tuple[Array, Parts]:
+        """log pi_c P(y | c), records by classes, and its parts in groups of several units."""
+        answers = model.answers
+        total: Array = np.repeat(_logs(model.shares)[None], self.n_records, axis=0)
         if self.alone:
-            total = total + self.single @ _logs(np.concatenate(self.told(model.answers), axis=1)).T
-        for several in self.several:
-            total = total + _logs(several.kept(model.answers) + several.other(model.answers))
-        return np.asarray(total)
+            told = [answers[group.units[0]] @ group.others[0].T for group in self.alone]
+            total = total + self.single.logs(told)
+        parts: Parts = {}
+        for group, seen in self.several.items():
+            kept = group.theta * np.exp(seen.logs([answers[u] for u in group.units]))
+            if group.drawn is None:
+                pairs = zip(group.units, group.others, strict=True)
+                other = group.rest * np.exp(seen.logs([answers[u] @ b.T for u, b in pairs]))
+            else:
+                other = np.repeat(self._background[group], len(model.shares), axis=1)
+            parts[group] = kept, other
+            total = total + _logs(kept + other)
+        return total, parts
 
     def likelihood(self, model: LatentClasses) -> Array:
         """The probability of each report."""
-        return np.asarray(np.exp(self.logs(model)).sum(axis=1))
-
-
-def _indicators(codes: Index, sizes: list[int]) -> csr_matrix:
-    """One row per record with a 1 for each unit's category."""
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    n, d = codes.shape
-    columns = (codes + starts[:-1]).ravel()
-    return csr_matrix((np.ones(n * d), columns, d * np.arange(n + 1)), (n, int(starts[-1])))
+        return np.asarray(np.exp(self.logs(model)[0]).sum(axis=1))
 
 
 def _logs(values: Array) -> Array:
@@ -142,10 +141,8 @@ class ClassFit:
         self.evidence = Evidence(reports.layout, reports.codes)
         inside = [np.maximum(margin, 0.02 / margin.size) for margin in margins]
         self.margins = [margin / margin.sum() for margin in inside]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *np.cumsum(self.layout.sizes).tolist()]
+        stops = 1 + np.cumsum(self.layout.sizes)
+        self._spans = [slice(b - k, b) for b, k in zip(stops, self.layout.sizes, strict=True)]
 
     def fit(self, classes: int, rng: np.random.Generator) -> LatentClasses:
         """The most likely classes from the best of a few starts."""
@@ -167,87 +164,54 @@ class ClassFit:
         """Shares that sum to 1, and answers of each class and unit that do."""
         made = np.maximum(flat, 1e-12)
         made[:, 0] /= made[:, 0].sum()
-        for start, stop in zip(self._starts, self._starts[1:], strict=False):
-            made[:, 1 + start : 1 + stop] /= made[:, 1 + start : 1 + stop].sum(axis=1)[:, None]
+        for span in self._spans:
+            made[:, span] /= made[:, span].sum(axis=1)[:, None]
         return made
 
     def _model(self, flat: Array) -> LatentClasses:
-        answers = [
-            flat[:, 1 + start : 1 + stop]
-            for start, stop in zip(self._starts, self._starts[1:], strict=False)
-        ]
-        return LatentClasses(self.layout, flat[:, 0], tuple(answers))
+        return LatentClasses(self.layout, flat[:, 0], tuple(flat[:, span] for span in self._spans))
 
     def _step(self, flat: Array) -> EMStep:
         """One step of expectation-maximisation; shares and answers side by side."""
-        model, evidence, weights = self._model(flat), self.evidence, self.reports.weights
-        told, several = evidence.told(model.answers), []
-        logs: Array = np.repeat(_logs(model.shares)[None], len(weights), axis=0)
-        if told:
-            logs = logs + evidence.single @ _logs(np.concatenate(told, axis=1)).T
-        for group in evidence.several:
-            kept, other = group.kept(model.answers), group.other(model.answers)
-            several.append((group, kept, other))
-            logs = logs + _logs(kept + other)
+        model, weights = self._model(flat), self.reports.weights
+        logs, parts = self.evidence.logs(model)
         peak = logs.max(axis=1, keepdims=True)
         shares = np.exp(logs - peak)
         total = shares.sum(axis=1, keepdims=True)
         shares *= weights[:, None] / total
-        counts = self._counts(model, shares, told, several)
-        after = self._repaired(np.concatenate([shares.sum(axis=0)[:, None] + 1e-3, counts], axis=1))
+        counts = self._counts(model.answers, shares, parts)
+        after = self._repaired(
+            np.concatenate([shares.sum(axis=0)[:, None] + 1e-3, *counts], axis=1)
+        )
         likelihood = float(weights @ (peak + np.log(total))[:, 0])
-        prior = sum(float((_PRIOR_RECORDS * m * _logs(a)).sum()) for m, a in self._paired(model))
+        pairs = zip(self.margins, model.answers, strict=True)
+        prior = sum(float((_PRIOR_RECORDS * m * _logs(a)).sum()) for m, a in pairs)
         change = float(np.abs(after - flat).max())
         return EMStep(after, (likelihood + prior) / self.reports.total, change)
 
-    def _paired(self, model: LatentClasses) -> list[tuple[Array, Array]]:
-        return list(zip(self.margins, model.answers, strict=True))
-
-    def _counts(
-        self,
-        model: LatentClasses,
-        shares: Array,
-        told: list[Array],
-        several: list[tuple[_Several, Array, Array]],
-    ) -> Array:
-        """Expected true answers of each class, with those of the prior; units side by side."""
+    def _counts(self, answers: tuple[Array, ...], shares: Array, parts: Parts) -> list[Array]:
+        """Expected true answers to each unit, a row per class, with those of the prior."""
         counts = [
-            _PRIOR_RECORDS * np.repeat(m[None], len(a), axis=0) for m, a in self._paired(model)
+            _PRIOR_RECORDS * np.repeat(m[None], shares.shape[1], axis=0) for m in self.margins
         ]
-        sent = np.asarray(self.evidence.single.T @ shares).T if told else np.zeros((0, 0))
-        start = 0
-        for group, expected in zip(self.evidence.alone, told, strict=True):
-            own = sent[:, start : start + expected.shape[1]] / np.maximum(expected, _TINY)
-            counts[group.units[0]] += model.answers[group.units[0]] * (own @ group.others[0])
-            start += expected.shape[1]
-        for several_, kept, other in several:
-            self._add(counts, model, several_, (shares * kept / np.maximum(kept + other, _TINY)))
-            told_other = shares * other / np.maximum(kept + other, _TINY)
-            self._add_other(counts, model, several_, told_other)
-        return np.concatenate(counts, axis=1)
 
-    def _add(
-        self, counts: list[Array], model: LatentClasses, several: _Several, shares: Array
-    ) -> None:
-        """Truth that was kept."""
-        sent, start = np.asarray(several.seen.T @ shares).T, 0
-        for unit in several.group.units:
-            stop = start + model.answers[unit].shape[1]
-            counts[unit] += sent[:, start:stop]
-            start = stop
+        def add_changed(unit: int, other: Array, sent: Array) -> None:
+            expected = np.maximum(answers[unit] @ other.T, _TINY)
+            counts[unit] += answers[unit] * ((sent / expected) @ other)
 
-    def _add_other(
-        self, counts: list[Array], model: LatentClasses, several: _Several, shares: Array
-    ) -> None:
-        """Truth that was replaced or changed."""
-        if several.group.drawn is not None:
-            for unit in several.group.units:
-                counts[unit] += model.answers[unit] * shares.sum(axis=0)[:, None]
-            return
-        sent, start = np.asarray(several.seen.T @ shares).T, 0
-        for unit, other in zip(several.group.units, several.group.others, strict=True):
-            answers = model.answers[unit]
-            stop = start + answers.shape[1]
-            expected = np.maximum(answers @ other.T, _TINY)
-            counts[unit] += answers * ((sent[:, start:stop] / expected) @ other)
-            start = stop
+        if self.evidence.alone:
+            sent = self.evidence.single.sent(shares)
+            for group, own in zip(self.evidence.alone, sent, strict=True):
+                add_changed(group.units[0], group.others[0], own)
+        for group, (kept, other) in parts.items():
+            seen, total = self.evidence.several[group], np.maximum(kept + other, _TINY)
+            for unit, own in zip(group.units, seen.sent(shares * kept / total), strict=True):
+                counts[unit] += own
+            changed = shares * other / total
+            if group.drawn is not None:
+                for unit in group.units:
+                    counts[unit] += answers[unit] * changed.sum(axis=0)[:, None]
+                continue
+            for unit, b, own in zip(group.units, group.others, seen.sent(changed), strict=True):
+                add_changed(unit, b, own)
+        return counts

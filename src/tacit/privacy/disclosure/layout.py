@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from tacit.channel.product import Factor, ProductChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.privacy.exact_risk import JointGroups
-from tacit.privacy.kernels import Kernel, kernel_of
+from tacit.privacy.kernels import Kernel, kernel_of, kron
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class CoinGroup:
     """One coin and the units it disguises; `drawn` replaces the truth where there is one."""
 
     factor: Factor
+    kernel: Kernel
     units: tuple[int, ...]
     theta: float
     rest: float
@@ -86,12 +86,15 @@ class UnitLayout:
         found = kernel.mixture
         if len(sizes) == 1 or found is None:
             self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
-            self.groups.append(CoinGroup(factor, (first,), 0.0, 1.0, (kernel.entries,), None))
+            self.groups.append(
+                CoinGroup(factor, kernel, (first,), 0.0, 1.0, (kernel.entries,), None)
+            )
             return
         self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
         units = tuple(range(first, len(self.units)))
         others = found.others if found.drawn is None else ()
-        self.groups.append(CoinGroup(factor, units, found.theta, found.rest, others, found.drawn))
+        mixed = (found.theta, found.rest, others, found.drawn)
+        self.groups.append(CoinGroup(factor, kernel, units, *mixed))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -129,7 +132,7 @@ class UnitLayout:
             for group in self.groups
             if any(u in group.units for u in units)
         ]
-        return _kron(parts)
+        return kron(parts)
 
     def _part(self, units: tuple[int, ...]) -> Array:
         """The channel of some units of one group."""
@@ -137,24 +140,12 @@ class UnitLayout:
             self._parts[units] = _written(self.group_of(units[0]), units)
         return self._parts[units]
 
-    @cached_property
-    def kernels(self) -> tuple[Kernel, ...]:
-        """The passes of each group."""
-        return tuple(kernel_of(group.factor.channel) for group in self.groups)
-
     def part(self, tables: Array) -> JointGroups:
         """Joint tables, stacked along the last axis, as what exact figures are computed from."""
         shape = [math.prod(self.sizes[u] for u in group.units) for group in self.groups]
         factors = tuple(group.factor for group in self.groups)
-        return JointGroups(factors, self.kernels, self.design.schema, tables.reshape(*shape, -1))
-
-
-def _kron(matrices: Sequence[Array]) -> Array:
-    """The Kronecker product, built."""
-    made: Array = np.ones((1, 1))
-    for matrix in matrices:
-        made = np.asarray(np.kron(made, matrix), dtype=np.float64)
-    return made
+        kernels = tuple(group.kernel for group in self.groups)
+        return JointGroups(factors, kernels, self.design.schema, tables.reshape(*shape, -1))
 
 
 def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
@@ -165,7 +156,7 @@ def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
     sizes = [group.factor.channel.true_shape[place] for place in places]
     kept: Array = group.theta * np.eye(math.prod(sizes))
     if group.drawn is None:
-        return np.asarray(kept + group.rest * _kron([group.others[p] for p in places]))
+        return np.asarray(kept + group.rest * kron(group.others[p] for p in places))
     cells = group.drawn.marginal(tuple(places)).cells
     return np.asarray(kept + group.rest * cells[:, None])
 
@@ -202,18 +193,23 @@ class CodedReports:
 
     def frequencies(self, units: Sequence[int]) -> Array:
         """The reported distribution of some units, flattened."""
+        number = math.prod(self.layout.reports[u] for u in units)
+        return np.asarray(np.bincount(self.cells(units), self.weights, number) / self.total)
+
+    def likelihood(self, units: Sequence[int], table: Array) -> float:
+        """Twice the log-likelihood of the reports of some units, given their true table."""
+        expected, seen = self.layout.matrix(units) @ table.ravel(), self.frequencies(units)
+        held = seen > 0
+        return 2 * self.total * float(seen[held] @ np.log(np.maximum(expected[held], 1e-300)))
+
+    def cells(self, units: Sequence[int]) -> Index:
+        """Where the reports of some units are found in their flattened table."""
         shape = [self.layout.reports[u] for u in units]
-        cells = np.ravel_multi_index(tuple(self.codes[:, list(units)].T), shape)
-        counted = np.bincount(cells, self.weights, math.prod(shape))
-        return np.asarray(counted / self.total)
+        return np.asarray(np.ravel_multi_index(tuple(self.codes[:, list(units)].T), shape))
 
     def places(self) -> tuple[Index, ...]:
         """Where each pattern is found in a table with one axis per group."""
-        found = []
-        for group in self.layout.groups:
-            shape = [self.layout.reports[u] for u in group.units]
-            found.append(np.ravel_multi_index(tuple(self.codes[:, list(group.units)].T), shape))
-        return tuple(found)
+        return tuple(self.cells(group.units) for group in self.layout.groups)
 
 
 def unit_codes(layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]) -> Index:

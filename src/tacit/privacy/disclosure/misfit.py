@@ -23,8 +23,8 @@ from tacit.arrays import Array
 from tacit.channel.distribution import Distribution
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
+from tacit.privacy.disclosure.likely_tables import small_tables
 from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
-from tacit.privacy.disclosure.small_tables import Units, small_tables
 from tacit.privacy.exact_risk import reports_of
 
 #: How often models that are right are rejected, at most: by all reports, by three units.
@@ -50,7 +50,7 @@ def class_misfit(reports: CodedReports, model: LatentClasses, rng: np.random.Gen
         triples = [triples[i] for i in rng.choice(len(triples), _MOST, replace=False)]
     fitted = small_tables(reports, triples)
     return any(
-        table.likelihood - _likelihood(reports, model, family)
+        table.likelihood - reports.likelihood(family, model.table(family))
         > chi2.isf(TRIPLE_LEVEL / len(fitted), table.table.size - 1)
         for family, table in fitted.items()
     )
@@ -66,10 +66,8 @@ def _apart(reports: CodedReports, expected: Array, squares: float) -> bool:
 
 def agreement(model: LatentClasses) -> float:
     """sum_y q(y)^2: how often two reports agree."""
-    total = np.outer(model.shares, model.shares)
-    for group in model.layout.groups:
-        total = total * _agreement(model, group)
-    return float(total.sum())
+    both = np.prod([_agreement(model, group) for group in model.layout.groups], axis=0)
+    return float(model.shares @ both @ model.shares)
 
 
 def _agreement(model: LatentClasses, group: CoinGroup) -> Array:
@@ -84,8 +82,9 @@ def _agreement(model: LatentClasses, group: CoinGroup) -> Array:
         mixed = np.prod([a @ c.T for a, c in zip(answers, changed, strict=True)], axis=0)
         other = np.prod([c @ c.T for c in changed], axis=0)
     else:
-        hit = _hit(answers, group.drawn)[:, None]
-        mixed, other = np.broadcast_to(hit, both.shape), np.full_like(both, _squares(group.drawn))
+        mixed = np.repeat(_hit(answers, group.drawn)[:, None], len(both), axis=1)
+        cells = math.prod(float(k) for k in group.drawn.shape)
+        other = np.full_like(both, group.drawn.concentration / cells)
     theta, rest = group.theta, group.rest
     return np.asarray(theta**2 * both + theta * rest * (mixed + mixed.T) + rest**2 * other)
 
@@ -99,19 +98,3 @@ def _hit(answers: list[Array], drawn: Distribution) -> Array:
             found = np.einsum("ck,ckr->cr", own, found.reshape(*own.shape, -1))
         hit = hit * found[:, 0]
     return hit
-
-
-def _squares(drawn: Distribution) -> float:
-    """How often two draws are equal."""
-    return drawn.concentration / math.prod(float(k) for k in drawn.shape)
-
-
-def _likelihood(reports: CodedReports, model: LatentClasses, family: Units) -> float:
-    """Twice the log-likelihood of some units' reports under the mixture."""
-    made = model.shares[:, None]
-    for unit in family:
-        made = (made[:, :, None] * model.answers[unit][:, None, :]).reshape(len(made), -1)
-    expected = reports.layout.matrix(family) @ made.sum(axis=0)
-    seen = reports.frequencies(family)
-    held = seen > 0
-    return 2 * reports.total * float(seen[held] @ np.log(np.maximum(expected[held], 1e-300)))

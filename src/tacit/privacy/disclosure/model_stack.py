@@ -17,11 +17,16 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.files import Progress
 from tacit.privacy.disclosure.chow_liu import chow_liu
-from tacit.privacy.disclosure.group_tables import full_table, group_tables
 from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses, mixed
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
+from tacit.privacy.disclosure.likely_tables import (
+    SmallTable,
+    Units,
+    full_table,
+    group_tables,
+    small_tables,
+)
 from tacit.privacy.disclosure.parent_network import parent_network
-from tacit.privacy.disclosure.small_tables import SmallTable, Units, small_tables
 from tacit.privacy.exact_risk import reports_of
 
 #: Numbers of latent classes that are tried.
@@ -46,15 +51,6 @@ class TableStack:
     weights: Array
 
 
-@dataclass(frozen=True, eq=False)
-class ClassStack:
-    """The same as latent classes, where a joint table would be too large."""
-
-    layout: UnitLayout
-    models: list[LatentClasses]
-    weights: Array
-
-
 def table_stack(
     reports: CodedReports, halves: Halves, rng: np.random.Generator, tell: Progress
 ) -> TableStack:
@@ -67,13 +63,12 @@ def table_stack(
 
 def class_stack(
     reports: CodedReports, halves: Halves, rng: np.random.Generator, tell: Progress
-) -> ClassStack:
-    """Latent classes alone."""
+) -> list[LatentClasses]:
+    """The same models as latent classes alone, where a joint table would be too large."""
     first, second, last, weights = _stacked(
         reports, halves, _classes, _class_likelihoods, rng, tell
     )
-    models = [mixed(found, weights) for found in (last, first, second)]
-    return ClassStack(reports.layout, [*models, *last], weights)
+    return [*(mixed(found, weights) for found in (last, first, second)), *last]
 
 
 def _stacked(

@@ -30,6 +30,7 @@ from scipy.optimize import linprog
 
 from tacit.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
+from tacit.privacy.repeated import compositions
 
 #: Normal quantile of both ends of 95 % intervals of moments.
 QUANTILE = 1.96
@@ -66,14 +67,12 @@ def attribute_bound(reports: CodedReports, name: str) -> float:
     elif group.theta < 0:
         return 1.0
     matrix = layout.matrix((unit,))
-    known = moments(reports.codes[:, unit], reports.weights, z, _inverse(matrix))
-    return _largest(known, _kept_or_drawn(group, matrix))
-
-
-def _kept_or_drawn(group: CoinGroup, matrix: Array) -> tuple[Array | None, Index, float]:
-    """Matrix, its targets, and theta where the group's other reports may tell if it was kept."""
+    known = moments(reports.codes[:, unit], reports.weights, z, matrix)
+    # Where a draw replaces the truth, the group's other reports may tell if it was kept.
     targets = np.arange(matrix.shape[1])
-    return (matrix, targets, 0.0) if group.drawn is None else (None, targets, group.theta)
+    if group.drawn is not None:
+        return _largest(known, targets, None, group.theta)
+    return _largest(known, targets, matrix)
 
 
 def record_bound(reports: CodedReports, attributes: dict[str, float]) -> float:
@@ -92,22 +91,16 @@ def record_bound(reports: CodedReports, attributes: dict[str, float]) -> float:
             tuple(sorted((*chosen, *more)))
             for more in combinations([u for u in ranked if u not in chosen], size - len(chosen))
         ]
-        scored = [(_cells_bound(reports, units), units) for units in sets]
+        cells = [math.prod(layout.sizes[u] for u in units) for units in sets]
+        scored = [
+            (_target_bound(reports, units, np.arange(k)), units)
+            for units, k in zip(sets, cells, strict=True)
+        ]
         value, units = min(scored, default=(1.0, ()))
         if value >= best and size > 2:
             break
         best, chosen = min(best, value), units or chosen
     return best
-
-
-def _inverse(matrix: Array) -> Array:
-    """W[true, reported] with W M = I."""
-    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
-
-
-def _cells_bound(reports: CodedReports, units: tuple[int, ...]) -> float:
-    cells = math.prod(reports.layout.sizes[u] for u in units)
-    return _target_bound(reports, units, np.arange(cells))
 
 
 def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Index) -> float:
@@ -117,27 +110,26 @@ def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Index)
     if matrix.shape[1] not in GRID:
         return 1.0
     groups = [layout.group_of(u) for u in units]
-    shape = [layout.reports[u] for u in units]
-    own = np.ravel_multi_index(tuple(reports.codes[:, list(units)].T), shape)
-    known = moments(own, reports.weights, _others(reports, groups), _inverse(matrix))
-    return _largest(known, (matrix, targets, 0.0))
+    others = _others(reports, groups)
+    known = moments(reports.cells(units), reports.weights, others, matrix)
+    return _largest(known, targets, matrix)
 
 
 def _others(reports: CodedReports, groups: Sequence[CoinGroup]) -> tuple[Index, list[int]]:
-    """CodedReports of all other groups, and their numbers of categories."""
+    """The reports of all other groups, and their numbers of categories."""
     units = [u for group in reports.layout.groups if group not in groups for u in group.units]
     return reports.codes[:, units], [reports.layout.reports[u] for u in units]
 
 
-def moments(own: Index, weights: Array, z: tuple[Index, list[int]], inverse: Array) -> PairMoments:
-    """Moments of q from pairs of people with equal z; `inverse` is W[true, reported]."""
+def moments(own: Index, weights: Array, z: tuple[Index, list[int]], matrix: Array) -> PairMoments:
+    """Moments of q from pairs of people with equal z; `matrix` is the channel of `own`."""
     place = _ranks(*z)
     people = np.bincount(place, weights)
     many = people > 1
     safe = np.where(many, people, 2.0)
     n = weights.sum()
     second, low, high = [], [], []
-    for row in inverse:
+    for row in np.linalg.pinv(matrix):
         w = row[own]
         total, squares = np.bincount(place, weights * w), np.bincount(place, weights * w * w)
         pairs = np.where(many, (total**2 - squares) / (safe - 1), total)
@@ -165,9 +157,8 @@ def _ranks(codes: Index, sizes: list[int]) -> Index:
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
-def _largest(known: PairMoments, own: tuple[Array | None, Index, float]) -> float:
+def _largest(known: PairMoments, targets: Index, matrix: Array | None, theta: float = 0.0) -> float:
     """The largest mean of F(q) over distributions of q with these moments."""
-    matrix, targets, theta = own
     cells = known.second.size
     if cells not in GRID:
         return 1.0
@@ -201,8 +192,4 @@ def _consistent(low: Array, high: Array) -> tuple[Array, Array]:
 @lru_cache(maxsize=16)
 def simplex_grid(cells: int, steps: int) -> Array:
     """All distributions over `cells` whose probabilities are multiples of 1/steps."""
-    bars = np.array(list(combinations(range(steps + cells - 1), cells - 1)))
-    edges = np.hstack(
-        [np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), steps + cells - 1)]
-    )
-    return np.asarray((np.diff(edges, axis=1) - 1) / steps)
+    return np.asarray(compositions(steps, cells) / steps)

@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
-from tacit.privacy.disclosure.small_tables import SmallTable, Units
+from tacit.privacy.disclosure.likely_tables import SmallTable, Units
 
 #: Level of the tests; strict, because the best of many parents is taken.
 LEVEL = 1e-3

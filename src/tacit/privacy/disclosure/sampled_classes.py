@@ -12,7 +12,7 @@ class proposes its own best guess, the best of these is improved unit by unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,14 +26,18 @@ DRAWN = 2500
 _TINY = 1e-300
 
 
-@dataclass(frozen=True)
-class GuessRates:
+class GuessRates(NamedTuple):
     """How often guesses are right, the largest posterior that was drawn, and information."""
 
     drawn: float
     best: float
     worst: float
     information: float
+
+    @classmethod
+    def of(cls, drawn: Array, best: Array, bits: Array) -> GuessRates:
+        """From each drawn report."""
+        return cls(*map(float, (drawn.mean(), best.mean(), best.max(), max(0.0, bits.mean()))))
 
 
 class Sample:
@@ -43,63 +47,37 @@ class Sample:
         self.model, self.layout = model, model.layout
         self.true = model.draw(draws, rng)
         self.codes = _disguised(model.layout, self.true, rng)
-        logs = Evidence(model.layout, self.codes).logs(model)
-        self.peak = logs.max(axis=1)
-        self.joint: Array = np.exp(logs - self.peak[:, None])
+        logs, self._parts = Evidence(model.layout, self.codes).logs(model)
+        self.joint: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
         self.chance: Array = self.joint.sum(axis=1)
 
     def attribute(self, name: str) -> GuessRates:
         """Of one attribute."""
         unit = self.layout.unit_of(name)
-        cells = self._posterior(unit)
         categories = self.layout.categories_of(name)
         size = self.layout.design.schema[name].size
+        weights, given = self.joint / self.chance[:, None], self._given(unit)
+        cells = np.einsum("nc,nck->nk", weights, given, optimize=True)
         shares = cells @ np.eye(size)[categories]
         prior = np.bincount(categories, self.model.shares @ self.model.answers[unit], size)
         ratio = np.maximum(shares, _TINY) / np.maximum(prior, _TINY)
         bits = (shares * np.log2(ratio)).sum(axis=1)
-        best = shares.max(axis=1)
-        return GuessRates(
-            float((shares**2).sum(axis=1).mean()), float(best.mean()), float(best.max()),
-            max(0.0, float(bits.mean())),
-        )  # fmt: skip
+        return GuessRates.of((shares**2).sum(axis=1), shares.max(axis=1), bits)
 
-    def _posterior(self, unit: int) -> Array:
-        """P(x_u | y): records by cells of the unit."""
-        group = self.layout.group_of(unit)
-        given = self._given(group, unit)
-        weights = self.joint / self.chance[:, None]
-        return np.asarray(np.einsum("nc,nck->nk", weights, given, optimize=True))
-
-    def _given(self, group: CoinGroup, unit: int) -> Array:
+    def _given(self, unit: int) -> Array:
         """P(x_u | y_g, c): records by classes by cells."""
+        group = self.layout.group_of(unit)
         answers, own = self.model.answers[unit], self.codes[:, unit]
-        if group.single:
-            joint = group.others[0][own][:, None, :] * answers[None]
-            return np.asarray(joint / np.maximum(joint.sum(axis=2, keepdims=True), _TINY))
-        kept, other = self._kept(group), self._other(group)
         changed = np.repeat(answers[None], len(own), axis=0)
         if group.drawn is None:
-            place = group.units.index(unit)
-            changed = group.others[place][own][:, None, :] * answers[None]
+            changed = group.others[group.units.index(unit)][own][:, None, :] * answers[None]
             changed = changed / np.maximum(changed.sum(axis=2, keepdims=True), _TINY)
+        if group.single:
+            return changed
+        kept, other = self._parts[group]
         joint = other[:, :, None] * changed
         joint[np.arange(len(own)), :, own] += kept
         return np.maximum(joint, 0) / np.maximum((kept + other)[:, :, None], _TINY)
-
-    def _kept(self, group: CoinGroup) -> Array:
-        picked = [self.model.answers[u][:, self.codes[:, u]].T for u in group.units]
-        return np.asarray(group.theta * np.prod(picked, axis=0))
-
-    def _other(self, group: CoinGroup) -> Array:
-        if group.drawn is not None:
-            background = group.background(self.codes[:, list(group.units)])
-            return np.repeat(background[:, None], len(self.model.shares), axis=1)
-        told = [
-            (self.model.answers[u] @ other.T)[:, self.codes[:, u]].T
-            for u, other in zip(group.units, group.others, strict=True)
-        ]
-        return np.asarray(group.rest * np.prod(told, axis=0))
 
     def units(self, units: Sequence[int]) -> GuessRates:
         """Of several units at once: whole groups."""
@@ -107,15 +85,15 @@ class Sample:
         guess = self._guess(groups)
         best = np.minimum(self._value(groups, guess) / self.chance, 1.0)
         truth = self._value(groups, self.true) / self.chance
-        prior = self._prior(groups, self.true)
+        units_of = [unit for group in groups for unit in group.units]
+        prior = self._answered(units_of, self.true) @ self.model.shares
         bits = np.log2(np.maximum(truth, _TINY) / np.maximum(prior, _TINY))
-        return GuessRates(
-            float(truth.mean()), float(best.mean()), float(best.max()), max(0.0, float(bits.mean()))
-        )
+        return GuessRates.of(truth, best, bits)
 
-    def _prior(self, groups: list[CoinGroup], true: Index) -> Array:
-        picked = [self.model.answers[u][:, true[:, u]].T for group in groups for u in group.units]
-        return np.asarray(np.prod(picked, axis=0) @ self.model.shares)
+    def _answered(self, units: Sequence[int], true: Index) -> Array:
+        """P(x | c) of given answers to these units: records by classes."""
+        picked = [self.model.answers[u][:, true[:, u]].T for u in units]
+        return np.asarray(np.prod(picked, axis=0))
 
     def _value(self, groups: list[CoinGroup], true: Index) -> Array:
         """P(x, y) of given answers of these groups, on the scale of `joint`."""
@@ -124,17 +102,13 @@ class Sample:
 
     def _term(self, group: CoinGroup, true: Index) -> Array:
         """P(x_g | y_g, c): records by classes."""
-        likely = _likely(group, self.codes, true)[:, None]
-        picked = [self.model.answers[u][:, true[:, u]].T for u in group.units]
-        return np.asarray(likely * np.prod(picked, axis=0) / np.maximum(self._sent(group), _TINY))
-
-    def _sent(self, group: CoinGroup) -> Array:
-        """P(y_g | c): records by classes."""
         if group.single:
-            unit = group.units[0]
-            told = self.model.answers[unit] @ group.others[0].T
-            return np.asarray(told[:, self.codes[:, unit]].T)
-        return self._kept(group) + self._other(group)
+            (unit,) = group.units
+            sent = (self.model.answers[unit] @ group.others[0].T)[:, self.codes[:, unit]].T
+        else:
+            sent = np.add(*self._parts[group])
+        likely = _likely(group, self.codes, true)[:, None] * self._answered(group.units, true)
+        return np.asarray(likely / np.maximum(sent, _TINY))
 
     def _guess(self, groups: list[CoinGroup]) -> Index:
         """The best of the classes' own guesses, improved unit by unit."""
@@ -176,8 +150,7 @@ class Sample:
                 guess[:, unit] = answers.argmax()
         if group.single:
             return
-        replaced = guess.copy()
-        kept = replaced.copy()
+        replaced, kept = guess.copy(), guess.copy()
         kept[:, list(group.units)] = self.codes[:, list(group.units)]
         scores = [
             _likely(group, self.codes, x)
@@ -195,7 +168,7 @@ def _likely(group: CoinGroup, codes: Index, true: Index) -> Array:
     else:
         each = [b[codes[:, u], true[:, u]] for u, b in zip(units, group.others, strict=True)]
         other = group.rest * np.prod(each, axis=0)
-    same = (codes[:, units] == true[:, units]).all(axis=1) if not group.single else 0.0
+    same = (codes[:, units] == true[:, units]).all(axis=1)
     return np.asarray(other + group.theta * same)
 
 
