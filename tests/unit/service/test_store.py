@@ -250,5 +250,5 @@ def test_stored_records_that_do_not_fit_are_refused() -> None:
     reported = OPEN.design.reported
     with pytest.raises(StoreError, match="not a category"):
         unpacked([packed([1, 1000], reported)], reported)
-    with pytest.raises(StoreError, match="not of 2 attributes"):
+    with pytest.raises(StoreError, match="does not have 2 attributes"):
         unpacked([b"\0"], reported)
