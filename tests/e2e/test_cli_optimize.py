@@ -59,7 +59,7 @@ def test_json_is_the_front_or_the_choice(prior: Path, capsys: pytest.CaptureFixt
 def test_the_figure_is_drawn(prior: Path, suffix: str) -> None:
     figure = Path(f"front.{suffix}")
     assert run(["optimize", str(prior), "--points", "3", "--figure", str(figure)]) == 0
-    marks = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+    marks = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
     assert figure.read_bytes().startswith(marks[suffix])
 
 

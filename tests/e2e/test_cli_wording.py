@@ -19,7 +19,7 @@ from tacit.cli.arguments import read_model
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
 from tacit.optimize import Warner, front
-from tacit.reproduce.charts import draw
+from tacit.reproduce.report_files import draw
 from tacit.reproduce.section import Chart, Curve
 from tacit.service.store import Store
 from tacit.survey import example, publish, read_survey
@@ -126,10 +126,10 @@ def test_a_rule_whose_interval_leaves_nothing_out_has_no_confidence_in_numbers(t
 
 
 def test_an_axis_of_whole_numbers_has_no_ticks_between_them() -> None:
-    whole = Curve("by groups", (1.0, 2.0, 3.0, 4.0), (0.1, 0.2, 0.3, 0.4), 0)
+    whole = Curve("by groups", [(1.0, 0.1), (2.0, 0.2), (3.0, 0.3), (4.0, 0.4)])
     ticks = draw(Chart("x", "title", "groups", "share", (whole,))).axes[0].get_xticks()
     assert all(float(tick).is_integer() for tick in ticks)
-    shares = Curve("by theta", (0.1, 0.2, 0.3, 0.4), (0.1, 0.2, 0.3, 0.4), 0)
+    shares = Curve("by theta", [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3), (0.4, 0.4)])
     ticks = draw(Chart("x", "title", "theta", "share", (shares,))).axes[0].get_xticks()
     assert not all(float(tick).is_integer() for tick in ticks)
 

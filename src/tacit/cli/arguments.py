@@ -23,10 +23,10 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
 ]
-Target = Annotated[str, typer.Option("--target", help="The attribute to predict.")]
-ModelOut = Annotated[Path, typer.Option("--out", help="The model file to write (JSON).")]
+Target = Annotated[str, typer.Option(help="The attribute to predict.")]
+ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Level = Annotated[float, typer.Option("--level", help="Confidence of the intervals.")]
+Level = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 
 
 def command_group(text: str) -> typer.Typer:
@@ -54,7 +54,7 @@ def split(names: str, known: Container[str]) -> list[str]:
     >>> split('smokes , "income, yearly"," x "', ["smokes", "income, yearly", " x "])
     ['smokes', 'income, yearly', ' x ']
     """
-    return [_known(name, known) for name in _parts(names)]
+    return [name if name in known else name.strip() for name in _parts(names)]
 
 
 def _parts(given: str) -> list[str]:
@@ -63,11 +63,6 @@ def _parts(given: str) -> list[str]:
         return next(csv.reader([given], skipinitialspace=True), [])
     except csv.Error as error:
         raise DataError(f"{given!r} is not a list of names with commas between: {error}") from None
-
-
-def _known(given: str, known: Container[str]) -> str:
-    """The name as given if it is known, else without the spaces around it."""
-    return given if given in known else given.strip()
 
 
 def event(text: str, schema: Schema) -> dict[str, list[str]]:
@@ -89,7 +84,8 @@ def _condition(given: str, schema: Schema) -> tuple[str, str]:
             f"--where: {given.strip()!r} is not of the form attribute=category; "
             "separate several by commas"
         )
-    names = [_known(given[:end], schema) for end in ends]
+    before = [given[:end] for end in ends]
+    names = [name if name in schema else name.strip() for name in before]
     chosen = max((place for place, name in enumerate(names) if name in schema), default=0)
     attribute = schema[names[chosen]]
     label = given[ends[chosen] + 1 :]

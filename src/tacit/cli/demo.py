@@ -8,20 +8,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import rich.table
 import typer
 from rich.text import Text
 
-from tacit.arrays import Array, Codes
+from tacit.arrays import Codes
 from tacit.channel import truthful
 from tacit.cli import show
 from tacit.cli.mine_tree import strongest
@@ -32,14 +30,16 @@ from tacit.design import Design, Group
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
 from tacit.label_codes import encode
-from tacit.reconstruction import Estimate, Reconstruction, reconstruct, simplex
+from tacit.reconstruction import Reconstruction, reconstruct, simplex
 from tacit.record_disguise import disguise
 from tacit.schema import Schema
 from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.mine import DecisionTree
-    from tacit.survey import Published
+
+#: The rows of a table, and whether each of its intervals holds the truth.
+Checked = tuple[list[list[str | Text]], list[bool]]
 
 ADULT_RECORDS = 48_842
 #: A joint table of attributes in different groups.
@@ -58,10 +58,9 @@ SECONDS = 60.0
 
 
 def demo(
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated coins.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated coins.")] = 7,
     records: Annotated[
-        int,
-        typer.Option("--records", min=500, max=ADULT_RECORDS, help="How many people are asked."),
+        int, typer.Option(min=500, max=ADULT_RECORDS, help="How many people are asked.")
     ] = ADULT_RECORDS,
 ) -> None:
     """Ask the people of a census five questions in disguise, and see what is learnt.
@@ -72,150 +71,100 @@ def demo(
     people, design = adult_survey()
     true = encode(people.slice(0, records), design.schema)
     starting = serving(design.schema) if find_spec("uvicorn") else nullcontext()
-    with starting as service:  # it starts while the rest is computed
+    with starting as ask:  # the service starts while the rest is computed
         reported = disguise(true, design, np.random.default_rng(seed))
         found = reconstruct(reported, design)
         known = count(true, design.schema)
-        alone = [CheckedTable.of([name], known, found) for name in design.schema.names]
-        across = CheckedTable.of(ACROSS_GROUPS, known, found)
+        alone = [shares([name], known, found) for name in design.schema.names]
+        across = shares(ACROSS_GROUPS, known, found)
         scores, tree = learn(true, reported, design)
         disguised = [*disclosure(design, found, known), best_channel(design, found)]
         asked = true[:RESPONDENTS, [design.schema.index(SERVED)]]
-        served = [service.ask(asked, seed)] if service else []
-    held = [inside for table in [*alone, across, *served] for inside in table.held]
-    held += [score.held for score in scores]
+        served = [ask(asked, seed)] if ask else []
+    held = [inside for _, table in [*alone, across, *served, scores] for inside in table]
 
     say("asked", f"{records:,} people of the 1994 US census (UCI Adult)", *described(design))
     say("one record", *revealed(design))
     say("the crowd", "from the reported records alone, in percent:")
-    print_shares(("question", "answer"), (row for table in alone for row in table.named_rows()))
-    print_shares(ACROSS_GROUPS, across.rows())
+    print_shares(("question", "answer"), alone)
+    print_shares(ACROSS_GROUPS, [across])
     say(
         "two models",
         f"for {TARGET} from four fifths of the people, tested on the others, in",
         "percent: on true records, and estimated by reports ± std. error",
     )
-    print_scores(scores)
+    heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
+    show.print_table(Table(heads, scores[0], align="llrrlrrl"))
     print_rules(tree)
     say("disguise", *disguised)
     if served:
         answered = f"{len(asked)} of these people answer over HTTP,"
         say("service", f"a survey published and served; {answered}", "estimates from its database:")
-        print_shares(("question", "answer"), served[0].named_rows())
+        print_shares(("question", "answer"), served)
     else:
         say("service", "not installed; to include it: pip install 'tacit[service]'")
     truth = f"{sum(held)} of {len(held)} intervals hold the truth"
     say("result", f"{truth}; {records:,} records in {time.perf_counter() - start:.1f} s")
 
 
-# Estimates ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CheckedTable:
-    """True and reported shares beside the estimate from the reports."""
-
-    true: Array
-    reported: Array
-    estimate: Estimate
-
-    @classmethod
-    def of(cls, names: Sequence[str], known: PatternTable, found: Reconstruction) -> CheckedTable:
-        """The table of these attributes."""
-        reported = found.patterns.marginal(names) / found.n_records
-        return cls(known.marginal(names) / known.n_records, reported, found.table(names))
-
-    @property
-    def held(self) -> npt.NDArray[np.bool_]:
-        """Whether the 95 % interval of each cell holds the true share."""
-        lower, upper = self.estimate.interval()
-        return np.ravel((lower <= self.true) & (self.true <= upper))
-
-    def rows(self) -> Iterator[list[str | Text]]:
-        """A row per cell, in percent."""
-        found = self.estimate
-        numbers = (self.true, self.reported, found.value, found.stderr, *found.interval())
-        cells = zip(found.cells(), *map(np.ravel, numbers), self.held, strict=True)
-        for labels, true, reported, value, stderr, low, high, held in cells:
-            yield [
+def shares(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Checked:
+    """True, reported and estimated shares in percent; one attribute is named in its first row."""
+    true = known.marginal(names) / known.n_records
+    reported = found.patterns.marginal(names) / found.n_records
+    estimate = found.table(names)
+    numbers = (true, reported, estimate.value, estimate.stderr, *estimate.interval())
+    rows: list[list[str | Text]] = []
+    held = []
+    for labels, *cell in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
+        share, seen, value, stderr, low, high = cell
+        held.append(bool(low <= share <= high))
+        name = "" if rows else names[0]
+        rows.append(
+            [
+                *([name] if len(names) == 1 else []),
                 *map(str, labels),
-                percent(true),
-                Text(percent(reported), style="dim"),
+                percent(share),
+                Text(percent(seen), style="dim"),
                 Text(percent(value), style="bold"),
                 percent(stderr),
                 f"{percent(low):>4} .. {percent(high):>4}",
-                mark(held),
+                mark(held[-1]),
             ]
-
-    def named_rows(self) -> Iterator[list[str | Text]]:
-        """The rows of a single attribute, with its name in the first."""
-        for number, row in enumerate(self.rows()):
-            yield ["" if number else self.estimate.attributes[0].name, *row]
+        )
+    return rows, held
 
 
-def print_shares(labels: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Rows of CheckedTable; `labels` are the heads of its two label columns."""
+def print_shares(labels: Sequence[str], tables: Sequence[Checked]) -> None:
+    """Rows of `shares`; `labels` are the heads of the two label columns."""
     heads = (*labels, "truth", "reported", "estimate", "std. error", "95 % interval", "")
-    show.print_table(Table(heads, list(rows), align="llrrrrrr"))
+    show.print_table(Table(heads, [row for rows, _ in tables for row in rows], align="llrrrrrr"))
 
 
-# Models ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CheckedScore:
-    """A measure of a model on true test records, and its estimate from disguised ones."""
-
-    model: str
-    learnt_from: str
-    measure: str
-    true: float
-    estimate: float
-    stderr: float
-    held: bool
-
-
-def learn(true: Codes, reported: Codes, design: Design) -> tuple[list[CheckedScore], DecisionTree]:
+def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, DecisionTree]:
     """Naive Bayes and trees from four fifths of the records, true and reported.
 
-    Returns their scores on the other fifth, and the tree learnt from reports.
+    Returns a row per model with its scores on the other fifth, exact and estimated from reports;
+    and the tree learnt from reports.
     """
     from tacit.mine import DecisionTree, NaiveBayes  # scikit-learn is slow to start
 
     undisguised = Design(design.schema, [Group(design.schema.names, truthful())])
     cut = len(true) * 4 // 5
-    scores: list[CheckedScore] = []
-    for name, miner in (("naive Bayes", NaiveBayes), ("tree", DecisionTree)):
-        for learnt_from, records, own in (
-            ("truth", true, undisguised),
-            ("reports", reported, design),
-        ):
-            model: Any = miner(own, TARGET).fit(records[:cut])
-            for measure, score, cell in (
-                ("accuracy", accuracy, ()),
-                (f"finds {SOUGHT}", recall, (design.schema[TARGET].code(SOUGHT),)),
-            ):
-                exact = float(score(model, true[cut:], undisguised).value[cell])
-                found = score(model, reported[cut:], design)
-                lower, upper = (float(limit[cell]) for limit in found.interval())
-                value, stderr = float(found.value[cell]), float(found.stderr[cell])
-                held = lower <= exact <= upper
-                scores.append(CheckedScore(name, learnt_from, measure, exact, value, stderr, held))
-    return scores, model
-
-
-def print_scores(scores: Sequence[CheckedScore]) -> None:
-    """A row per model and source of records, its measures side by side."""
-    measures = list(dict.fromkeys(score.measure for score in scores))
+    sought = design.schema[TARGET].code(SOUGHT)
     rows: list[list[str | Text]] = []
-    for place in range(0, len(scores), len(measures)):
-        first, *_ = own = scores[place : place + len(measures)]
-        rows.append([first.model if first.learnt_from == "truth" else "", first.learnt_from])
-        for score in own:
-            estimate = Text(plus_minus(score.estimate, score.stderr), style="bold")
-            rows[-1] += [percent(score.true), estimate, mark(score.held)]
-    heads = ["model", "from", *(head for name in measures for head in (name, "estimate", ""))]
-    show.print_table(Table(heads, rows, align="ll" + "rrl" * len(measures)))
+    held = []
+    for name, miner in (("naive Bayes", NaiveBayes), ("tree", DecisionTree)):
+        for source, records, own in (("truth", true, undisguised), ("reports", reported, design)):
+            model: Any = miner(own, TARGET).fit(records[:cut])
+            rows.append([name if source == "truth" else "", source])
+            for measure, cell in ((accuracy, ()), (recall, (sought,))):
+                exact = measure(model, true[cut:], undisguised).value[cell]
+                found = measure(model, reported[cut:], design)
+                lower, upper = (limit[cell] for limit in found.interval())
+                held.append(bool(lower <= exact <= upper))
+                estimate = plus_minus(found.value[cell], found.stderr[cell])
+                rows[-1] += [percent(exact), Text(estimate, style="bold"), mark(held[-1])]
+    return (rows, held), model
 
 
 def print_rules(tree: DecisionTree) -> None:
@@ -235,9 +184,6 @@ def print_rules(tree: DecisionTree) -> None:
         )
     heads = ("rule of the tree learnt from reports", TARGET, "support", "confidence")
     show.print_table(Table(heads, rows, align="llrr"))
-
-
-# Privacy and optimal channels -----------------------------------------------------------------
 
 
 def described(design: Design) -> Iterator[str]:
@@ -289,58 +235,13 @@ def best_channel(design: Design, found: Reconstruction) -> str:
     return f"{OPTIMIZED}: the best channel as private as this one has {share:.0f} % of its error"
 
 
-# The service ----------------------------------------------------------------------------------
-
-
-class DemoService:
-    """A server for a published survey, in a process of its own."""
-
-    def __init__(self, folder: Path, published: Published) -> None:
-        self._published = published
-        self._database = folder / "tacit.db"
-        self._log = (folder / "log").open("w+")
-        arguments = [str(folder / "published.json"), "--database", str(self._database)]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tacit", "serve", *arguments, "--port", "0", "--rate", "off"],
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-        )
-
-    def ask(self, true: Codes, seed: int) -> CheckedTable:
-        """Disguise these answers, send them over HTTP, and estimate from what is stored."""
-        from tacit.service.store import Store
-
-        design = self._published.design
-        reported = disguise(true, design, np.random.default_rng(seed))
-        send(self._address(), self._published, reported)
-        self._process.terminate()
-        self._process.wait(SECONDS)
-        with closing(Store(self._database)) as store:
-            found = reconstruct(store.codes(self._published.survey.fingerprint), design)
-        return CheckedTable.of(design.schema.names, count(true, design.schema), found)
-
-    def _address(self) -> str:
-        assert self._process.stdout is not None
-        found = re.search(r"http://[\d.]+:\d+", self._process.stdout.readline())
-        if found is None:
-            self._log.seek(0)
-            raise ServiceError(f"the service did not start: {self._log.read().strip()}")
-        return found[0]
-
-    def stop(self) -> None:
-        """End the process and close its files."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait(SECONDS)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        self._log.close()
-
-
 @contextmanager
-def serving(schema: Schema) -> Iterator[DemoService]:
-    """Publish a survey with one question and start a server for it with a new database."""
+def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
+    """Publish a survey with one question and serve it from a process of its own.
+
+    Yields a function that disguises answers, sends them over HTTP, stops the server and estimates
+    from what is stored.
+    """
     from tacit.survey import publish, survey_from_dict
 
     question = {
@@ -351,15 +252,33 @@ def serving(schema: Schema) -> Iterator[DemoService]:
     }
     group = {"questions": [SERVED], "family": "uniform_perturbation", "q": "2/3"}
     survey = survey_from_dict({"title": "Marriage", "questions": [question], "groups": [group]})
-    with tempfile.TemporaryDirectory() as folder:
-        service = DemoService(Path(folder), publish(survey, Path(folder) / "published.json"))
-        try:
-            yield service
-        finally:
-            service.stop()
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w+") as log:
+        file, database = Path(folder, "published.json"), Path(folder, "tacit.db")
+        published = publish(survey, file)
+        arguments = [str(file), "--database", str(database), "--port", "0", "--rate", "off"]
+        command = [sys.executable, "-m", "tacit", "serve", *arguments]
 
+        def ask(true: Codes, seed: int) -> Checked:
+            from tacit.service.store import Store
 
-# Text -----------------------------------------------------------------------------------------
+            assert server.stdout is not None
+            address = re.search(r"http://[\d.]+:\d+", server.stdout.readline())
+            if address is None:
+                log.seek(0)
+                raise ServiceError(f"the service did not start: {log.read().strip()}")
+            reported = disguise(true, published.design, np.random.default_rng(seed))
+            send(address[0], published, reported)
+            server.terminate()
+            server.wait(SECONDS)
+            with closing(Store(database)) as store:
+                found = reconstruct(store.codes(survey.fingerprint), published.design)
+            return shares([SERVED], count(true, published.design.schema), found)
+
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
+            try:
+                yield ask
+            finally:
+                server.kill()
 
 
 def say(topic: str, *lines: str) -> None:
@@ -372,12 +291,12 @@ def say(topic: str, *lines: str) -> None:
     show.console().print(grid, "")
 
 
-def percent(share: float) -> str:
+def percent(share: Any) -> str:
     """A share as a number out of 100."""
     return f"{100 * share:.1f}"
 
 
-def plus_minus(share: float, stderr: float) -> str:
+def plus_minus(share: Any, stderr: Any) -> str:
     """A share and its standard error, in percent."""
     return f"{percent(share)} ± {percent(stderr)}"
 

@@ -29,10 +29,7 @@ design_commands = command_group(
 
 
 @design_commands.command("check")
-def check(
-    file: DesignFile,
-    as_json: AsJson = False,
-) -> None:
+def check(file: DesignFile, as_json: AsJson = False) -> None:
     """Show the privacy that a design gives respondents and its cost to the analyst.
 
     Exit status 2 if the file is not a design, or if a group cannot be reconstructed.
@@ -51,18 +48,16 @@ def check(
 @design_commands.command("new")
 def new(
     data: DataFile,
-    out: Annotated[Path, typer.Option("--out", help="The design file to write.")],
+    out: Annotated[Path, typer.Option(help="The design file to write.")],
     theta: Annotated[
-        str, typer.Option("--theta", help="Probability of the truth, such as 0.7 or 5/6.")
+        str, typer.Option(help="Probability of the truth, such as 0.7 or 5/6.")
     ] = "0.7",
     columns: Annotated[
-        str | None, typer.Option("--columns", help="Columns to ask for; all if left out.")
+        str | None, typer.Option(help="Columns to ask for; all if left out.")
     ] = None,
     bins: Annotated[
         int | None,
-        typer.Option(
-            "--bins", min=2, help="Cut numeric columns of more values into this many parts."
-        ),
+        typer.Option(min=2, help="Cut numeric columns of more values into this many parts."),
     ] = None,
 ) -> None:
     """Start a design from data: one group per attribute, to be edited by hand.

@@ -25,10 +25,9 @@ from tacit.record_disguise import disguise
 def disguise_file(
     design_file: DesignFile,
     data: DataFile,
-    out: Annotated[Path, typer.Option("--out", help="The .csv, .csv.gz or .parquet to write.")],
+    out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="For simulation only: the same draws every time."),
+        int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
     ] = None,
 ) -> None:
     """Draw reported records from true ones, as the design says.

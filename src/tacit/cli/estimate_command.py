@@ -12,7 +12,6 @@ from tacit.attribute import text
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, event, split
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
-from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, read_design, write_frame
 from tacit.reconstruction import METHODS, Estimate, reconstruct
@@ -25,7 +24,6 @@ NUMBERS = ("estimate", "stderr", "lower", "upper")
 Tables = Annotated[
     list[str] | None,
     typer.Option(
-        "--table",
         metavar="NAMES",
         help="Attributes of one joint table, separated by commas (a name with a comma goes in "
         "double quotes). May be repeated; every attribute alone if left out.",
@@ -34,7 +32,6 @@ Tables = Annotated[
 Events = Annotated[
     list[str] | None,
     typer.Option(
-        "--where",
         metavar="EVENT",
         help="The probability of an event: attribute=category, several separated by commas. An "
         "attribute named twice may have either category. May be repeated.",
@@ -43,15 +40,11 @@ Events = Annotated[
 ByMethod = Annotated[
     str,
     typer.Option(
-        "--method",
         metavar="|".join(METHODS),
         help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", help="Also write the tables: .csv, .csv.gz or .parquet."),
-]
+Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
 
 
 def estimate(
@@ -79,7 +72,10 @@ def estimate(
     events = [event(given, design.schema) for given in where or []]
     if not tables and not events:
         tables = [[name] for name in design.schema.names]
-    _check(design, [*tables, *map(list, events)], level)
+    # All errors in the options come before a long file is counted.
+    check_level(level)
+    for names in [*tables, *map(list, events)]:
+        design.channel(design.closure(names)).require_reconstructable()
     if method not in METHODS:
         raise DataError(unknown("method", method, METHODS))
     if events and method != "inversion":
@@ -92,28 +88,17 @@ def estimate(
     estimates += [found.probability(allowed) for allowed in events]
     if out is not None:
         write_frame(out, _frame(estimates, level))
-    if as_json:
-        typer.echo(_json(design, estimates, level))
+    if not as_json:
+        for each in estimates:
+            show.print_table(each.to_table(level))
         return
-    for each in estimates:
-        show.print_table(each.to_table(level))
-
-
-def _check(design: Design, asked: list[list[str]], level: float) -> None:
-    """Raise all errors in the options before a long file is counted."""
-    check_level(level)
-    for names in asked:
-        design.channel(design.closure(names)).require_reconstructable()
-
-
-def _json(design: Design, estimates: list[Estimate], level: float) -> str:
     content = {
         "tacit": "estimates",
         "version": 1,
         "design": design.fingerprint,
-        "estimates": [found.to_dict(level) for found in estimates],
+        "estimates": [each.to_dict(level) for each in estimates],
     }
-    return show.json_text(content)
+    typer.echo(show.json_text(content))
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelFile, read_model
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
-from tacit.design import Design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.files import Origin, read_design, read_design_origin
 from tacit.reconstruction.interval import check_level
-
-if TYPE_CHECKING:
-    from tacit.mine.miner import Miner
 
 
 def evaluate(
@@ -38,7 +31,12 @@ def evaluate(
     design = read_design(design_file)
     records = needed_source(data, database)
     model = read_model(model_file)
-    _check_same(model_file, model, design_file, design)
+    if model.fingerprint_ != design.fingerprint:
+        learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
+        raise DataError(
+            f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
+            f"({given}); give the design that the model was learnt under"
+        )
     patterns = counted(design_file, design, records)
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
     if not as_json:
@@ -53,13 +51,3 @@ def evaluate(
         "estimates": [found.to_dict(level) for found in measures],
     }
     typer.echo(show.json_text(content))
-
-
-def _check_same(model_file: Path, model: Miner, design_file: Path, design: Design) -> None:
-    """Raise if the model was learnt under another design than the test records."""
-    if model.fingerprint_ != design.fingerprint:
-        learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
-        raise DataError(
-            f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
-            f"({given}); give the design that the model was learnt under"
-        )

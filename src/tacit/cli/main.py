@@ -29,59 +29,53 @@ MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # what it reports about usage is found either way.
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
 
-#: Where each command is and what the help says of it, in the order of the help. Only what is
-#: called is loaded: `tacit serve` may not load what reconstructs.
+#: Module and name of each command and what the help says of it, in the order of the help. Only
+#: what is called is loaded: `tacit serve` may not load what reconstructs.
 COMMANDS = {
     "demo": (
-        "tacit.cli.demo:demo",
+        "demo:demo",
         "Ask the people of a census five questions in disguise, and see what is learnt.",
     ),
-    "design": (
-        "tacit.cli.design_commands:design_commands",
-        "Check a design file, or start one from data.",
-    ),
+    "design": ("design_commands:design_commands", "Check a design file, or start one from data."),
     "disguise": (
-        "tacit.cli.disguise:disguise_file",
+        "disguise:disguise_file",
         "Draw reported records from true ones, as the design says.",
     ),
     "estimate": (
-        "tacit.cli.estimate_command:estimate",
+        "estimate_command:estimate",
         "Estimate tables of the true answers from reported records, with their errors.",
     ),
-    "mine": ("tacit.cli.mine:mine_commands", "Learn a model from reported records."),
+    "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "evaluate": (
-        "tacit.cli.evaluate:evaluate",
+        "evaluate:evaluate",
         "Test a model on reported records that it was not learnt from.",
     ),
     "predict": (
-        "tacit.cli.predict:predict",
+        "predict:predict",
         "Predict the class of true records: those that you may see, not reported ones.",
     ),
-    "privacy": ("tacit.cli.privacy:privacy", "Show how private the answers of a design are."),
+    "privacy": ("privacy:privacy", "Show how private the answers of a design are."),
     "optimize": (
-        "tacit.cli.optimize:optimize",
+        "optimize:optimize",
         "Find the channels with the best trade-off between privacy and accuracy, with a lower "
         "bound.",
     ),
-    "survey": (
-        "tacit.cli.survey_commands:survey_commands",
-        "Start, check and publish a survey file.",
-    ),
+    "survey": ("survey_commands:survey_commands", "Start, check and publish a survey file."),
     "backup": (
-        "tacit.cli.survey_store:backup",
+        "survey_store:backup",
         "Copy a database as it is at this moment, while it is served.",
     ),
     "serve": (
-        "tacit.cli.serve:serve",
+        "serve:serve",
         "Serve surveys: pages that disguise answers, and a store that takes disguised records "
         "only.",
     ),
     "page": (
-        "tacit.cli.page_commands:page_commands",
+        "page_commands:page_commands",
         "Check that a server sends the respondent's page as it was released.",
     ),
     "reproduce": (
-        "tacit.cli.reproduce:reproduce",
+        "reproduce:reproduce",
         "Run the papers' experiments as described, beside tacit's own answer, and write a report.",
     ),
 }
@@ -92,7 +86,7 @@ def command_line(*names: str) -> typer.Typer:
     app = _without_commands()
     for name in names or COMMANDS:
         module, _, attribute = COMMANDS[name][0].partition(":")
-        command = getattr(import_module(module), attribute)
+        command = getattr(import_module(f"tacit.cli.{module}"), attribute)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:

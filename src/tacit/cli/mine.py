@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import heapq
 import math
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,12 +31,8 @@ mine_commands = command_group(
 )
 
 
-class BayesMethod(enum.StrEnum):
-    """The methods of naive Bayes by name."""
-
-    LIKELIHOOD = "likelihood"
-    PAIRS = "pairs"
-    LITERAL = "literal"
+#: The methods of naive Bayes by name.
+BayesMethod = enum.StrEnum("BayesMethod", ["LIKELIHOOD", "PAIRS", "LITERAL"])
 
 
 @mine_commands.command("nb")
@@ -46,14 +42,13 @@ def naive_bayes(
     out: ModelOut,
     data: OptionalData = None,
     alpha: Annotated[
-        float, typer.Option("--alpha", help="Records added to every category (Laplace's rule).")
+        float, typer.Option(help="Records added to every category (Laplace's rule).")
     ] = 1.0,
     method: Annotated[
         BayesMethod,
         typer.Option(
-            "--method",
             help="likelihood: from whole reports; pairs: from tables of the class and one "
-            "attribute; literal: as the papers print it.",
+            "attribute; literal: as the papers print it."
         ),
     ] = BayesMethod.LIKELIHOOD,
     level: Level = 0.95,
@@ -75,7 +70,20 @@ def naive_bayes(
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value)).fit(patterns)
     content = learnt(model, level)
     write_text(out, mine.model_to_json(model))
-    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+    if as_json:
+        typer.echo(show.json_text(content))
+        return
+    show.console().print(
+        f"wrote {out}: naive Bayes for {target}, from "
+        f"{number_of(patterns.n_records, 'reported record')}, by {content['method']}\n",
+        soft_wrap=True,
+    )
+    shown = model.prior().to_table(level)
+    show.print_table(replace(shown, title=""))
+    heads = ("log-odds of", "attribute", "category", *shown.heads[1:])
+    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
+    for note in content["notes"]:
+        show.console().print(f"note: {note}", soft_wrap=True)
 
 
 mine_commands.command("tree")(tree)
@@ -122,25 +130,7 @@ def _strength(cell: dict[str, Any]) -> float:
     return size / error if error > 0 else math.inf if size else 0.0
 
 
-def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
-    out = show.console()
-    out.print(
-        f"wrote {file}: naive Bayes for {model.target}, from "
-        f"{number_of(content['n_records'], 'reported record')}, by {content['method']}\n",
-        soft_wrap=True,
-    )
-    interval = f"{show.percent(content['level'])} interval"
-    numbers = ("estimate", "std. error", interval)
-    prior = content["prior"]
-    rows = [dict(zip(prior, row, strict=True)) for row in zip(*prior.values(), strict=True)]
-    show.print_table(Table((str(model.target), *numbers), list(map(_row, rows))))
-    heads = ("log-odds of", "attribute", "category", *numbers)
-    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
-    for note in content["notes"]:
-        out.print(f"note: {note}", soft_wrap=True)
-
-
 def _row(cell: dict[str, Any]) -> list[str]:
-    labels = [str(cell[key]) for key in ("class", "attribute", "category") if key in cell]
+    labels = [str(cell[key]) for key in ("class", "attribute", "category")]
     numbers = [decimals(cell[key]) for key in ("estimate", "stderr")]
     return [*labels, *numbers, span(cell["lower"], cell["upper"])]

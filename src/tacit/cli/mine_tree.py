@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, FileError
-from tacit.files import check_apart, check_figure, read_design, write_bytes, write_text
+from tacit.files import check_apart, check_figure, read_design, write_text
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction.interval import check_level
 from tacit.table import Table
@@ -28,41 +27,30 @@ if TYPE_CHECKING:
 STRONGEST, LINES = 10, 30
 
 
-class Criterion(enum.StrEnum):
-    """What a split is worth, by name."""
-
-    ENTROPY = "entropy"
-    GINI = "gini"
-
-
+#: What a split is worth, by name.
+Criterion = enum.StrEnum("Criterion", ["ENTROPY", "GINI"])
 CriterionName = Annotated[
     Criterion,
     typer.Option(
-        "--criterion",
         help="entropy: ID3, a branch for each category; gini: CART, one category against the "
-        "others.",
+        "others."
     ),
 ]
 Caution = Annotated[
     float,
     typer.Option(
-        "--caution",
         help="Standard errors by which a split must stand out from noise; 0: as the papers "
-        "print it.",
+        "print it."
     ),
 ]
-MaxDepth = Annotated[int | None, typer.Option("--max-depth", help="The most conditions to a leaf.")]
+MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
 Validation = Annotated[
     Path | None,
     typer.Option(
-        "--prune",
-        metavar="VALIDATION",
-        help="Other reported records: cut subtrees that do not help on them.",
+        metavar="VALIDATION", help="Other reported records: cut subtrees that do not help on them."
     ),
 ]
-FigureOut = Annotated[
-    Path | None, typer.Option("--figure", help="Also draw the tree: .svg, .png or .pdf.")
-]
+FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
 
 
 def tree(
@@ -104,7 +92,7 @@ def tree(
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
     if figure is not None:
-        write_bytes(figure, drawn(model, figure))
+        show.write_figure(figure, model.figure())
     write_text(out, saved)
     typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
 
@@ -134,20 +122,6 @@ def strongest(model: DecisionTree) -> list[TreeRule]:
     return sorted(model.rules().known, key=lambda rule: -rule.support * rule.confidence)
 
 
-def drawn(model: DecisionTree, file: Path) -> bytes:
-    """The tree as the content of a figure file."""
-    from tacit.privacy.privacy_plots import content
-
-    return content(model.figure(), file.suffix)
-
-
-def shown_depth(model: DecisionTree) -> int:
-    """The depth to which the tree is shown: as deep as fits, at least 1."""
-    depth = model.tree_.depth
-    fitting = [level for level in range(model.get_depth() + 1) if (depth <= level).sum() <= LINES]
-    return max([1, *fitting])
-
-
 def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
     out = show.console()
     out.print(
@@ -155,28 +129,27 @@ def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
         soft_wrap=True,
     )
-    out.print(*_size(content), "", sep="\n")
-    shown = shown_depth(model)
+    leaves, pruned = content["leaves"], content["pruned"]
+    size = f"{leaves:,} leaves, at most {number_of(content['depth'], 'condition')} to one"
+    out.print(f"{'1 leaf' if leaves == 1 else size}; +- is one standard error")
+    if pruned is not None:
+        before = number_of(pruned["leaves"], "leaf", "leaves")
+        out.print(f"pruned from {before} on {number_of(pruned['n_records'], 'reported record')}")
+    out.print()
+    depth = model.tree_.depth
+    fitting = [deep for deep in range(content["depth"] + 1) if (depth <= deep).sum() <= LINES]
+    shown = max([1, *fitting])
     out.print(model.text(shown), soft_wrap=True)
-    hidden = int((model.tree_.depth[model.tree_.leaves] > shown).sum())
+    hidden = int((depth[model.tree_.leaves] > shown).sum())
     if hidden:
         out.print(
             f"(shown to {shown} of {number_of(content['depth'], 'condition')}: {hidden:,} of "
-            f"{content['leaves']:,} leaves are hidden)"
+            f"{leaves:,} leaves are hidden)"
         )
     out.print()
     _render_rules(out, content)
     for note in content["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
-
-
-def _size(content: dict[str, Any]) -> Iterator[str]:
-    leaves, pruned = content["leaves"], content["pruned"]
-    said = f"{leaves:,} leaves, at most {number_of(content['depth'], 'condition')} to one"
-    yield f"{'1 leaf' if leaves == 1 else said}; +- is one standard error"
-    if pruned is not None:
-        before = number_of(pruned["leaves"], "leaf", "leaves")
-        yield f"pruned from {before} on {number_of(pruned['n_records'], 'reported record')}"
 
 
 def _render_rules(out: Console, content: dict[str, Any]) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-import io
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +17,9 @@ from tacit.cli.arguments import AsJson, split
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
-from tacit.files import check_apart, check_figure, read_described, write_bytes, write_text
+from tacit.files import check_apart, check_figure, read_described, write_text
 from tacit.json_documents import parse_json
-from tacit.reconstruction import Estimate, Reconstruction, em, reconstruct
+from tacit.reconstruction import Estimate, em, reconstruct
 from tacit.table import Table
 
 if TYPE_CHECKING:
@@ -33,59 +32,8 @@ SHOWN = 12
 DRAWS = 200
 
 
-class MethodName(enum.StrEnum):
-    """The methods by name."""
-
-    EXACT = "exact"
-    SQUARE = "square"
-    SPEA2 = "spea2"
-    WARNER = "warner"
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """A method by name, with the parameters that some of them take."""
-
-    method: MethodName
-    points: int
-    generations: int
-    seed: int
-    tolerance: float
-    resume: Path | None
-
-    def __post_init__(self) -> None:
-        if self.resume is not None and self.method is not MethodName.SPEA2:
-            raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
-
-    def method_at(self, privacy: float | None) -> SearchMethod:
-        """The method; at one privacy alone, if it can search there."""
-        from tacit.optimize import Exact, Square, Warner
-
-        wanted = None if privacy is None else [privacy]
-        match self.method:
-            case MethodName.EXACT:
-                return Exact(self.points, wanted, tolerance=self.tolerance)
-            case MethodName.SQUARE:
-                return Square(self.points, wanted, seed=self.seed)
-            case MethodName.SPEA2:
-                return self._spea2()
-            case _:
-                return Warner()
-
-    def _spea2(self) -> SearchMethod:
-        """The search, continued from its file and kept there, if there is to be one."""
-        from tacit.optimize import Spea2
-        from tacit.optimize.search_state import SearchState
-
-        path = self.resume
-        if path is None:
-            return Spea2(generations=self.generations, seed=self.seed)
-        state = read_described(path, SearchState.from_json, "search") if path.exists() else None
-
-        def keep(state: SearchState) -> None:
-            write_text(path, state.to_json())
-
-        return Spea2(generations=self.generations, seed=self.seed, resume=state, keep=keep)
+#: The methods by name.
+MethodName = enum.StrEnum("MethodName", ["EXACT", "SQUARE", "SPEA2", "WARNER"])
 
 
 Prior = Annotated[
@@ -100,11 +48,10 @@ Pilot = Annotated[
     Path | None,
     typer.Argument(metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."),
 ]
-Records = Annotated[int, typer.Option("--records", min=1, help="Number of respondents.")]
+Records = Annotated[int, typer.Option(min=1, help="Number of respondents.")]
 Attributes = Annotated[
     str | None,
     typer.Option(
-        "--attributes",
         metavar="NAMES",
         help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
         "with categories, what the attribute is called.",
@@ -113,51 +60,35 @@ Attributes = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out",
         help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
-        "of a survey file (.yaml).",
+        "of a survey file (.yaml)."
     ),
 ]
-Delta = Annotated[
-    str | None, typer.Option("--delta", help="Bound on the worst posterior, such as 0.8.")
-]
-Epsilon = Annotated[
-    str | None, typer.Option("--epsilon", help="Bound on local differential privacy.")
-]
+Delta = Annotated[str | None, typer.Option(help="Bound on the worst posterior, such as 0.8.")]
+Epsilon = Annotated[str | None, typer.Option(help="Bound on local differential privacy.")]
 ByMethod = Annotated[
     MethodName,
     typer.Option(
-        "--method",
         help="exact: no channel is better; square: reports the true categories; spea2: the "
-        "search of Huang & Du; warner: the classic.",
+        "search of Huang & Du; warner: the classic."
     ),
 ]
-Points = Annotated[int, typer.Option("--points", min=1, help="Points of the front.")]
-Generations = Annotated[int, typer.Option("--generations", min=1, help="Generations of spea2.")]
+Points = Annotated[int, typer.Option(min=1, help="Points of the front.")]
+Generations = Annotated[int, typer.Option(min=1, help="Generations of spea2.")]
 Resume = Annotated[
     Path | None,
     typer.Option(
-        "--resume",
-        help="File of the spea2 search (JSON): continued from there if it exists, and saved.",
+        help="File of the spea2 search (JSON): continued from there if it exists, and saved."
     ),
 ]
 Tolerance = Annotated[
     float,
-    typer.Option(
-        "--tolerance",
-        help="Share of the error that exact may give away for fewer reported categories.",
-    ),
+    typer.Option(help="Share of the error that exact may give away for fewer reported categories."),
 ]
-Privacy = Annotated[
-    float | None, typer.Option("--privacy", help="Pick the channel of this privacy.")
-]
-Error = Annotated[
-    float | None, typer.Option("--error", help="Pick the channel of this mean squared error.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of spea2 and of random starts.")]
-Picture = Annotated[
-    Path | None, typer.Option("--figure", help="Draw the front: .svg, .png or .pdf.")
-]
+Privacy = Annotated[float | None, typer.Option(help="Pick the channel of this privacy.")]
+Error = Annotated[float | None, typer.Option(help="Pick the channel of this mean squared error.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of spea2 and of random starts.")]
+Picture = Annotated[Path | None, typer.Option(help="Draw the front: .svg, .png or .pdf.")]
 
 
 def optimize(
@@ -194,11 +125,12 @@ def optimize(
 
     _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
-    settings = SearchSettings(method, points, generations, seed, tolerance, resume)
+    chosen = _method(method, points, generations, seed, tolerance, resume)
+    at_once = chosen if privacy is None else _at(chosen, privacy)
     with show.progress("searching") as tell:
-        found = drawn = front(prior, records, delta, epsilon, settings.method_at(privacy), tell)
+        found = drawn = front(prior, records, delta, epsilon, at_once, tell)
         if figure is not None and len(found) == 1 < points:
-            drawn = front(prior, records, delta, epsilon, settings.method_at(None), tell)
+            drawn = front(prior, records, delta, epsilon, chosen, tell)
     found = _named(found, attributes) if estimate is None else found
     picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
     written = list(_write(found, picked, out, (drawn, figure)))
@@ -212,6 +144,42 @@ def optimize(
         show.console().print(f"wrote {path}", soft_wrap=True)
 
 
+def _method(
+    name: MethodName,
+    points: int,
+    generations: int,
+    seed: int,
+    tolerance: float,
+    resume: Path | None,
+) -> SearchMethod:
+    """The method of this name; a search by Spea2 continues from its file and is saved there."""
+    from tacit.optimize import Exact, Spea2, Square, Warner
+    from tacit.optimize.search_state import SearchState
+
+    if name is not MethodName.SPEA2:
+        if resume is not None:
+            raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
+        if name is MethodName.EXACT:
+            return Exact(points, tolerance=tolerance)
+        return Warner() if name is MethodName.WARNER else Square(points, seed=seed)
+    if resume is None:
+        return Spea2(generations=generations, seed=seed)
+    there = resume.exists()
+    state = read_described(resume, SearchState.from_json, "search") if there else None
+
+    def keep(state: SearchState) -> None:
+        write_text(resume, state.to_json())
+
+    return Spea2(generations=generations, seed=seed, resume=state, keep=keep)
+
+
+def _at(method: SearchMethod, privacy: float) -> SearchMethod:
+    """The method at one privacy alone, if it can search there."""
+    from tacit.optimize import Exact, Square
+
+    return replace(method, privacy=[privacy]) if isinstance(method, Exact | Square) else method
+
+
 def _write(
     found: Front, picked: ChosenChannel | None, out: Path | None, figure: tuple[Front, Path | None]
 ) -> Iterator[Path]:
@@ -221,9 +189,7 @@ def _write(
         yield out
     drawn, path = figure
     if path is not None:
-        stream = io.BytesIO()
-        drawn.plot().savefig(stream, format=path.suffix[1:].lower(), dpi=150)
-        write_bytes(path, stream.getvalue())
+        show.write_figure(path, drawn.plot())
         yield path
 
 
@@ -266,7 +232,7 @@ def _check_output(
 def _prior(
     file: Path, pilot: Path | str | None, attributes: str | None
 ) -> tuple[Any, Estimate | None]:
-    """The prior of a file; or that of a pilot, with its uncertainty."""
+    """The prior of a file; or the EM estimate of a pilot, with the unbiased one."""
     content = read_described(file, _parsed, "prior")
     if not isinstance(content, Design):
         if pilot is not None:
@@ -282,19 +248,14 @@ def _prior(
     if pilot is None:
         raise SchemaError(f"{file}: is a design; give the reported records of the pilot as well")
     names = content.schema.names
-    wanted = (
-        [names[0]] if attributes is None and len(names) == 1 else split(attributes or "", names)
-    )
+    alone = attributes is None and len(names) == 1
+    wanted = list(names) if alone else split(attributes or "", names)
     if not wanted:
         raise SchemaError("--attributes: name the attributes to disguise; " + ", ".join(names))
-    return _estimated(reconstruct(counted(file, content, pilot), content), wanted)
-
-
-def _estimated(found: Reconstruction, names: list[str]) -> tuple[Estimate, Estimate]:
-    """The EM estimate with half a record added per cell, so none is 0; and the unbiased one."""
-    likely, raw = found.table(names, em), found.table(names)
-    cells = likely.value * likely.n_records + 0.5
-    return replace(likely, value=cells / cells.sum()), raw
+    found = reconstruct(counted(file, content, pilot), content)
+    likely = found.table(wanted, em)
+    cells = likely.value * likely.n_records + 0.5  # half a record more in each, so none is 0
+    return replace(likely, value=cells / cells.sum()), found.table(wanted)
 
 
 def _parsed(text: str) -> Any:

@@ -10,6 +10,7 @@ import typer
 from tacit import __version__
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, command_group
+from tacit.number_text import number_of
 from tacit.table import Table
 
 page_commands = command_group(
@@ -72,16 +73,13 @@ def verify(
         rows = [(f.name, "ok" if f.right else "WRONG", f.told) for f in found]
         out = show.console()
         out.print(show.table(Table(("checked", "", "found"), rows, align="lll")))
-        out.print(_conclusion(wrong))
+        said = f"The server sent the page of tacit {__version__}."
+        if wrong:
+            said = (
+                f"{number_of(wrong, 'difference')} from the page of tacit {__version__}. If the "
+                "server runs another version, check with that version; otherwise do not answer "
+                "there."
+            )
+        out.print(said)
     if wrong:
         raise typer.Exit(DIFFERS)
-
-
-def _conclusion(wrong: int) -> str:
-    if not wrong:
-        return f"The server sent the page of tacit {__version__}."
-    differs = "1 difference" if wrong == 1 else f"{wrong} differences"
-    return (
-        f"{differs} from the page of tacit {__version__}. If the server runs another version, "
-        "check with that version; otherwise do not answer there."
-    )

@@ -19,7 +19,7 @@ from tacit.schema import Schema
 def predict(
     model_file: ModelFile,
     data: DataFile,
-    out: Annotated[Path, typer.Option("--out", help="The .csv, .csv.gz or .parquet to write.")],
+    out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
 ) -> None:
     """Predict the class of true records: those that you may see, not reported ones.
 

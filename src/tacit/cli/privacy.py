@@ -22,7 +22,6 @@ from tacit.files import (
     read_described,
     read_design,
     read_text,
-    write_bytes,
     write_frame,
     write_text,
 )
@@ -35,24 +34,16 @@ if TYPE_CHECKING:
 PriorFile = Annotated[
     Path | None,
     typer.Option(
-        "--prior",
         help="Distribution of the true answers (JSON): one for each attribute, or "
-        "joint tables. Every category equally likely if left out.",
+        "joint tables. Every category equally likely if left out."
     ),
 ]
 Reported = Annotated[
     Path | None,
-    typer.Option(
-        "--reported",
-        help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet.",
-    ),
+    typer.Option(help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."),
 ]
-RulesFile = Annotated[
-    Path | None, typer.Option("--rules", help="Rules of a published model (JSON).")
-]
-Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, help="How often one person takes part.")
-]
+RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
+Repeat = Annotated[int | None, typer.Option(min=1, help="How often one person takes part.")]
 Compare = Annotated[
     bool,
     typer.Option(
@@ -60,12 +51,12 @@ Compare = Annotated[
         help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
     ),
 ]
-Html = Annotated[Path | None, typer.Option("--html", help="Also write the report as a page.")]
-Picture = Annotated[Path | None, typer.Option("--figure", help="Also draw it: .svg, .png or .pdf.")]
+Html = Annotated[Path | None, typer.Option(help="Also write the report as a page.")]
+Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", help="Also write the figures: .csv, .csv.gz or .parquet.")
+    Path | None, typer.Option(help="Also write the figures: .csv, .csv.gz or .parquet.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 
 
 def privacy(
@@ -94,7 +85,7 @@ def privacy(
 
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
-    from tacit.privacy import Limits
+    from tacit.privacy import Limits, report
     from tacit.privacy.prior_json import rules_from_json
 
     design = read_design(design_file)
@@ -111,32 +102,22 @@ def privacy(
     if compare:
         found = _compared(design, known, limits)
     else:
-        asked = {"rules": published, "repeats": repeat, "wording": _wording(design_file)}
-        found = _measured(design, known, limits, asked, html)
-    _write(found, figure, out)
-    typer.echo(found.to_json(), nl=False) if as_json else _render(found)
-
-
-def _measured(
-    design: Design, prior: Any, limits: Limits, asked: dict[str, Any], html: Path | None
-) -> Report:
-    """The report, with a bar while dependence is estimated from reported records."""
-    from tacit.privacy import report
-
-    with show.progress("measuring") as tell:
-        found = report(design, prior, limits=replace(limits, progress=tell), **asked)
-    if html is not None:
-        write_text(html, found.to_html())
-    return found
-
-
-def _write(found: Report | Comparison, figure: Path | None, out: Path | None) -> None:
+        with show.progress("measuring") as tell:
+            found = report(
+                design,
+                known,
+                rules=published,
+                repeats=repeat,
+                limits=replace(limits, progress=tell),
+                wording=_wording(design_file),
+            )
+        if html is not None:
+            write_text(html, found.to_html())
     if figure is not None:
-        from tacit.privacy.privacy_plots import content
-
-        write_bytes(figure, content(found.figure(), figure.suffix))
+        show.write_figure(figure, found.figure())
     if out is not None:
         write_frame(out, found.to_frame("pyarrow"))
+    typer.echo(found.to_json(), nl=False) if as_json else _render(found)
 
 
 def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:

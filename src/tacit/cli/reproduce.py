@@ -35,19 +35,16 @@ class Paper(enum.StrEnum):
 
 ByPaper = Annotated[Paper, typer.Argument(help="The paper, or all.")]
 Repeats = Annotated[
-    int | None,
-    typer.Option("--repeats", min=1, help="Repeats of each setting; as in the papers if left out."),
+    int | None, typer.Option(min=1, help="Repeats of each setting; as in the papers if left out.")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")]
 Out = Annotated[
-    Path,
-    typer.Option("--out", metavar="DIR", help="The folder for report and finished settings."),
+    Path, typer.Option(metavar="DIR", help="The folder for report and finished settings.")
 ]
 Processes = Annotated[
-    int | None,
-    typer.Option("--processes", min=1, help="Number of processes; one per core if left out."),
+    int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
 
 def reproduce(

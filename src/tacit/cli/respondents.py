@@ -103,12 +103,8 @@ def _sent(connection: HTTPConnection, published: Published, body: bytes) -> floa
     wait = answer.headers.get("Retry-After")
     if answer.status in (429, 503) and wait is not None:
         return float(wait)
-    raise ServiceError(f"the server refused a record: {_reason(said)}")
-
-
-def _reason(said: bytes) -> str:
-    """The title of the problem details, or the start of the response."""
     try:
-        return str(json.loads(said)["title"])
-    except (ValueError, KeyError, TypeError):
-        return said.decode(errors="replace")[:200]
+        reason = str(json.loads(said)["title"])
+    except (ValueError, KeyError, TypeError):  # no problem details
+        reason = said.decode(errors="replace")[:200]
+    raise ServiceError(f"the server refused a record: {reason}")

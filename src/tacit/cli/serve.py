@@ -17,56 +17,38 @@ _Surveys = Annotated[
     typer.Argument(metavar="PUBLISHED", help="Published surveys (tacit survey publish)."),
 ]
 _Config = Annotated[
-    Path | None,
-    typer.Option("--config", help="A TOML file of settings; also named by TACIT_CONFIG."),
+    Path | None, typer.Option(help="A TOML file of settings; also named by TACIT_CONFIG.")
 ]
 _Database = Annotated[
-    str | None,
-    typer.Option("--database", help="A file for SQLite (tacit.db), or postgresql://..."),
+    str | None, typer.Option(help="A file for SQLite (tacit.db), or postgresql://...")
 ]
-_Host = Annotated[str | None, typer.Option("--host", help="Address to listen on (127.0.0.1).")]
-_Port = Annotated[
-    int | None, typer.Option("--port", help="Port to listen on (8000); 0 for any free one.")
-]
-_Rate = Annotated[
-    str | None,
-    typer.Option("--rate", help="Submissions of one address (600/minute), or off."),
-]
+_Host = Annotated[str | None, typer.Option(help="Address to listen on (127.0.0.1).")]
+_Port = Annotated[int | None, typer.Option(help="Port to listen on (8000); 0 for any free one.")]
+_Rate = Annotated[str | None, typer.Option(help="Submissions of one address (600/minute), or off.")]
 _OpenRate = Annotated[
-    str | None,
-    typer.Option("--open-rate", help="Submissions to one open survey (6000/minute), or off."),
+    str | None, typer.Option(help="Submissions to one open survey (6000/minute), or off.")
 ]
 _TrustedProxy = Annotated[
-    str | None,
-    typer.Option("--trusted-proxy", help="Proxies whose X-Forwarded-For is trusted (none)."),
+    str | None, typer.Option(help="Proxies whose X-Forwarded-For is trusted (none).")
 ]
-_Queue = Annotated[int | None, typer.Option("--queue", help="Responses that may wait (1000).")]
-_Batch = Annotated[
-    int | None, typer.Option("--batch", help="Responses stored together, at most (512).")
-]
-_Connections = Annotated[
-    int | None, typer.Option("--connections", help="Connections at a time (2000).")
-]
+_Queue = Annotated[int | None, typer.Option(help="Responses that may wait (1000).")]
+_Batch = Annotated[int | None, typer.Option(help="Responses stored together, at most (512).")]
+_Connections = Annotated[int | None, typer.Option(help="Connections at a time (2000).")]
 _ConnectionsPerAddress = Annotated[
-    int | None,
-    typer.Option("--connections-per-address", help="Connections of one address (500)."),
+    int | None, typer.Option(help="Connections of one address (500).")
 ]
-_RequestSeconds = Annotated[
-    float | None, typer.Option("--request-seconds", help="Time for a request to arrive (10).")
-]
+_RequestSeconds = Annotated[float | None, typer.Option(help="Time for a request to arrive (10).")]
 _WriteSeconds = Annotated[
-    float | None,
-    typer.Option("--write-seconds", help="Time for the database to store a batch (5)."),
+    float | None, typer.Option(help="Time for the database to store a batch (5).")
 ]
 _DrainSeconds = Annotated[
-    int | None,
-    typer.Option("--drain-seconds", help="Time for requests to finish when stopping (30)."),
+    int | None, typer.Option(help="Time for requests to finish when stopping (30).")
 ]
 _Metrics = Annotated[
     bool | None, typer.Option("--metrics/--no-metrics", help="Serve /metrics (no).")
 ]
 _Log = Annotated[
-    str | None, typer.Option("--log", help="json, console, or auto: console on a terminal (auto).")
+    str | None, typer.Option(help="json, console, or auto: console on a terminal (auto).")
 ]
 
 

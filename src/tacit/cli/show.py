@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import rich.table
 from rich import box
@@ -19,7 +20,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from tacit.files import Progress as Tell
+from tacit.files import write_bytes
 from tacit.table import Table, cell_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Width of output that goes to a file or another program.
 PLAIN_WIDTH = 160
@@ -52,12 +57,19 @@ def table(shown: Table) -> rich.table.Table:
     return made
 
 
-def print_table(shown: Table, out: Console | None = None) -> None:
+def print_table(shown: Table) -> None:
     """A table under its title, and an empty line."""
-    out = out or console()
+    out = console()
     if shown.title:
         out.print(shown.title, soft_wrap=True)
     out.print(table(shown), "")
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure to an .svg, .png or .pdf file."""
+    from tacit.privacy.privacy_plots import content  # matplotlib is slow to start
+
+    write_bytes(path, content(figure, path.suffix))
 
 
 def json_text(content: dict[str, Any]) -> str:

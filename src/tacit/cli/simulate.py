@@ -26,16 +26,14 @@ def simulate(
     file: PublishedFile,
     database: DatabaseOption,
     respondents: Annotated[
-        int, typer.Option("--respondents", min=1, max=100_000, help="How many people answer.")
+        int, typer.Option(min=1, max=100_000, help="How many people answer.")
     ] = 500,
     url: Annotated[
         str | None,
-        typer.Option(
-            "--url", help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."
-        ),
+        typer.Option(help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="The same people and coins every time.")
+        int | None, typer.Option(min=0, help="The same people and coins every time.")
     ] = None,
 ) -> None:
     """Let made-up people answer a survey that is being served, to try it out.
@@ -49,11 +47,13 @@ def simulate(
     from tacit.survey import read_published
 
     published = read_published(file)
-    address = _origin(url) if url else _address()
+    # The address of the survey's page is good, too.
+    address = url.partition("/s/")[0].rstrip("/") if url else _address()
     rng = np.random.default_rng(seed)
     true = made_up(published, respondents, rng)
     _answer(published, database, address, true, rng)
-    typer.echo(f"{_people(respondents)} answered {address}/s/{published.slug}/")
+    people = number_of(respondents, "made-up person", "made-up people")
+    typer.echo(f"{people} answered {address}/s/{published.slug}/")
     _render(published, true)
 
 
@@ -75,7 +75,8 @@ def _answer(
     from tacit.record_disguise import disguise
 
     reported = disguise(true, published.design, rng)
-    await_survey(address, published, lambda: _say_waiting(address))
+    waiting = f"waiting for a server at {address}; start it with tacit serve"
+    await_survey(address, published, lambda: typer.echo(waiting, err=True))
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
         if store.state(fingerprint).records:
@@ -100,19 +101,6 @@ def _address() -> str:
     found = settings({})
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)
     return f"http://{host}:{found.port}"
-
-
-def _origin(url: str) -> str:
-    """The server's address, also if the address of the survey's page is given."""
-    return url.partition("/s/")[0].rstrip("/")
-
-
-def _say_waiting(address: str) -> None:
-    typer.echo(f"waiting for a server at {address}; start it with tacit serve", err=True)
-
-
-def _people(n: int) -> str:
-    return number_of(n, "made-up person", "made-up people")
 
 
 def _render(published: Published, true: Codes) -> None:

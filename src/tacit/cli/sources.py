@@ -26,9 +26,8 @@ OptionalData = Annotated[
 FromDatabase = Annotated[
     str | None,
     typer.Option(
-        "--database",
         help="Instead of DATA: the database of the published survey, a file or "
-        "postgresql://USER@HOST/NAME. TACIT_DATABASE is used if neither is given.",
+        "postgresql://USER@HOST/NAME. TACIT_DATABASE is used if neither is given."
     ),
 ]
 
@@ -53,19 +52,15 @@ def needed_source(data: Path | None, database: str | None) -> Path | str:
 def counted(design_file: Path, design: Design, records: Path | str) -> PatternTable:
     """Count the reported records of this design, in a file (Path) or a database (str)."""
     if isinstance(records, str):
-        return _stored(design_file, records)
+        from tacit.survey import read_published
+
+        published = read_published(design_file)
+        with open_store(records, there=True) as store:
+            codes = store.codes(published.survey.fingerprint)
+        if not len(codes):
+            raise DataError(f"no answers yet to {design_file} in this database")
+        return count(codes, design.reported)
     if not check_origin(records, read_design_origin(design_file), str(design_file)):
         note(f"{records} does not say which design made it; make sure that {design_file} did")
     with show.progress("counting") as tell:
         return count_records(records, design.reported, tell)
-
-
-def _stored(design_file: Path, database: str) -> PatternTable:
-    from tacit.survey import read_published
-
-    published = read_published(design_file)
-    with open_store(database, there=True) as store:
-        codes = store.codes(published.survey.fingerprint)
-    if not len(codes):
-        raise DataError(f"no answers yet to {design_file} in this database")
-    return count(codes, published.design.reported)

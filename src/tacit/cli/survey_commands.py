@@ -45,15 +45,13 @@ def new(
         typer.Option("--open/--invited", help="Anyone may answer, or only by a one-time link."),
     ] = True,
     start: Annotated[
-        str | None,
-        typer.Option("--start", metavar="DAY", help="First day; open at once if left out."),
+        str | None, typer.Option(metavar="DAY", help="First day; open at once if left out.")
     ] = None,
     end: Annotated[
-        str | None,
-        typer.Option("--end", metavar="DAY", help="Last day; open until closed if left out."),
+        str | None, typer.Option(metavar="DAY", help="Last day; open until closed if left out.")
     ] = None,
     languages: Annotated[
-        str, typer.Option("--languages", help="Languages of the texts: any of en, de, fr, es.")
+        str, typer.Option(help="Languages of the texts: any of en, de, fr, es.")
     ] = "en,de",
 ) -> None:
     """Write a commented example survey to edit; never overwrites an existing file.
@@ -88,7 +86,7 @@ def _day(option: str, given: str | None) -> date | None:
 def check(
     file: SurveyFile,
     respondents: Annotated[
-        int, typer.Option("--respondents", min=1, help="How many people you plan to ask.")
+        int, typer.Option(min=1, help="How many people you plan to ask.")
     ] = DEFAULT_RESPONDENTS,
     as_json: AsJson = False,
 ) -> None:
@@ -111,13 +109,20 @@ def check(
         return
     _render(file, survey, planned)
     # Slow for a large survey, so it comes last.
-    _render_privacy(report(survey.design, wording=wording))
+    told = report(survey.design, wording=wording)
+    out = show.console()
+    out.print("How private an answer is:")
+    for said in told.sentences:
+        out.print(said)
+    for said in told.warnings:
+        if said != told.disclosure.warning:
+            out.print(f"\nwarning: {said}")
 
 
 @survey_commands.command("publish")
 def publish_file(
     file: SurveyFile,
-    out: Annotated[Path, typer.Option("--out", help="The published survey to write (JSON).")],
+    out: Annotated[Path, typer.Option(help="The published survey to write (JSON).")],
 ) -> None:
     """Freeze a survey with its design; print the design's fingerprint and the page's address.
 
@@ -139,10 +144,8 @@ def publish_file(
 @survey_commands.command("preview")
 def preview(
     file: SurveyFile,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")
-    ] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
 ) -> None:
     """Show the page of a survey file in a browser, on any day; nothing is stored.
 
@@ -216,33 +219,19 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
     out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
     out.print(f"fingerprint {survey.design.fingerprint}\n")
-    show.print_table(Table(_QUESTIONS, _question_rows(survey), align="llll"))
+    rows = [
+        [q.name, q.kind.replace("_", "/"), "yes" if q.sensitive else "no", _few(q.answers)]
+        for q in survey.questions
+    ]
+    show.print_table(Table(("question", "kind", "sensitive", "answers"), rows, align="llll"))
     show.print_table(Table(_GROUPS, _group_rows(survey.design), align="rllr"))
     n = number_of(planned[0].respondents, "respondent")
     title = f"95 % intervals of a share from {n}, in points of 100:"
     show.print_table(Table(_WIDTHS, [_width_row(width) for width in planned], title))
 
 
-def _render_privacy(told: Report) -> None:
-    out = show.console()
-    out.print("How private an answer is:")
-    for said in told.sentences:
-        out.print(said)
-    for said in told.warnings:
-        if said != told.disclosure.warning:
-            out.print(f"\nwarning: {said}")
-
-
-_QUESTIONS = ("question", "kind", "sensitive", "answers")
 _GROUPS = ("group", "attributes", "coin", "epsilon")
 _WIDTHS = ("attribute", "share 10 %", "share 50 %", "at worst")
-
-
-def _question_rows(survey: Survey) -> list[list[str]]:
-    return [
-        [q.name, q.kind.replace("_", "/"), "yes" if q.sensitive else "no", _few(q.answers)]
-        for q in survey.questions
-    ]
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -16,16 +16,12 @@ from tacit.number_text import number_of
 
 if TYPE_CHECKING:
     from tacit.service.store import Store
-    from tacit.survey import Published
 
 PublishedFile = Annotated[
     Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
 ]
 DatabaseOption = Annotated[
-    str,
-    typer.Option(
-        "--database", envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME."
-    ),
+    str, typer.Option(envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME.")
 ]
 _MOST_LINKS = 1_000_000
 
@@ -34,10 +30,8 @@ def invite(
     file: PublishedFile,
     n: Annotated[int, typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links.")],
     database: DatabaseOption,
-    base_url: Annotated[
-        str, typer.Option("--base-url", help="Where the survey is served: https://HOST.")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="The file of links to write: .csv.")],
+    base_url: Annotated[str, typer.Option(help="Where the survey is served: https://HOST.")],
+    out: Annotated[Path, typer.Option(help="The file of links to write: .csv.")],
 ) -> None:
     """Make one-time links to a survey and write them to a file that only you can read.
 
@@ -46,11 +40,17 @@ def invite(
     Example: [bold]tacit survey invite published.json 200 --database survey.db
     --base-url https://survey.example.org --out links.csv[/bold]
     """
-    published = _published(file)
+    from tacit.survey import read_published
+
+    published = read_published(file)
     if published.survey.access != "invited":
         raise SurveyError([f"{file}: the survey is open to anyone; links need access: invited"])
     base = _base(base_url)
-    _check_new(out)
+    if out.suffix.lower() != ".csv":
+        raise FileError(f"{out}: links are written as CSV; name it .csv")
+    if out.exists():  # its links could not be shown again
+        raise FileError(f"{out}: already exists; write to another file")
+    check_out(out)
     fingerprint = published.survey.fingerprint
     with open_store(database) as store:
         store.register(published)
@@ -69,7 +69,9 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
 
     Example: [bold]tacit survey close published.json --database survey.db[/bold]
     """
-    fingerprint = _published(file).survey.fingerprint
+    from tacit.survey import read_published
+
+    fingerprint = read_published(file).survey.fingerprint
     with open_store(database, there=True) as store:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
@@ -79,7 +81,7 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
 def export(
     file: PublishedFile,
     database: DatabaseOption,
-    out: Annotated[Path, typer.Option("--out", help="Where to write: .csv, .csv.gz or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where to write: .csv, .csv.gz or .parquet.")],
 ) -> None:
     """Write the reported records of a survey, in random order.
 
@@ -88,7 +90,9 @@ def export(
 
     Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
     """
-    published = _published(file)
+    from tacit.survey import read_published
+
+    published = read_published(file)
     check_out(out, file)
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
@@ -109,9 +113,7 @@ def export(
 
 def backup(
     database: DatabaseOption,
-    out: Annotated[
-        str, typer.Option("--out", help="A new file, or an empty postgresql:// database.")
-    ],
+    out: Annotated[str, typer.Option(help="A new file, or an empty postgresql:// database.")],
 ) -> None:
     """Copy a database as it is at this moment, while it is served.
 
@@ -122,12 +124,6 @@ def backup(
     with open_store(database, there=True) as store:
         store.backup(out)
     typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
-
-
-def _published(file: Path) -> Published:
-    from tacit.survey import read_published
-
-    return read_published(file)
 
 
 @contextmanager
@@ -152,12 +148,3 @@ def _base(url: str) -> str:
     if not sound or parts.query or parts.fragment or any(letter.isspace() for letter in url):
         raise FileError(f"--base-url {url}: must be an address such as https://survey.example.org")
     return url.rstrip("/")
-
-
-def _check_new(out: Path) -> None:
-    """Links never overwrite a file: they cannot be shown again."""
-    if out.suffix.lower() != ".csv":
-        raise FileError(f"{out}: links are written as CSV; name it .csv")
-    if out.exists():
-        raise FileError(f"{out}: already exists; write to another file")
-    check_out(out)

@@ -8,8 +8,18 @@ from __future__ import annotations
 from tacit.channel import related
 from tacit.design import Design, Group
 from tacit.reproduce.paper_data import commonest, first_records
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, curve, table_of
-from tacit.reproduce.study_settings import MORE, Plan, Results, Rows, Setting, Tell, Value, setting
+from tacit.reproduce.section import (
+    NO_ESTIMATE,
+    Chart,
+    Check,
+    Curve,
+    Point,
+    Section,
+    matching,
+    points,
+    table_of,
+)
+from tacit.reproduce.study_settings import MORE, Plan, Results, Rows, Setting, Tell, setting
 from tacit.reproduce.tree_repeats import (
     MANY,
     NEAR,
@@ -53,9 +63,9 @@ def run(one: Setting, tell: Tell) -> Rows:
     """Accuracy of both procedures, on true and on disguised test records."""
     _, schema = first_records()
     design = Design(schema, [Group(schema.names, related(theta=str(one["theta"])))])
-    own: dict[str, Value] = {"theta": one["theta"]}
+    own = {"theta": one["theta"]}
     if one.has("more"):
-        unknown: dict[str, Value] = {"estimated": None, "estimated_stderr": None}
+        unknown = {"estimated": None, "estimated_stderr": None}
         return [{**own, **more_trials(design, one, tell), **unknown}]
     found = []
     for repeat in range(one.repeats):
@@ -82,8 +92,8 @@ def section(results: Results) -> Section:
             "ID3 learns income from the first 8,000 records of Adult, cut to yes/no, and is tested "
             "on the next 2,000: the paper divides its 10,000 records once and does not say how. "
             "All 15 attributes are one group of related questions. Each of "
-            f"{_repeats(rows)} repeats disguises both parts, grows a tree and tests it on the true "
-            "test records; only the disguise differs, so at theta = 1 the variance is 0.",
+            f"{rows[0]['repeats']:,} repeats disguises both parts, grows a tree and tests it on the "
+            "true test records; only the disguise differs, so at theta = 1 the variance is 0.",
             "The paper does not say what to do with negative shares. The literal procedure cuts "
             "every one at zero: a node where one class is left is pure, one where none is left "
             "takes its parent's class, and the attribute with the largest gain is taken, the first "
@@ -94,8 +104,8 @@ def section(results: Results) -> Section:
             _close(rows),
             f"At theta = 1/2: {NO_ESTIMATE}. At theta = 1 the tree is the undisguised one.",
         ),
-        tuple(_checks(rows)),
-        tuple(_charts(rows)),
+        _checks(rows),
+        _charts(rows),
         {"du-zhan": table_of("ID3 on Adult: accuracy by theta", rows)},
         _found(rows),
     )
@@ -105,9 +115,7 @@ def _found(rows: Rows) -> str:
     """The summary's sentences."""
 
     def mean(theta: float, procedure: str) -> str:
-        own = (theta, procedure)
-        row = next(row for row in rows if (row["theta"], row["procedure"]) == own)
-        return f"{float(row['mean'] or 0):.4f}"
+        return f"{matching(rows, theta=theta, procedure=procedure)[0]['mean']:.4f}"
 
     literal = ", ".join(mean(theta, "literal") for theta in (0.6, 0.7, 0.8, 0.9))
     aware = ", ".join(mean(theta, "noise-aware") for theta in (0.6, 0.7, 0.8, 0.9))
@@ -118,14 +126,10 @@ def _found(rows: Rows) -> str:
     )
 
 
-def _repeats(rows: Rows) -> str:
-    return f"{rows[0]['repeats']:,}"
-
-
 def _close(rows: Rows) -> str:
     """What happens next to theta = 1/2, with our numbers."""
-    at = {row["procedure"]: row for row in rows if row["theta"] == min(UNSURE)}
-    literal, aware = (float(at[name]["mean"] or 0) for name in PROCEDURES)
+    at = {row["procedure"]: row for row in matching(rows, theta=min(UNSURE))}
+    literal, aware = (at[name]["mean"] for name in PROCEDURES)
     than = "below" if aware < literal else "not below"
     said = (
         "At theta = .51 even the share of a class has a standard error of .28 with 8,000 records. "
@@ -136,9 +140,9 @@ def _close(rows: Rows) -> str:
         "gains less elsewhere. Neither is of use: 8,000 records do not tell the commoner class."
     )
     if MORE in at:
-        mean, error = float(at[MORE]["mean"] or 0), float(at[MORE]["stderr"] or 0)
         said += (
-            f" Over {at[MORE]['repeats']} repeats the literal tree has {mean:.4f} +- {error:.4f}."
+            f" Over {at[MORE]['repeats']} repeats the literal tree has {at[MORE]['mean']:.4f} +- "
+            f"{at[MORE]['stderr'] or 0:.4f}."
         )
     return said
 
@@ -148,7 +152,7 @@ def _checks(rows: Rows) -> list[Check]:
     return [
         Check(
             f"ID3, literal, theta {theta:g}" + (" (undisguised)" if theta == 1 else ""),
-            float(ours[theta]["mean"] or 0),
+            ours[theta]["mean"],
             reference=reference,
             within=0.01 if theta == 1 else NEAR,
             why=WHY + doubt(ours[theta]),
@@ -159,31 +163,21 @@ def _checks(rows: Rows) -> list[Check]:
 
 def _charts(rows: Rows) -> list[Chart]:
     level = ("commonest class", commonest(first_records()[0]))
-    made = {
-        y: [
-            curve(f"{name}{said}", _points(rows, name, y), colour, dashed=bool(said))
+    mean, estimated, variance = (
+        [
+            Curve(f"{name}{said}", _points(rows, y, name), colour, dashed=bool(said))
             for colour, name in enumerate(PROCEDURES)
-            for y, said in ys
         ]
-        for y, ys in {
-            "mean": (("mean", ""), ("estimated", ", estimated")),
-            "variance": (("variance", ""),),
-        }.items()
-    }
+        for y, said in (("mean", ""), ("estimated", ", estimated"), ("variance", ""))
+    )
+    pairs = [one for both in zip(mean, estimated, strict=True) for one in both]
     return [
-        Chart(
-            "du-zhan-mean", "ID3: mean accuracy", "theta", "accuracy", tuple(made["mean"]),
-            level=level,
-        ),
-        Chart(
-            "du-zhan-variance", "ID3: variance of the accuracy", "theta", "variance",
-            tuple(made["variance"]),
-        ),
-    ]  # fmt: skip
+        Chart("du-zhan-mean", "ID3: mean accuracy", "theta", "accuracy", pairs, level=level),
+        Chart("du-zhan-variance", "ID3: variance of the accuracy", "theta", "variance", variance),
+    ]
 
 
-def _points(rows: Rows, procedure: str, y: str) -> list[tuple[float, float | None]]:
+def _points(rows: Rows, y: str, procedure: str) -> list[Point]:
     """Points of one procedure, with a gap at theta = 1/2."""
-    chosen = [row for row in rows if row["procedure"] == procedure and row[y] is not None]
-    known = [(float(row["theta"] or 0), float(row[y] or 0)) for row in chosen]
+    known = [(x, y) for x, y in points(rows, y, procedure=procedure) if y is not None]
     return [*known, (0.5, None)]

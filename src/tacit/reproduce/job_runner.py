@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.pool import IMapIterator
@@ -70,7 +70,7 @@ def run(
     progress.settings_done = len(found)
     for one in found:
         progress.add(one, one.repeats)
-    watch = watch or _unwatched
+    watch = watch or (lambda _: None)
     watch(progress)
     working = _alone if processes == 1 else _several
     with closing(working(left, job, processes, _RepeatCounter(left, progress, watch))) as finished:
@@ -80,10 +80,6 @@ def run(
             progress.settings_done += 1
             watch(progress)
     return {one: found[one] for one in settings}
-
-
-def _unwatched(_: Progress) -> None:
-    """Ignore progress."""
 
 
 class _RepeatCounter:
@@ -133,16 +129,13 @@ def _next(
     coming: IMapIterator[Any], messages: Any, counter: _RepeatCounter
 ) -> tuple[Setting, Rows]:
     """The next result; messages that arrive meanwhile are passed on."""
-    while True:
+    found: tuple[Setting, Rows] | None = None
+    while found is None:
+        with suppress(multiprocessing.TimeoutError):
+            found = coming.next(_LOOK)
         while not messages.empty():
             counter(*messages.get())
-        try:
-            found: tuple[Setting, Rows] = coming.next(_LOOK)
-        except multiprocessing.TimeoutError:
-            continue
-        while not messages.empty():
-            counter(*messages.get())
-        return found
+    return found
 
 
 #: The arguments that a process of the pool was started with.

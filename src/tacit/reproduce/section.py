@@ -1,6 +1,6 @@
 """The section of the report on one paper: sentences, comparisons with published numbers, charts.
 
-Values only; `charts` draws them, `report_page` arranges them, `report_files` writes them.
+Values only; `report_page` arranges them, `report_files` draws and writes them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tacit.reproduce.study_settings import Rows
+from tacit.reproduce.study_settings import Rows, Value
 from tacit.table import Table
 
 #: Shown at a theta that carries no information.
@@ -45,16 +45,24 @@ class Check:
         return abs(self.ours - other) <= self.within
 
 
+#: x and y of a curve; a y of None is a place where no estimate exists.
+Point = tuple[float, float | None]
+
+
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart; a y of None is a place where no estimate exists."""
+    """A line of a chart through points in any order."""
 
     label: str
-    x: tuple[float, ...]
-    y: tuple[float | None, ...]
-    dashed: bool = False
+    points: Sequence[Point]
     colour: int = 0
+    dashed: bool = False
     marks: bool = True
+
+    @property
+    def ordered(self) -> list[Point]:
+        """The points by rising x."""
+        return sorted(self.points, key=lambda point: point[0])
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class Chart:
     title: str
     x: str
     y: str
-    curves: tuple[Curve, ...]
+    curves: Sequence[Curve]
     log: bool = False
     level: tuple[str, float] | None = None
 
@@ -80,24 +88,21 @@ class Section:
     name: str
     title: str
     paper: str
-    said: tuple[str, ...]
-    checks: tuple[Check, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    said: Sequence[str]
+    checks: Sequence[Check] = ()
+    charts: Sequence[Chart] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     found: str = ""
 
 
-def curve(
-    label: str,
-    points: Sequence[tuple[float, float | None]],
-    colour: int = 0,
-    dashed: bool = False,
-    marks: bool = True,
-) -> Curve:
-    """A curve through points, sorted by x."""
-    ordered = sorted(points, key=lambda point: point[0])
-    x, y = tuple(p[0] for p in ordered), tuple(p[1] for p in ordered)
-    return Curve(label, x, y, dashed, colour, marks)
+def matching(rows: Rows, **own: Value) -> Rows:
+    """The rows with these values."""
+    return [row for row in rows if all(row[key] == value for key, value in own.items())]
+
+
+def points(rows: Rows, y: str, x: str = "theta", **own: Value) -> list[Point]:
+    """Points of the rows with these values."""
+    return [(row[x], row[y]) for row in matching(rows, **own)]
 
 
 def table_of(title: str, rows: Rows) -> Table:

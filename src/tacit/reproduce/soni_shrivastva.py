@@ -5,6 +5,8 @@ The text describes the schemes and shows its curves as images: no number is prin
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacit.channel import related
@@ -13,8 +15,8 @@ from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
 from tacit.reconstruction import Reconstruction
 from tacit.reproduce.paper_data import commonest, first_records
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, curve, table_of
-from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell, Value, setting
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
+from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell, setting
 from tacit.reproduce.tree_repeats import (
     MANY,
     NEAR,
@@ -45,30 +47,14 @@ def settings(plan: Plan) -> list[Setting]:
     repeats = plan.count(REPEATS, QUICK)
     thetas = FEW if plan.quick else THETAS
     mined = [
-        setting(
-            NAME,
-            f"groups-{groups}-theta-{theta}",
-            repeats,
-            plan,
-            SECONDS,
-            groups=groups,
-            theta=theta,
-        )
-        for groups in GROUPS
+        setting(NAME, f"groups-{g}-theta-{theta}", repeats, plan, SECONDS, groups=g, theta=theta)
+        for g in GROUPS
         for theta in thetas
     ]
     if not plan.small:
+        name, seconds = f"theta-{HELD}-more", SECONDS / 8
         mined += [
-            setting(
-                NAME,
-                f"groups-{g}-theta-{HELD}-more",
-                MANY,
-                plan,
-                SECONDS / 8,
-                groups=g,
-                theta=HELD,
-                more=1,
-            )
+            setting(NAME, f"groups-{g}-{name}", MANY, plan, seconds, groups=g, theta=HELD, more=1)
             for g in GROUPS
         ]
     text = " ".join(str(theta) for theta in thetas)
@@ -81,10 +67,10 @@ def run(one: Setting, tell: Tell) -> Rows:
         return _privacy([float(theta) for theta in one["thetas"].split()])
     _, schema = first_records()
     design = grouped(schema, one["groups"], lambda _: related(theta=str(one["theta"])))
-    own: dict[str, Value] = {"groups": one["groups"], "theta": one["theta"]}
+    own = {"groups": one["groups"], "theta": one["theta"]}
     if not one.has("more"):
         return [own | row for row in _mined(design, one, tell)]
-    unknown: dict[str, Value] = {"estimated": None, "estimated_stderr": None, "gain": None}
+    unknown = {"estimated": None, "estimated_stderr": None, "gain": None}
     return [{**own, "tree": CRITERIA["entropy"], **more_trials(design, one, tell), **unknown}]
 
 
@@ -145,8 +131,8 @@ def section(results: Results) -> Section:
             "whole becomes more private with every group, and mining needs more records.",
             f"At theta = 1/2: {NO_ESTIMATE}.",
         ),
-        tuple(_checks(rows)),
-        tuple(_charts(rows, privacy)),
+        _checks(rows),
+        _charts(rows, privacy),
         {
             "soni-shrivastva": table_of("Accuracy and gain by groups and theta", rows),
             "soni-shrivastva-privacy": table_of("Privacy by groups and theta", privacy),
@@ -158,13 +144,11 @@ def section(results: Results) -> Section:
 def _found(rows: Rows, privacy: Rows) -> str:
     """The summary's sentences."""
 
-    def told(found: Rows, key: str, **own: str | float) -> str:
-        values = [
-            _points(found, key, "theta", groups=groups, **own)[0][1] or 0 for groups in GROUPS
-        ]
+    def told(found: Rows, key: str, **own: Any) -> str:
+        values = [points(found, key, groups=groups, **own)[0][1] for groups in GROUPS]
         return ", ".join(f"{value:.4f}" for value in values)
 
-    at: dict[str, str | float] = {"theta": HELD, "tree": "ID3"}
+    at: dict[str, Any] = {"theta": HELD, "tree": "ID3"}
     return (
         f"With one to four groups at theta {HELD:g}, ID3 gets "
         f"{told(rows, 'mean', procedure='literal', **at)} right by the literal procedure and "
@@ -179,7 +163,7 @@ def _checks(rows: Rows) -> list[Check]:
     return [
         Check(
             f"ID3, literal, theta {HELD:g}, {_said(groups)}",
-            float(row["mean"] or 0),
+            row["mean"],
             reference=REFERENCE[groups],
             within=NEAR,
             why="No number is printed; the reference was measured with negative shares cut at zero."
@@ -195,54 +179,40 @@ def _said(groups: int) -> str:
 
 def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
     level = ("commonest class", commonest(first_records()[0]))
-    made = [
-        Chart(
-            f"soni-shrivastva-{tree.lower()}",
-            f"{tree}: mean accuracy",
-            "theta",
-            "accuracy",
-            tuple(
-                curve(
-                    f"{_said(groups)}, {name}",
-                    [
-                        *_points(rows, "mean", groups=groups, tree=tree, procedure=name),
-                        (0.5, None),
-                    ],
-                    groups - 1,
-                    dashed=name == "literal",
-                )
-                for groups in GROUPS
-                for name in PROCEDURES
-            ),
-            level=level,
-        )
+    accuracy = {
+        tree: [
+            Curve(
+                f"{_said(groups)}, {name}",
+                [*points(rows, "mean", groups=groups, tree=tree, procedure=name), (0.5, None)],
+                groups - 1,
+                dashed=name == "literal",
+            )
+            for groups in GROUPS
+            for name in PROCEDURES
+        ]
         for tree in CRITERIA.values()
-    ]
+    }
     own = {"tree": "ID3", "procedure": "literal"}  # both procedures have the same gain
-    by_theta = [curve(_said(g), _points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
-    gains = [curve(_said(g), _points(rows, "gain", groups=g, **own), g - 1) for g in GROUPS]
-    thetas = [t for t in FEW if t < 1]
+    gains = [Curve(_said(g), points(rows, "gain", groups=g, **own), g - 1) for g in GROUPS]
+    by_theta = [Curve(_said(g), points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
     by_group = [
-        curve(f"theta {t:g}", _points(privacy, "map_record", "groups", theta=t), i)
-        for i, t in enumerate(thetas)
+        Curve(f"theta {t:g}", points(privacy, "map_record", "groups", theta=t), i)
+        for i, t in enumerate(t for t in FEW if t < 1)
     ]
-    hidden = "share of wrong best guesses"
+    hidden, title = "share of wrong best guesses", "Privacy of a record by"
     return [
-        *made,
-        Chart("soni-shrivastva-gain", "Gain of the best split", "theta", "bits", tuple(gains)),
-        Chart(
-            "soni-shrivastva-privacy-theta", "Privacy of a record by theta", "theta", hidden,
-            tuple(by_theta),
+        *(
+            Chart(
+                f"{NAME}-{tree.lower()}",
+                f"{tree}: mean accuracy",
+                "theta",
+                "accuracy",
+                made,
+                level=level,
+            )
+            for tree, made in accuracy.items()
         ),
-        Chart(
-            "soni-shrivastva-privacy-groups", "Privacy of a record by groups", "groups", hidden,
-            tuple(by_group),
-        ),
-    ]  # fmt: skip
-
-
-def _points(
-    rows: Rows, y: str, x: str = "theta", **own: int | float | str
-) -> list[tuple[float, float | None]]:
-    chosen = [row for row in rows if all(row[key] == value for key, value in own.items())]
-    return [(float(row[x] or 0), float(row[y] or 0)) for row in chosen]
+        Chart(f"{NAME}-gain", "Gain of the best split", "theta", "bits", gains),
+        Chart(f"{NAME}-privacy-theta", f"{title} theta", "theta", hidden, by_theta),
+        Chart(f"{NAME}-privacy-groups", f"{title} groups", "groups", hidden, by_group),
+    ]

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.errors import DataError, unknown
-from tacit.reproduce import (
-    du_zhan,
-    huang_du,
-    huang_du_section,
-    soni_shrivastva,
-    zhan_matwin,
-    zhan_matwin_section,
-)
+from tacit.reproduce import du_zhan, huang_du, soni_shrivastva, zhan_matwin
 from tacit.reproduce.job_runner import Watch
 from tacit.reproduce.job_runner import run as run_settings
 from tacit.reproduce.report_files import write_report
@@ -22,24 +14,8 @@ from tacit.reproduce.section import Section
 from tacit.reproduce.stored_results import kept, make_folder, sweep
 from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell
 
-
-@dataclass(frozen=True)
-class Study:
-    """A paper: its settings, how to run one, and its section of the report."""
-
-    settings: Callable[[Plan], list[Setting]]
-    run: Callable[[Setting, Tell], Rows]
-    section: Callable[[Results], Section]
-
-
-STUDIES = {
-    du_zhan.NAME: Study(du_zhan.settings, du_zhan.run, du_zhan.section),
-    zhan_matwin.NAME: Study(zhan_matwin.settings, zhan_matwin.run, zhan_matwin_section.section),
-    soni_shrivastva.NAME: Study(
-        soni_shrivastva.settings, soni_shrivastva.run, soni_shrivastva.section
-    ),
-    huang_du.NAME: Study(huang_du.settings, huang_du.run, huang_du_section.section),
-}
+#: A module per paper, with its settings, how to run one, and its section of the report.
+STUDIES = {study.NAME: study for study in (du_zhan, zhan_matwin, soni_shrivastva, huang_du)}
 
 
 def reproduce(
@@ -59,8 +35,10 @@ def reproduce(
         raise DataError(f"processes must be at least 1, got {processes}")
     make_folder(folder)
     sweep(folder)
-    settings = [one for name in names for one in STUDIES[name].settings(plan)]
-    run_settings(sorted(settings, key=_long, reverse=True), run_setting, folder, processes, watch)
+    # Those of Huang & Du take minutes; they start first, so that no process waits at the end.
+    first = sorted(names, key=lambda name: name != huang_du.NAME)
+    settings = [one for name in first for one in STUDIES[name].settings(plan)]
+    run_settings(settings, run_setting, folder, processes, watch)
     finished = {name: _finished(name, plan, folder) for name in STUDIES}
     sections = [
         STUDIES[name].section(found) for name, found in finished.items() if found is not None
@@ -78,9 +56,5 @@ def _finished(name: str, plan: Plan, folder: Path) -> Results | None:
 
 def run_setting(one: Setting, tell: Tell) -> Rows:
     """Run a setting of any paper."""
-    return STUDIES[one.study].run(one, tell)
-
-
-def _long(one: Setting) -> bool:
-    """Whether a setting takes minutes; these start first, so that no process waits at the end."""
-    return one.study == huang_du.NAME
+    rows: Rows = STUDIES[one.study].run(one, tell)
+    return rows

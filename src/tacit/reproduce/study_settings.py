@@ -17,7 +17,7 @@ import numpy as np
 #: A number, a text, or None if no estimate exists.
 Value = float | int | str | None
 #: The results of a setting: a mapping per row, with the same keys in every row of a kind.
-Rows = list[dict[str, Value]]
+Rows = list[dict[str, Any]]
 #: Called with the number of finished repeats of a setting.
 Tell = Callable[[int], None]
 #: The literal procedure with so many repeats that chance hardly matters.
@@ -85,7 +85,7 @@ def setting(
     return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())), seconds)
 
 
-def moments(scores: Sequence[float] | np.ndarray[Any, Any], alike: int = 1) -> dict[str, Value]:
+def moments(scores: Sequence[float], alike: int = 1) -> dict[str, Any]:
     """Mean and variance as the papers draw them, and the standard error of the mean.
 
     Each run of `alike` scores shares a division into training and test records. If `alike` is more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.simplex import project
 from tacit.record_disguise import disguise
 from tacit.reproduce.paper_data import TARGETS, divided
+from tacit.reproduce.section import matching
 from tacit.reproduce.study_settings import MORE, Rows, Setting, Tell, Value, moments
 
 TARGET = TARGETS["adult"]
@@ -30,8 +31,7 @@ USUAL = 50
 NEAR = 0.02
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """Accuracy on true test records, and as estimated from disguised ones with its error."""
 
     accuracy: float
@@ -57,57 +57,45 @@ def trials(
     train, test = divided()
     reported = count(disguise(train, design, rng), design.reported)
     tested = count(disguise(test, design, rng), design.reported)
-    found = {
-        (criterion, name): _trial(_grown(design, criterion, caution, reported), test, tested)
-        for criterion in criteria
-        for name, caution in PROCEDURES.items()
-    }
+    found = {}
+    for criterion in criteria:
+        for name, caution in PROCEDURES.items():
+            model = DecisionTree(design, TARGET, criterion, caution).fit(reported)
+            estimate = accuracy(_Asked(model), tested, design, TARGET)
+            right = _right(model, design, test)
+            found[criterion, name] = Trial(right, float(estimate.value), float(estimate.stderr))
     return found, reported
 
 
-def more_trials(design: Design, one: Setting, tell: Tell) -> dict[str, Value]:
+def more_trials(design: Design, one: Setting, tell: Tell) -> dict[str, Any]:
     """The literal ID3 again and again, tested on true records only: mean, variance and error."""
     train, test = divided()
     scores = []
     for repeat in range(one.repeats):
         reported = count(disguise(train, design, one.rng(repeat)), design.reported)
-        scores.append(_right(_grown(design, "entropy", 0.0, reported), test))
+        model = DecisionTree(design, TARGET, "entropy", caution=0.0).fit(reported)
+        scores.append(_right(model, design, test))
         tell(repeat + 1)
     return {"procedure": MORE, "repeats": one.repeats, **moments(scores)}
 
 
-def most_repeated(rows: Rows, **own: Value) -> dict[str, Value]:
+def most_repeated(rows: Rows, **own: Value) -> dict[str, Any]:
     """The row of the literal procedure with the most repeats."""
-    wanted = [row for row in rows if all(row[key] == value for key, value in own.items())]
-    literal = [row for row in wanted if row["procedure"] in ("literal", MORE)]
-    return max(literal, key=lambda row: int(row["repeats"] or 0))
+    literal = [row for row in matching(rows, **own) if row["procedure"] in ("literal", MORE)]
+    return max(literal, key=lambda row: row["repeats"])
 
 
-def _grown(design: Design, criterion: str, caution: float, reported: PatternTable) -> DecisionTree:
-    return DecisionTree(design, TARGET, criterion=criterion, caution=caution).fit(reported)
-
-
-def _trial(model: DecisionTree, test: Codes, tested: PatternTable) -> Trial:
-    design = model.design
-    assert design is not None
-    estimate = accuracy(_Asked(model), tested, design, TARGET)
-    return Trial(_right(model, test), float(estimate.value), float(estimate.stderr))
-
-
-def _right(model: DecisionTree, test: Codes) -> float:
-    assert model.design is not None
-    classes = np.array(model.design.schema[TARGET].categories)
+def _right(model: DecisionTree, design: Design, test: Codes) -> float:
+    """The share of true test records that a tree classifies correctly."""
+    classes = np.array(design.schema[TARGET].categories)
     return float(np.mean(model.predict(test[:, :-1]) == classes[test[:, -1]]))
 
 
-def summed_up(found: Sequence[Trial]) -> dict[str, Value]:
+def summed_up(found: Sequence[Trial]) -> dict[str, Any]:
     """Moments of the accuracy; the mean of the estimates and of their standard errors."""
-    estimated = [trial.estimated for trial in found]
-    return {
-        **moments([trial.accuracy for trial in found]),
-        "estimated": float(np.mean(estimated)),
-        "estimated_stderr": float(np.mean([trial.stderr for trial in found])),
-    }
+    right, estimated, stderr = zip(*found, strict=True)
+    means = {"estimated": float(np.mean(estimated)), "estimated_stderr": float(np.mean(stderr))}
+    return moments(right) | means
 
 
 def largest_gain(found: Reconstruction, target: str) -> float:
@@ -127,13 +115,13 @@ def _bits(distribution: Array) -> float:
     return float(-(positive * np.log2(positive)).sum())
 
 
-def doubt(row: dict[str, Value]) -> str:
+def doubt(row: dict[str, Any]) -> str:
     """The uncertainty of our number, if it matters compared with the tolerance."""
     error, variance = row["stderr"], row["variance"]
-    if error is None or variance is None or float(error) < NEAR / 8:
+    if error is None or variance is None or error < NEAR / 8:
         return ""
-    usual = float(np.sqrt(float(variance) / USUAL))
+    usual = np.sqrt(variance / USUAL)
     return (
-        f" Ours has a standard error of {float(error):.4f} over {row['repeats']} repeats; a mean "
+        f" Ours has a standard error of {error:.4f} over {row['repeats']} repeats; a mean "
         f"of {USUAL}, as the reference is, has one of {usual:.4f}."
     )

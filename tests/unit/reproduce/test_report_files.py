@@ -12,7 +12,7 @@ from tacit.errors import DataError
 from tacit.reproduce import STUDIES, Plan, reproduce
 from tacit.reproduce.report_files import write_report
 from tacit.reproduce.report_page import page
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Section, curve
+from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section
 from tacit.table import Table
 
 CHART = Chart(
@@ -21,8 +21,8 @@ CHART = Chart(
     "theta",
     "accuracy",
     (
-        curve("literal", [(0.9, 0.8), (0.1, 0.7), (0.5, None)]),
-        curve("noise-aware", [(0.1, 0.75), (0.9, 0.82)], 1, dashed=True),
+        Curve("literal", [(0.9, 0.8), (0.1, 0.7), (0.5, None)]),
+        Curve("noise-aware", [(0.1, 0.75), (0.9, 0.82)], 1, dashed=True),
     ),
     level=("commonest class", 0.6),
 )
