@@ -100,47 +100,29 @@ def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
     out = show.console()
     out.print(f"{file}: {_parts(design)}")
     out.print(f"fingerprint {found['fingerprint']}\n")
-    show.print_table(Table(_GROUP_HEADS, _group_rows(design, found), align="rlrrr"))
-    show.print_table(Table(_ATTRIBUTE_HEADS, _attribute_rows(found), align="lrrrl"))
-    out.print(f"One record, all its answers together: epsilon {_epsilon(found['record'])}.")
+    groups = []
+    for number, (group, figures) in enumerate(
+        zip(design.groups, found["groups"], strict=True), start=1
+    ):
+        what = Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim")
+        sound = "yes" if figures["reconstructable"] else "NO"
+        groups.append([str(number), what, *_shown(figures), sound])
+    heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
+    show.print_table(Table(heads, groups, align="rlrrr"))
+    attributes = [
+        [each["name"], str(each["group"]), *_shown(each), ", ".join(map(str, each["categories"]))]
+        for each in found["attributes"]
+    ]
+    heads = ("attribute", "group", "epsilon", "condition", "categories")
+    show.print_table(Table(heads, attributes, align="lrrrl"))
+    epsilon, _ = _shown(found["record"])
+    out.print(f"One record, all its answers together: epsilon {epsilon}.")
     for note in found["notes"]:
         out.print(f"note: {note}")
 
 
-_GROUP_HEADS = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
-_ATTRIBUTE_HEADS = ("attribute", "group", "epsilon", "condition", "categories")
-
-
-def _group_rows(design: Design, found: dict[str, Any]) -> list[list[str | Text]]:
-    return [
-        [
-            str(number),
-            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
-            _epsilon(figures),
-            show.condition(figures["condition"]),
-            "yes" if figures["reconstructable"] else "NO",
-        ]
-        for number, (group, figures) in enumerate(
-            zip(design.groups, found["groups"], strict=True), start=1
-        )
-    ]
-
-
-def _attribute_rows(found: dict[str, Any]) -> list[list[str]]:
-    return [
-        [
-            attribute["name"],
-            str(attribute["group"]),
-            _epsilon(attribute),
-            show.condition(attribute["condition"]),
-            ", ".join(map(str, attribute["categories"])),
-        ]
-        for attribute in found["attributes"]
-    ]
-
-
-def _epsilon(figures: dict[str, Any]) -> str:
-    return show.epsilon(figures["epsilon"])
+def _shown(figures: dict[str, Any]) -> tuple[str, str]:
+    return show.epsilon(figures["epsilon"]), show.condition(figures["condition"])
 
 
 def summary(design: Design) -> dict[str, Any]:

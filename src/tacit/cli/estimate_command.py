@@ -88,17 +88,13 @@ def estimate(
     estimates += [found.probability(allowed) for allowed in events]
     if out is not None:
         write_frame(out, _frame(estimates, level))
-    if not as_json:
-        for each in estimates:
-            show.print_table(each.to_table(level))
+    if as_json:
+        header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
+        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
+        typer.echo(show.json_text(content))
         return
-    content = {
-        "tacit": "estimates",
-        "version": 1,
-        "design": design.fingerprint,
-        "estimates": [each.to_dict(level) for each in estimates],
-    }
-    typer.echo(show.json_text(content))
+    for each in estimates:
+        show.print_table(each.to_table(level))
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:

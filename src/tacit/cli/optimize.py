@@ -126,9 +126,8 @@ def optimize(
     _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
     chosen = _method(method, points, generations, seed, tolerance, resume)
-    at_once = chosen if privacy is None else _at(chosen, privacy)
     with show.progress("searching") as tell:
-        found = drawn = front(prior, records, delta, epsilon, at_once, tell)
+        found = drawn = front(prior, records, delta, epsilon, _at(chosen, privacy), tell)
         if figure is not None and len(found) == 1 < points:
             drawn = front(prior, records, delta, epsilon, chosen, tell)
     found = _named(found, attributes) if estimate is None else found
@@ -173,11 +172,13 @@ def _method(
     return Spea2(generations=generations, seed=seed, resume=state, keep=keep)
 
 
-def _at(method: SearchMethod, privacy: float) -> SearchMethod:
-    """The method at one privacy alone, if it can search there."""
+def _at(method: SearchMethod, privacy: float | None) -> SearchMethod:
+    """The method at one privacy alone, if one is wanted and it can search there."""
     from tacit.optimize import Exact, Square
 
-    return replace(method, privacy=[privacy]) if isinstance(method, Exact | Square) else method
+    if privacy is None or not isinstance(method, Exact | Square):
+        return method
+    return replace(method, privacy=[privacy])
 
 
 def _write(
@@ -294,17 +295,12 @@ def _render(found: Front, picked: ChosenChannel | None) -> None:
         f"privacy has less than {picked.lower_bound:.4g}\n",
         soft_wrap=True,
     )
-    rows = [
-        [report.label, f"{100 * report.share:.2f} %", _who(report.chances, picked.categories)]
-        for report in picked.reports
-    ]
+    rows = []
+    for report in picked.reports:
+        parts = zip(report.chances, picked.categories, strict=True)
+        who = [f"{100 * chance:.3g} % of {name}" for chance, name in parts if chance > 0]
+        rows.append([report.label, f"{100 * report.share:.2f} %", ", ".join(who)])
     show.print_table(Table(("report", "share", "reported by"), rows, align="lrl"))
-
-
-def _who(chances: tuple[float, ...], categories: list[str]) -> str:
-    """'35.1 % of a, 2.0 % of b'."""
-    parts = zip(chances, categories, strict=True)
-    return ", ".join(f"{100 * chance:.3g} % of {name}" for chance, name in parts if chance > 0)
 
 
 def _render_robustness(front: Front, estimate: Estimate, seed: int) -> None:

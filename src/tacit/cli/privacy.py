@@ -29,7 +29,6 @@ from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
-    from tacit.privacy.respondent_wording import Wording
 
 PriorFile = Annotated[
     Path | None,
@@ -85,8 +84,7 @@ def privacy(
 
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
-    from tacit.privacy import Limits, report
-    from tacit.privacy.prior_json import rules_from_json
+    from tacit.privacy import Limits
 
     design = read_design(design_file)
     sources = (design_file, prior, reported, rules)
@@ -96,21 +94,12 @@ def privacy(
     if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
     known = _prior(design_file, design, prior, given_source(reported, database))
-    published = [] if rules is None else read_described(rules, rules_from_json, "rules")
     limits = Limits(level=level, rng=np.random.default_rng(seed))
     found: Report | Comparison
     if compare:
         found = _compared(design, known, limits)
     else:
-        with show.progress("measuring") as tell:
-            found = report(
-                design,
-                known,
-                rules=published,
-                repeats=repeat,
-                limits=replace(limits, progress=tell),
-                wording=_wording(design_file),
-            )
+        found = _measured(design_file, design, known, limits, rules, repeat)
         if html is not None:
             write_text(html, found.to_html())
     if figure is not None:
@@ -118,6 +107,31 @@ def privacy(
     if out is not None:
         write_frame(out, found.to_frame("pyarrow"))
     typer.echo(found.to_json(), nl=False) if as_json else _render(found)
+
+
+def _measured(
+    design_file: Path,
+    design: Design,
+    prior: Any,
+    limits: Limits,
+    rules: Path | None,
+    repeat: int | None,
+) -> Report:
+    from tacit.privacy import report
+    from tacit.privacy.prior_json import rules_from_json
+    from tacit.privacy.respondent_wording import wording_of
+    from tacit.survey import read_published
+
+    published = [] if rules is None else read_described(rules, rules_from_json, "rules")
+    content = json.loads(read_text(design_file))
+    wording = None
+    if content.get("tacit") == "published-survey":
+        wording = wording_of(read_published(design_file).survey)
+    with show.progress("measuring") as tell:
+        limits = replace(limits, progress=tell)
+        return report(
+            design, prior, rules=published, repeats=repeat, limits=limits, wording=wording
+        )
 
 
 def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
@@ -147,17 +161,6 @@ def _prior(
     if prior.suffix.lower() in (".csv", ".gz", ".parquet"):
         raise FileError(f"{prior}: a prior is a JSON file; give reported records as --reported")
     return read_described(prior, prior_from_json, "prior")
-
-
-def _wording(path: Path) -> Wording | None:
-    """The wording of the questions, if the file is a published survey."""
-    from tacit.privacy.respondent_wording import wording_of
-    from tacit.survey import read_published
-
-    content = json.loads(read_text(path))
-    if content.get("tacit") != "published-survey":
-        return None
-    return wording_of(read_published(path).survey)
 
 
 def _render(found: Report | Comparison) -> None:

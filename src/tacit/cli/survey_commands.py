@@ -224,14 +224,16 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
         for q in survey.questions
     ]
     show.print_table(Table(("question", "kind", "sensitive", "answers"), rows, align="llll"))
-    show.print_table(Table(_GROUPS, _group_rows(survey.design), align="rllr"))
+    heads = ("group", "attributes", "coin", "epsilon")
+    show.print_table(Table(heads, _group_rows(survey.design), align="rllr"))
+    rows = []
+    for width in planned:
+        halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
+        shown = ("not known" if h is None else f"± {100 * h:.1f}" for h in halves)
+        rows.append([width.attribute, *shown])
     n = number_of(planned[0].respondents, "respondent")
     title = f"95 % intervals of a share from {n}, in points of 100:"
-    show.print_table(Table(_WIDTHS, [_width_row(width) for width in planned], title))
-
-
-_GROUPS = ("group", "attributes", "coin", "epsilon")
-_WIDTHS = ("attribute", "share 10 %", "share 50 %", "at worst")
+    show.print_table(Table(("attribute", "share 10 %", "share 50 %", "at worst"), rows, title))
 
 
 def _few(names: tuple[str, ...]) -> str:
@@ -255,8 +257,3 @@ def _group_rows(design: Design) -> list[list[str]]:
 
 def _epsilon(design: Design, names: tuple[str, ...]) -> str:
     return show.epsilon(design.channel(names).epsilon)
-
-
-def _width_row(width: Width) -> list[str]:
-    halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
-    return [width.attribute, *("not known" if h is None else f"± {100 * h:.1f}" for h in halves)]

@@ -58,7 +58,7 @@ def read_batches(
     Columns are found by name, others are not read. Errors name the record in the file.
     """
     waiting: list[Codes] = []
-    for codes in _encoded(Path(path), schema, progress or _ignored):
+    for codes in _encoded(Path(path), schema, progress or (lambda _: None)):
         waiting.append(codes)
         while sum(map(len, waiting)) >= BATCH:
             joined = _joined(waiting)
@@ -94,27 +94,19 @@ def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
     done = 0
     for batch in read(path, schema, progress):
         if batch.num_rows:
-            yield _codes(path, pa.Table.from_batches([batch]), schema, done)
+            try:  # errors count records from the start of the file
+                codes = encode(pa.Table.from_batches([batch]), schema, first=done)
+            except DataError as error:
+                raise DataError(f"{path}: {error}") from None
+            yield codes
             done += batch.num_rows
     if not done:
         raise DataError(f"{path}: holds 0 records; need at least one")
 
 
-def _codes(path: Path, batch: Any, schema: Schema, before: int) -> Codes:
-    """Codes of a batch; in an error, records are counted from the start of the file."""
-    try:
-        return encode(batch, schema, first=before)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-
-
 def _joined(parts: list[Codes]) -> Codes:
     """Batches as one, in Fortran order."""
     return parts[0] if len(parts) == 1 else np.concatenate([part.T for part in parts], axis=1).T
-
-
-def _ignored(_: float) -> None:
-    """Ignore progress."""
 
 
 @contextmanager
@@ -144,17 +136,14 @@ def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator
         found = pyarrow.parquet.read_schema(path)
     check_columns(path, found.names, schema)
     # Text comes as distinct labels and positions, which is how encode wants it.
-    texts = [name for name in schema.names if _is_text(found.field(name).type)]
+    kinds = {name: found.field(name).type for name in schema.names}
+    texts = [n for n, k in kinds.items() if pa.types.is_string(k) or pa.types.is_large_string(k)]
     done = 0
     with _reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(READ_RECORDS, columns=list(schema.names)):
             done += batch.num_rows
             progress(done / file.metadata.num_rows)
             yield batch
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 # CSV ----------------------------------------------------------------------------------------
@@ -216,26 +205,21 @@ def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any
 
 
 def _cells(column: Any, attribute: Attribute) -> Any:
-    """Text cells as encode takes them."""
+    """Text cells as encode takes them; a binned attribute may have numbers or labels."""
     if attribute.edges:
-        return _numbers_or_labels(column, attribute)
+        values = column
+        if attribute.missing is not None:
+            absent = pc.equal(column, str(attribute.missing))
+            values = pc.if_else(absent, pa.scalar(None, pa.string()), column)
+        try:
+            return pc.utf8_trim_whitespace(values).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return column
     if attribute.find("") is not None:
         return column.cast(pa.string()).fill_null("")
     if all(isinstance(label, bool) for label in attribute.categories):
         return pc.utf8_capitalize(column.cast(pa.string()))  # other programs write true or TRUE
     return column
-
-
-def _numbers_or_labels(column: Any, attribute: Attribute) -> Any:
-    """Numbers if all cells are numbers or the missing category; else the labels."""
-    values = column
-    if attribute.missing is not None:
-        absent = pc.equal(column, str(attribute.missing))
-        values = pc.if_else(absent, pa.scalar(None, pa.string()), column)
-    try:
-        return pc.utf8_trim_whitespace(values).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return column
 
 
 def _check_labels_are_distinct(path: Path, schema: Schema) -> None:

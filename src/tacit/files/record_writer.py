@@ -53,12 +53,12 @@ def writing_records(
     design that made the records, if they are reported ones.
     """
     path = Path(path)
-    labelled = _typed if kind_of(path) == PARQUET else _texts
+    typed = kind_of(path) == PARQUET
     labels = (text(label) for a in schema for label in a.categories)
     with _tables(path, labels, origin) as write:
 
         def write_records(codes: Codes, *numbers: Any) -> None:
-            table = labelled(codes, schema)
+            table = decode(codes, schema, "pyarrow") if typed else _texts(codes, schema)
             for name, column in zip(beside, numbers, strict=True):
                 table = table.append_column(name, pa.array(column))
             write(table)
@@ -117,20 +117,11 @@ def check_apart(path: str | Path | None, *sources: str | Path | None) -> None:
             raise FileError(f"{path}: is the file that is read; write to another one")
 
 
-def _typed(codes: Codes, schema: Schema) -> Any:
-    """Labels in their own type."""
-    return decode(codes, schema, "pyarrow")
-
-
 def _texts(codes: Codes, schema: Schema) -> Any:
     """Labels as the text by which they are compared, so that a CSV file reads back the same."""
-    columns = {
-        attribute.name: pa.array([text(label) for label in attribute.categories]).take(
-            pa.array(codes[:, place])
-        )
-        for place, attribute in enumerate(schema)
-    }
-    return pa.table(columns)
+    labels = [pa.array([text(label) for label in a.categories]) for a in schema]
+    columns = [each.take(pa.array(codes[:, place])) for place, each in enumerate(labels)]
+    return pa.table(columns, names=list(schema.names))
 
 
 @contextmanager

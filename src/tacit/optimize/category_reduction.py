@@ -49,7 +49,10 @@ def _balanced(found: WeightSolution, problem: FrontProblem) -> WeightSolution:
 
 def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
     """Weights on as few posteriors as the numbers that matter."""
-    posteriors, weights = _distinct(posteriors, weights)
+    # Each posterior once, in the order of its entries, with the weight of all that are equal.
+    _, first, which = np.unique(posteriors.round(9), axis=0, return_index=True, return_inverse=True)
+    posteriors = posteriors[first]
+    weights = np.bincount(which.ravel(), weights).astype(np.float64)
     rows, columns = np.triu_indices(posteriors.shape[1])
     moments = posteriors[:, rows] * posteriors[:, columns]
     moments = np.column_stack([moments, posteriors.max(axis=1)])
@@ -58,12 +61,6 @@ def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
         weights, free = _emptied(weights, free)
     keep = weights > 0
     return posteriors[keep], weights[keep]
-
-
-def _distinct(posteriors: Array, weights: Array) -> tuple[Array, Array]:
-    """Each posterior once, in the order of its entries, with the weight of all that are equal."""
-    _, first, which = np.unique(posteriors.round(9), axis=0, return_index=True, return_inverse=True)
-    return posteriors[first], np.bincount(which.ravel(), weights).astype(np.float64)
 
 
 def _canonical(free: Array, weights: Array) -> Array:
@@ -144,7 +141,6 @@ def solved_weights(
 
 def _ordered(found: WeightSolution) -> WeightSolution:
     """Reports in the order of what they point to: likeliest category first, surest first."""
-    tops = found.posteriors.argmax(axis=1)
-    keys = np.column_stack([-found.posteriors.max(axis=1).round(6), -found.weights])
-    order = np.lexsort([keys[:, 1], keys[:, 0], tops])
+    surest = found.posteriors.max(axis=1).round(6)
+    order = np.lexsort([-found.weights, -surest, found.posteriors.argmax(axis=1)])
     return replace(found, posteriors=found.posteriors[order], weights=found.weights[order])

@@ -57,10 +57,19 @@ class ChosenChannel:
         return bool(self.matrix.shape[0] == self.matrix.shape[1])
 
     @property
+    def _attributes(self) -> tuple[Attribute, ...]:
+        """The attributes of the prior; numbered ones if it names none."""
+        shape = self.problem.shape
+        names = ["answer"] if len(shape) == 1 else [f"answer {i + 1}" for i in range(len(shape))]
+        return self.problem.attributes or tuple(
+            Attribute(name, [f"c{j + 1}" for j in range(size)])
+            for name, size in zip(names, shape, strict=True)
+        )
+
+    @property
     def categories(self) -> list[str]:
         """Labels of the true categories; joint ones joined."""
-        attributes = self.problem.attributes or _numbered(self.problem.shape)
-        labels = itertools.product(*(a.categories for a in attributes))
+        labels = itertools.product(*(a.categories for a in self._attributes))
         return [" & ".join(map(str, cell)) for cell in labels]
 
     @cached_property
@@ -84,16 +93,16 @@ class ChosenChannel:
 
     def group(self, names: Sequence[str] | None = None) -> Group:
         """A group that disguises these attributes with the channel."""
-        return Group(names or [a.name for a in self._attributes()], self.coin())
+        return Group(names or [a.name for a in self._attributes], self.coin())
 
     def design(self, attributes: Sequence[Attribute] | None = None) -> Design:
         """A design of these attributes alone, one group; those of the prior if it names them."""
-        own = tuple(attributes) if attributes is not None else self._attributes()
+        own = tuple(attributes) if attributes is not None else self._attributes
         sizes = tuple(a.size for a in own)
         if sizes != self.problem.shape:
+            wanted, given = (" x ".join(map(str, each)) for each in (self.problem.shape, sizes))
             raise DesignError(
-                f"the channel is for categories {_times(self.problem.shape)}, the attributes "
-                f"have {_times(sizes)}"
+                f"the channel is for categories {wanted}, the attributes have {given}"
             )
         return Design(Schema(own), [Group([a.name for a in own], self.coin())])
 
@@ -104,10 +113,7 @@ class ChosenChannel:
         this one.
         """
         coin = self.coin().to_dict() | {"matrix": [[float(m) for m in row] for row in self.rows]}
-        return {"questions": list(questions or (a.name for a in self._attributes())), **coin}
-
-    def _attributes(self) -> tuple[Attribute, ...]:
-        return self.problem.attributes or _numbered(self.problem.shape)
+        return {"questions": list(questions or (a.name for a in self._attributes)), **coin}
 
     def describe(self) -> str:
         """What a respondent does, a line per report."""
@@ -125,19 +131,6 @@ class ChosenChannel:
             never = " and nobody else" if len(chances) < len(names) else ""
             lines.append(f"{report.label!r} is reported by {', '.join(chances)}{never}")
         return "\n".join(lines)
-
-
-def _numbered(shape: tuple[int, ...]) -> tuple[Attribute, ...]:
-    """Attributes without names of their own."""
-    names = ["answer"] if len(shape) == 1 else [f"answer {i + 1}" for i in range(len(shape))]
-    return tuple(
-        Attribute(name, [f"c{j + 1}" for j in range(k)])
-        for name, k in zip(names, shape, strict=True)
-    )
-
-
-def _times(sizes: tuple[int, ...]) -> str:
-    return " x ".join(map(str, sizes))
 
 
 def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
+from scipy.linalg import LinAlgError, block_diag, cho_solve
 
 from tacit.arrays import Array
 from tacit.optimize.front_problem import GUARD, FrontProblem
@@ -62,12 +62,7 @@ class Polytope:
         n = self.problem.n
         rest = self.edges[0].shape[1] - n * n
         joint = np.vstack([np.eye(n * n - n), -np.tile(np.eye(n), n - 1)])
-        return np.block(
-            [
-                [joint, np.zeros((n * n, rest))],
-                [np.zeros((rest, n * n - n)), np.eye(rest)],
-            ]
-        )
+        return np.asarray(block_diag(joint, np.eye(rest)))
 
     @cached_property
     def moves(self) -> Array:
@@ -88,7 +83,17 @@ class Polytope:
                 low, high = (middle, high) if fits else (low, middle)
             high = low
         joint = (0.9 * high * matrix + (1 - 0.9 * high) * flat) * p
-        return self._extended(joint, accuracy)
+        # t and m are in the middle of what they may be.
+        largest = joint.max(axis=1)
+        room = np.minimum(
+            self.problem.cap * joint.sum(axis=1) - largest,
+            (accuracy - largest.sum()) / len(largest),
+        )
+        parts = [joint.ravel(), largest + room / 2]
+        if self.bounded:
+            rows = joint / p
+            parts.append((rows.min(axis=1) + rows.max(axis=1) / self.problem.ratio) / 2)
+        return np.concatenate(parts)
 
     def fits(self, matrix: Array, accuracy: float, slack: float = 0.0) -> bool:
         """Whether a matrix keeps the accuracy and the bounds, up to a slack of the guards."""
@@ -100,19 +105,6 @@ class Polytope:
         if not self.bounded:
             return True
         return bool((matrix.max(axis=1) <= self.problem.ratio * matrix.min(axis=1)).all())
-
-    def _extended(self, joint: Array, accuracy: float) -> Array:
-        """J with t and m in the middle of what they may be."""
-        largest = joint.max(axis=1)
-        room = np.minimum(
-            self.problem.cap * joint.sum(axis=1) - largest,
-            (accuracy - largest.sum()) / len(largest),
-        )
-        parts = [joint.ravel(), largest + room / 2]
-        if self.bounded:
-            rows = joint / self.problem.p
-            parts.append((rows.min(axis=1) + rows.max(axis=1) / self.problem.ratio) / 2)
-        return np.concatenate(parts)
 
 
 def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
@@ -140,14 +132,11 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
         if (gap < _PRECISION * _value(x, n, p) and length > 0.1) or length == 0:
             break
     joint = np.maximum(x[: n * n].reshape(n, n), 0)
-    return _trimmed(polytope, joint / joint.sum(axis=0), accuracy)
-
-
-def _trimmed(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
-    """The matrix with zeros where the method only came near to them, if it keeps the bounds."""
-    trimmed = np.where(matrix < _NEARLY_ZERO, 0, matrix)
+    found = np.asarray(joint / joint.sum(axis=0))
+    # Zeros where the method only came near to them, if the bounds are kept.
+    trimmed = np.where(found < _NEARLY_ZERO, 0, found)
     trimmed /= trimmed.sum(axis=0)
-    return trimmed if polytope.fits(trimmed, accuracy, GUARD / 2) else matrix
+    return trimmed if polytope.fits(trimmed, accuracy, GUARD / 2) else found
 
 
 def _newton(
@@ -179,7 +168,8 @@ def _advance(
     change, along = polytope.moves @ step[0], polytope.directions @ step[0]
     length = longest(slack, change)
     before = _value(x, n, p) - target * np.log(slack).sum()
-    slope = _slope(polytope, x, slack, along, change, target)
+    gradient, _, _ = _derivatives(x[: n * n].reshape(n, n), p, False)
+    slope = float(gradient @ along[: n * n] - target * (change / slack).sum())
     while length > 1e-10:
         there = slack + length * change
         after = _value(x + length * along, n, p) - target * np.log(there).sum()
@@ -192,14 +182,6 @@ def _advance(
     dual = dual + longest(dual, step[1]) * step[1]
     slack = polytope.edges[0] @ x + offset
     return x, slack, np.clip(dual, 1e-3 * target / slack, 1e3 * target / slack), length
-
-
-def _slope(
-    polytope: Polytope, x: Array, slack: Array, along: Array, change: Array, target: float
-) -> float:
-    n = polytope.problem.n
-    gradient, _, _ = _derivatives(x[: n * n].reshape(n, n), polytope.problem.p, False)
-    return float(gradient @ along[: n * n] - target * (change / slack).sum())
 
 
 def _value(x: Array, n: int, p: Array) -> float:

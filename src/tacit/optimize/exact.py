@@ -102,13 +102,15 @@ def solve(
         prices = Prices(found.gram, found.linear, found.multiplier)
         offered = family.price(prices, 3 * problem.n)
         proof = found.certificate(problem.p, accuracy, offered.largest)
-        fresh = _worthwhile(prices, offered, found.value)
+        fresh = offered.posteriors[prices.of(offered.posteriors) > 1e-9 * found.value]
         # Where not all posteriors are priced the proof may stay loose; what is found then decides.
         known = found.certificate(problem.p, accuracy, offered.known(prices))
         small = _gap(problem, found.value, known, accuracy) < gap / 2
         if (small and np.isfinite(offered.largest)) or not len(fresh):
             break
-        columns, weights = _joined(found, fresh)
+        used = _kept(found)
+        columns = np.concatenate([used.posteriors, fresh])
+        weights = np.append(used.weights, np.full(len(fresh), 1e-4))
     if near is None:
         found = _without_scaffold(problem, found, offered, accuracy)
     return ExactSolution(_kept(found), proof)
@@ -163,11 +165,6 @@ def _without_scaffold(
     return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
 
 
-def _worthwhile(prices: Prices, offered: PricedPosteriors, value: float) -> Array:
-    """The offered posteriors that would lower the error."""
-    return np.asarray(offered.posteriors[prices.of(offered.posteriors) > 1e-9 * value])
-
-
 def _gap(problem: FrontProblem, value: float, proof: Certificate, accuracy: float) -> float:
     """The relative gap of the mean squared error."""
     low = float(proof.bound(np.array(accuracy)))
@@ -177,13 +174,6 @@ def _gap(problem: FrontProblem, value: float, proof: Certificate, accuracy: floa
 def _kept(found: WeightSolution) -> WeightSolution:
     keep = found.weights > _NEGLIGIBLE
     return replace(found, posteriors=found.posteriors[keep], weights=found.weights[keep])
-
-
-def _joined(found: WeightSolution, fresh: Array) -> tuple[Array, Array]:
-    """The posteriors in use and the new ones, with a little weight to start from."""
-    used = _kept(found)
-    columns = np.concatenate([used.posteriors, fresh])
-    return columns, np.append(used.weights, np.full(len(fresh), 1e-4))
 
 
 def prove(problem: FrontProblem, points: int = 16) -> tuple[Certificate, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tacit.number_text import number_of
-from tacit.optimize.objectives import mse, privacy, unbeaten
+from tacit.optimize.objectives import errors, privacies, unbeaten
 from tacit.optimize.warner import Warner
 
 if TYPE_CHECKING:
@@ -33,21 +33,17 @@ def plot_front(front: Front) -> Figure:
     axes.plot(
         front.privacy, front.lower_bound, lw=1, ls=":", color=_GREY, label="lower bound (proved)"
     )
-    _draw_warner(front, axes)
+    if front.method != "Warner":
+        problem = front.problem
+        found = np.array(Warner(400).search(problem, lambda _: None).matrices)
+        found = found.reshape(-1, problem.n, problem.n)
+        values = privacies(found, problem.p)
+        error = errors(found, problem.p, problem.n_records)
+        kept = [i for i in unbeaten(values, error) if error[i] < 20 * front.mse.max()]
+        if kept:
+            axes.plot(values[kept], error[kept], lw=1, ls="--", color=_RED, label="Warner")
     _label(axes, front.caption())
     return figure
-
-
-def _draw_warner(front: Front, axes: Axes) -> None:
-    problem = front.problem
-    if front.method == "Warner":
-        return
-    found = Warner(400).search(problem, lambda _: None).matrices
-    values = np.array([privacy(matrix, problem.p) for matrix in found])
-    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in found])
-    kept = [i for i in unbeaten(values, errors) if errors[i] < 20 * front.mse.max()]
-    if kept:
-        axes.plot(values[kept], errors[kept], lw=1, ls="--", color=_RED, label="Warner")
 
 
 def _label(axes: Axes, caption: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,9 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.numbers import distribution, fraction, log_up, probability
-from tacit.errors import DesignError
+from tacit.errors import DesignError, FileError
 from tacit.reconstruction import Estimate
-from tacit.schema import Attribute
+from tacit.schema import Attribute, Schema
 
 #: Optimisers stay inside the bounds by this share, so that rounding to decimals cannot break them.
 GUARD = 1e-7
@@ -101,15 +101,40 @@ class FrontProblem:
 
     def holds(self, rows: Any) -> bool:
         """Whether an exact matrix[reported][true] keeps delta and epsilon, without rounding."""
-        return all(self._holds(row) for row in rows)
+        for row in rows:
+            joint = [m * p for m, p in zip(row, self.prior, strict=True)]
+            if max(joint) > self.delta * sum(joint):
+                return False
+            if self.epsilon is not None and (
+                min(row) <= 0 or log_up(max(row) / min(row)) > self.epsilon
+            ):
+                return False
+        return True
 
-    def _holds(self, row: Any) -> bool:
-        joint = [m * p for m, p in zip(row, self.prior, strict=True)]
-        if max(joint) > self.delta * sum(joint):
-            return False
-        if self.epsilon is None:
-            return True
-        return min(row) > 0 and log_up(max(row) / min(row)) <= self.epsilon
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content with exact fractions."""
+        return {
+            "prior": [str(value) for value in self.prior],
+            "shape": list(self.shape),
+            "attributes": [attribute.to_dict() for attribute in self.attributes],
+            "n_records": self.n_records,
+            "delta": str(self.delta),
+            "epsilon": self.epsilon,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> FrontProblem:
+        """The problem that `to_dict` described."""
+        named = {"attributes": content["attributes"]}
+        attributes = Schema.from_dict(named).attributes if content["attributes"] else ()
+        prior = [Fraction(value) for value in content["prior"]]
+        delta = Fraction(content["delta"])
+        checked = problem_of(prior, content["n_records"], delta, content["epsilon"])
+        shape = tuple(content["shape"])
+        sizes = tuple(attribute.size for attribute in attributes)
+        if math.prod(shape) != len(prior) or (attributes and sizes != shape):
+            raise FileError("the prior does not fit its shape")
+        return replace(checked, shape=shape, attributes=tuple(attributes))
 
 
 def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = None) -> FrontProblem:
@@ -120,7 +145,13 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
     """
     values, shape, attributes = _table(prior)
     exact = distribution(values, "prior")
-    _check_prior(exact)
+    if len(exact) < 2:
+        raise DesignError("prior has 1 category; a disguise needs at least 2")
+    if 0 in exact:
+        raise DesignError(
+            f"prior[{exact.index(Fraction(0))}] is 0: a category that nobody has cannot be "
+            "disguised or estimated; leave it out, or give it the small probability you expect"
+        )
     if isinstance(n_records, bool) or not isinstance(n_records, int | np.integer) or n_records < 1:
         raise DesignError(f"n_records must be a positive whole number, got {n_records!r}")
     bound = Fraction(1) if delta is None else probability(delta, "delta")
@@ -140,17 +171,6 @@ def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...
     if any(isinstance(cell, list | tuple) for cell in cells.flat):
         raise DesignError("prior: all parts of a table must have the same number of entries")
     return list(cells.flat), cells.shape, ()
-
-
-def _check_prior(exact: tuple[Fraction, ...]) -> None:
-    if len(exact) < 2:
-        raise DesignError("prior has 1 category; a disguise needs at least 2")
-    for i, value in enumerate(exact):
-        if value == 0:
-            raise DesignError(
-                f"prior[{i}] is 0: a category that nobody has cannot be disguised or estimated; "
-                "leave it out, or give it the small probability you expect"
-            )
 
 
 def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:

@@ -6,6 +6,7 @@ the privacy or the error wanted gives a `ChosenChannel`, which goes into a desig
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.errors import DesignError
+from tacit.errors import DesignError, FileError, TacitError
 from tacit.extras import optional_imports
+from tacit.json_documents import DocumentFormat, read_document
 from tacit.label_codes import frame_of
 from tacit.number_text import number_of
 from tacit.optimize.choice import ChosenChannel
@@ -26,6 +28,9 @@ from tacit.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_NUMBERS = ("privacy", "mse", "lower_bound")
+_PROBLEM = ("prior", "shape", "attributes", "n_records", "delta", "epsilon")
+FORMAT = DocumentFormat("front", "front file", (("method", *_PROBLEM, "points"),))
 #: Rows of a printed table before it is thinned.
 _SHOWN = 20
 #: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.
@@ -59,8 +64,8 @@ class Front:
     def __getitem__(self, place: int) -> ChosenChannel:
         """The channel at a place, counted from the least private."""
         at = range(len(self))[place]
-        numbers = (float(values[at]) for values in (self.privacy, self.mse, self.lower_bound))
-        return ChosenChannel(self.problem, self.channels[at], *numbers)
+        numbers = {name: float(getattr(self, name)[at]) for name in _NUMBERS}
+        return ChosenChannel(self.problem, self.channels[at], **numbers)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Front) and self.to_dict() == other.to_dict()
@@ -124,9 +129,8 @@ class Front:
         if self.problem.epsilon is not None:
             bounds.append(f"epsilon {self.problem.epsilon:g}")
         under = f", {' and '.join(bounds)}" if bounds else ""
-        channels = number_of(len(self), "channel")
         return (
-            f"front of {channels} for {self.problem.n} categories, "
+            f"front of {number_of(len(self), 'channel')} for {self.problem.n} categories, "
             f"{number_of(self.problem.n_records, 'record')}{under}, by {self.method}"
         )
 
@@ -146,23 +150,46 @@ class Front:
         return plot_front(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready content with exact numbers."""
-        from tacit.optimize.front_json import front_to_dict
-
-        return front_to_dict(self)
+        """JSON-ready content: the problem with exact fractions, then every channel."""
+        return {
+            **FORMAT.header,
+            "method": self.method,
+            **self.problem.to_dict(),
+            "points": [
+                {name: float(getattr(self, name)[i]) for name in _NUMBERS}
+                | {"matrix": matrix.tolist()}
+                for i, matrix in enumerate(self.channels)
+            ],
+        }
 
     def to_json(self) -> str:
         """The front file."""
-        from tacit.optimize.front_json import front_to_json
-
-        return front_to_json(self)
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Front:
         """The front that a front file describes."""
-        from tacit.optimize.front_json import front_from_json
+        content = read_document(text, FORMAT)
+        try:
+            return cls._from_dict(content)
+        except TacitError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            raise FileError(f"not a front file: {type(error).__name__}: {error}") from None
 
-        return front_from_json(text)
+    @classmethod
+    def _from_dict(cls, content: dict[str, Any]) -> Front:
+        problem, points = FrontProblem.from_dict(content), content["points"]
+        if not isinstance(content["method"], str) or not points:
+            raise FileError("not a front file: it needs a method and at least one point")
+        numbers = {name: np.array([float(point[name]) for point in points]) for name in _NUMBERS}
+        matrices = tuple(np.array(point["matrix"], dtype=np.float64) for point in points)
+        for matrix in matrices:
+            if matrix.ndim != 2 or matrix.shape[1] != problem.n:
+                raise FileError(f"not a front file: a matrix needs {problem.n} columns")
+            if (matrix < 0).any() or not np.allclose(matrix.sum(axis=0), 1, atol=1e-9):
+                raise FileError("not a front file: a column is negative or does not sum to 1")
+        return cls(problem, content["method"], channels=matrices, **numbers)
 
 
 def front_of(

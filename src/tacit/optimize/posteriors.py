@@ -18,16 +18,14 @@ from itertools import combinations
 from math import comb, floor
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array
+from tacit.optimize.objectives import Index
 
 #: Categories up to which every subset is priced.
 MOST_ENUMERATED = 20
 #: Vertices of the second kind up to which all are priced.
 _MOST_SPLIT = 2_000_000
-
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from functools import cached_property
 import numpy as np
 
 from tacit.arrays import Array, Mask
+from tacit.optimize.objectives import Index
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
     CappedPosteriors,
-    Index,
     PricedPosteriors,
     Prices,
     largest_of,

@@ -19,6 +19,7 @@ from tacit.arrays import Array
 from tacit.errors import DesignError
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
+from tacit.number_text import number_of
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.reconstruction import Estimate
@@ -91,8 +92,7 @@ class Robustness:
 
     def caption(self) -> str:
         """One line on what the table is."""
-        count = len(self.priors)
-        return f"the {self.front.caption()}, under {count:,} other prior{'s'[: count > 1]}"
+        return f"the {self.front.caption()}, under {number_of(len(self.priors), 'other prior')}"
 
     def __str__(self) -> str:
         return self.to_table().text()
@@ -124,7 +124,10 @@ def robustness(
     else:
         priors = np.asarray(truth, dtype=np.float64)
         priors = priors.reshape(-1, n) if priors.size % n == 0 else priors
-    _check(priors, n)
+    if priors.ndim != 2 or priors.shape[1] != n or not len(priors):
+        raise DesignError(f"truth must be priors of {n} categories, a row each")
+    if (priors < 0).any() or not np.allclose(priors.sum(axis=1), 1, atol=1e-9):
+        raise DesignError("truth: every prior must be at least 0 everywhere and sum to 1")
     figures = [
         [
             (privacy(m, p), mse(m, p, front.problem.n_records), worst_posterior(m, p))
@@ -146,10 +149,3 @@ def _drawn(truth: Estimate, n: int, draws: int, rng: np.random.Generator | None)
         truth.value.ravel(), truth.covariance, size=draws, method="eigh", check_valid="ignore"
     )
     return np.array([project(cell) for cell in cells])
-
-
-def _check(priors: Array, n: int) -> None:
-    if priors.ndim != 2 or priors.shape[1] != n or not len(priors):
-        raise DesignError(f"truth must be priors of {n} categories, a row each")
-    if (priors < 0).any() or not np.allclose(priors.sum(axis=1), 1, atol=1e-9):
-        raise DesignError("truth: every prior must be at least 0 everywhere and sum to 1")

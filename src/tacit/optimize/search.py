@@ -39,7 +39,7 @@ def front(
     """
     problem = problem_of(prior, n_records, delta, epsilon)
     chosen = Exact() if method is None else method
-    tell = progress or _silent
+    tell = progress or (lambda _: None)
     with threadpool_limits(1, "blas"):  # matrices are small: more threads only wait for each other
         found = chosen.search(problem, tell)
         proofs = found.proofs or prove(problem)
@@ -56,7 +56,3 @@ def _aligned(matrix: Array, prior: Array) -> Array:
     joint = matrix * prior
     _, rows = linear_sum_assignment(-(joint / joint.sum(axis=1, keepdims=True)).T)
     return np.asarray(matrix[rows])
-
-
-def _silent(_: float) -> None:
-    """No progress display."""

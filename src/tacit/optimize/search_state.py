@@ -14,7 +14,6 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.errors import FileError
 from tacit.json_documents import DocumentFormat, read_document
-from tacit.optimize.front_json import problem_from_dict, problem_to_dict
 from tacit.optimize.front_problem import FrontProblem
 
 _POPULATIONS = ("population", "archive", "omega")
@@ -45,6 +44,12 @@ class ChannelPopulation:
     def take(self, places: Any) -> ChannelPopulation:
         """Those at these places."""
         return ChannelPopulation(self.matrices[places], self.privacy[places], self.error[places])
+
+    def put(self, places: Any, other: ChannelPopulation, at: Any) -> None:
+        """Replace the channels at these places by those of another population."""
+        self.matrices[places] = other.matrices[at]
+        self.privacy[places] = other.privacy[at]
+        self.error[places] = other.error[at]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content: the places that are filled, and what is there."""
@@ -85,7 +90,7 @@ class SearchState:
         """The search file; numbers come back exactly."""
         content = {
             **FORMAT.header,
-            "problem": problem_to_dict(self.problem),
+            "problem": self.problem.to_dict(),
             "generation": self.generation,
             "stale": self.stale,
             "rng": self.rng,
@@ -98,7 +103,7 @@ class SearchState:
         """The state that a search file describes."""
         content = read_document(text, FORMAT)
         try:
-            problem = problem_from_dict(content["problem"])
+            problem = FrontProblem.from_dict(content["problem"])
             generation, stale = int(content["generation"]), int(content["stale"])
             first, second, third = (
                 ChannelPopulation.from_dict(content[name], problem.n) for name in _POPULATIONS

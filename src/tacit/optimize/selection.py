@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array
+from tacit.optimize.objectives import Index
 
-Index = npt.NDArray[np.intp]
 #: Errors beyond this are all alike far away.
 _HIGHEST = 1.0
 

@@ -155,10 +155,7 @@ def _store(omega: ChannelPopulation, population: ChannelPopulation) -> bool:
     if not len(better):
         return False
     worst_first = better[np.argsort(-population.error[better])]  # the last one written stays
-    target = cells[worst_first]
-    omega.matrices[target] = population.matrices[worst_first]
-    omega.privacy[target] = population.privacy[worst_first]
-    omega.error[target] = population.error[worst_first]
+    omega.put(cells[worst_first], population, worst_first)
     return True
 
 
@@ -168,9 +165,6 @@ def _updated(population: ChannelPopulation, omega: ChannelPopulation) -> Channel
     worse = omega.error[cells] < population.error
     if not worse.any():
         return population
-    source = cells[worse]
     updated = population.copy()
-    updated.matrices[worse] = omega.matrices[source]
-    updated.privacy[worse] = omega.privacy[source]
-    updated.error[worse] = omega.error[source]
+    updated.put(worse, omega, cells[worse])
     return updated

@@ -57,7 +57,11 @@ class Square:
 
     def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
         """Square channels, most private first, with the bounds of the exact ones."""
-        _check_begin(self.begin, problem)
+        square = (problem.n, problem.n)
+        if self.begin is not None and any(m.shape != square for m in self.begin.channels):
+            raise DesignError(
+                f"begin must be a front of {problem.n} x {problem.n} matrices, such as one of Spea2"
+            )
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
         optimum = solve(problem, 1.0, _GAP, None)
         sharp = self._best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
@@ -152,13 +156,6 @@ def _rows_like(model: Array, matrix: Array, prior: Array) -> Array:
     """The rows of a matrix in the order in which they are nearest to those of another one."""
     apart = np.abs(model[:, None] - matrix[None]) @ prior
     return np.asarray(matrix[linear_sum_assignment(apart)[1]])
-
-
-def _check_begin(begin: Front | None, problem: FrontProblem) -> None:
-    if begin is not None and any(m.shape != (problem.n, problem.n) for m in begin.channels):
-        raise DesignError(
-            f"begin must be a front of {problem.n} x {problem.n} matrices, such as one of Spea2"
-        )
 
 
 def merged(matrix: Array, prior: Array) -> Array:

@@ -10,15 +10,22 @@ what to do with negative shares: `printed` multiplies them unchanged, `cut` cuts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Array, Codes, Mask
 from tacit.counting import count
-from tacit.reproduce.paper_data import SHARE
+from tacit.design import Design, Group
+from tacit.mine import NaiveBayes
+from tacit.privacy.comparison import related_scheme, unrelated_scheme
+from tacit.record_disguise import disguise
+from tacit.reproduce.paper_data import SHARE, TARGETS, binary
+from tacit.reproduce.study_settings import Setting, Tell
 from tacit.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -29,6 +36,8 @@ Division = tuple[Counts, Counts]
 ALPHA = 1.0
 #: Replaces a share of exactly zero before taking logarithms.
 TINY = 1e-300
+#: Consecutive repeats with the same division of the records; all thetas share the divisions.
+ALIKE = 2
 #: Repeats computed together.
 BLOCK = 100
 
@@ -159,3 +168,59 @@ def repeated_scores(
 
 #: The two ways to treat negative shares.
 WAYS = {"literal": printed, "cut at zero": cut}
+#: By scheme: how the reported counts are drawn, and the true shares from them.
+SCHEMES = {
+    "unrelated": (personal, from_personal),
+    "related": (opposite, from_opposite),
+}
+COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
+
+
+@cache
+def population(data: str) -> Population:
+    """The patterns of a data set."""
+    return Population.of(*binary(data))
+
+
+def design_of(data: str, scheme: str, theta: float) -> Design:
+    """One group of all attributes; personal answers are yes with probability 1/2."""
+    _, schema = binary(data)
+    return Design(schema, [Group(schema.names, COINS[scheme](Fraction(str(theta)), schema))])
+
+
+def divided(one: Setting, start: int, stop: int) -> Iterator[tuple[Division, np.random.Generator]]:
+    """The division of each repeat, and its generator; `start` begins a division."""
+    people = population(one["data"])
+    for first in range(start, stop, ALIKE):
+        division = people.split(one.rng(first // ALIKE, of=f"{one['data']}-divisions"))
+        for repeat in range(first, min(first + ALIKE, stop)):
+            yield division, one.rng(repeat)
+
+
+def literal_scores(one: Setting, tell: Tell) -> dict[str, list[float]]:
+    """Accuracy of the paper's procedure, both ways, one score per repeat."""
+    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    people, scheme = population(one["data"]), SCHEMES[one["scheme"]]
+    for start in range(0, one.repeats, BLOCK):
+        stop = min(start + BLOCK, one.repeats)
+        repeats = divided(one, start, stop)
+        for name, scores in repeated_scores(people, one["theta"], scheme, repeats).items():
+            found[name] += scores.tolist()
+        tell(stop)
+    return found
+
+
+def aware_scores(one: Setting, tell: Tell) -> list[float]:
+    """Accuracy of tacit's own naive Bayes, learnt from reported records."""
+    people, target = population(one["data"]), TARGETS[one["data"]]
+    design = design_of(one["data"], one["scheme"], one["theta"])
+    patterns = people.patterns.astype(np.uint8)
+    classes = np.array(design.schema[target].categories)[patterns[:, -1]]
+    found = []
+    for (train, test), rng in divided(one, 0, one.repeats):
+        reported = disguise(np.repeat(patterns, train, axis=0), design, rng)
+        model = NaiveBayes(design, target).fit(reported)
+        right = model.predict(patterns[:, :-1]) == classes
+        found.append(float(test @ right) / float(test.sum()))
+        tell(len(found))
+    return found

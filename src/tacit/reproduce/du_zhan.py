@@ -92,8 +92,8 @@ def section(results: Results) -> Section:
             "ID3 learns income from the first 8,000 records of Adult, cut to yes/no, and is tested "
             "on the next 2,000: the paper divides its 10,000 records once and does not say how. "
             "All 15 attributes are one group of related questions. Each of "
-            f"{rows[0]['repeats']:,} repeats disguises both parts, grows a tree and tests it on the "
-            "true test records; only the disguise differs, so at theta = 1 the variance is 0.",
+            f"{rows[0]['repeats']:,} repeats disguises both parts, grows a tree and tests it on "
+            "the true test records; only the disguise differs, so at theta = 1 the variance is 0.",
             "The paper does not say what to do with negative shares. The literal procedure cuts "
             "every one at zero: a node where one class is left is pure, one where none is left "
             "takes its parent's class, and the attribute with the largest gain is taken, the first "

@@ -102,7 +102,7 @@ def matching(rows: Rows, **own: Value) -> Rows:
 
 def points(rows: Rows, y: str, x: str = "theta", **own: Value) -> list[Point]:
     """Points of the rows with these values."""
-    return [(row[x], row[y]) for row in matching(rows, **own)]
+    return [(float(row[x]), row[y]) for row in matching(rows, **own)]
 
 
 def table_of(title: str, rows: Rows) -> Table:

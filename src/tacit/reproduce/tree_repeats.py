@@ -61,10 +61,14 @@ def trials(
     for criterion in criteria:
         for name, caution in PROCEDURES.items():
             model = DecisionTree(design, TARGET, criterion, caution).fit(reported)
-            estimate = accuracy(_Asked(model), tested, design, TARGET)
-            right = _right(model, design, test)
-            found[criterion, name] = Trial(right, float(estimate.value), float(estimate.stderr))
+            found[criterion, name] = trial_of(model, design, test, tested)
     return found, reported
+
+
+def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTable) -> Trial:
+    """A tree on the test records, true and as counted reports."""
+    estimate = accuracy(_Asked(model), tested, design, TARGET)
+    return Trial(_right(model, design, test), float(estimate.value), float(estimate.stderr))
 
 
 def more_trials(design: Design, one: Setting, tell: Tell) -> dict[str, Any]:

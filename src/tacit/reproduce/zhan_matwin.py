@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
+from tacit.counting import count
 from tacit.design import Design, Group
-from tacit.mine import DecisionTree, NaiveBayes
+from tacit.mine import DecisionTree
 from tacit.privacy import prior_of, pse_curve
-from tacit.privacy.comparison import related_scheme, unrelated_scheme
+from tacit.privacy.comparison import unrelated_scheme
 from tacit.privacy.published_rules import after_mining
 from tacit.privacy.scopes import Limits, measure
 from tacit.record_disguise import disguise
-from tacit.reproduce import bayes_repeats
+from tacit.reproduce.bayes_repeats import ALIKE, WAYS, aware_scores, literal_scores
 from tacit.reproduce.paper_data import TARGETS, binary
 from tacit.reproduce.section import (
     NO_ESTIMATE,
@@ -52,16 +51,9 @@ THETAS = {
 }
 #: The theta at which a scheme carries no information.
 NOTHING = {"unrelated": 0.0, "related": 0.5}
-SCHEMES = {
-    "unrelated": (bayes_repeats.personal, bayes_repeats.from_personal),
-    "related": (bayes_repeats.opposite, bayes_repeats.from_opposite),
-}
-COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 REPEATS, QUICK = 1000, 26
 #: Approximate time of a repeat.
 SECONDS = {"literal": 0.001, "noise-aware": 0.05}
-#: Consecutive repeats with the same division of the records; all thetas share the divisions.
-ALIKE = 2
 #: Repeats of the literal procedure for one of the noise-aware one, which takes some fifty times as
 #: long; its mean varies far less. Both divide the records alike.
 FEWER = 10
@@ -127,9 +119,9 @@ def run(one: Setting, tell: Tell) -> Rows:
     literal = one["procedure"] == "literal"
     if one["theta"] == NOTHING[one["scheme"]]:
         nothing = {"repeats": 0, "mean": None, "variance": None, "stderr": None}
-        names = tuple(bayes_repeats.WAYS) if literal else (one["procedure"],)
+        names = tuple(WAYS) if literal else (one["procedure"],)
         return [{**own, "procedure": name, **nothing} for name in names]
-    found = _literal(one, tell) if literal else {one["procedure"]: _aware(one, tell)}
+    found = literal_scores(one, tell) if literal else {one["procedure"]: aware_scores(one, tell)}
     if one.has("more"):
         found = {MORE: found["literal"]}
     return [
@@ -138,71 +130,16 @@ def run(one: Setting, tell: Tell) -> Rows:
     ]
 
 
-@cache
-def population(data: str) -> bayes_repeats.Population:
-    """The patterns of a data set."""
-    return bayes_repeats.Population.of(*binary(data))
-
-
-def design_of(data: str, scheme: str, theta: float) -> Design:
-    """One group of all attributes; personal answers are yes with probability 1/2."""
-    _, schema = binary(data)
-    return Design(schema, [Group(schema.names, COINS[scheme](Fraction(str(theta)), schema))])
-
-
-def _divided(
-    one: Setting, start: int, stop: int
-) -> Iterator[tuple[bayes_repeats.Division, Generator]]:
-    """The division of each repeat, and its generator; `start` begins a division."""
-    people = population(one["data"])
-    for first in range(start, stop, ALIKE):
-        division = people.split(one.rng(first // ALIKE, of=f"{one['data']}-divisions"))
-        for repeat in range(first, min(first + ALIKE, stop)):
-            yield division, one.rng(repeat)
-
-
-def _literal(one: Setting, tell: Tell) -> dict[str, list[float]]:
-    """The paper's procedure, in both readings."""
-    found: dict[str, list[float]] = {name: [] for name in bayes_repeats.WAYS}
-    people, scheme = population(one["data"]), SCHEMES[one["scheme"]]
-    for start in range(0, one.repeats, bayes_repeats.BLOCK):
-        stop = min(start + bayes_repeats.BLOCK, one.repeats)
-        repeats = _divided(one, start, stop)
-        for name, scores in bayes_repeats.repeated_scores(
-            people, one["theta"], scheme, repeats
-        ).items():
-            found[name] += scores.tolist()
-        tell(stop)
-    return found
-
-
-def _aware(one: Setting, tell: Tell) -> list[float]:
-    """tacit's own naive Bayes, from reported records."""
-    people, target = population(one["data"]), TARGETS[one["data"]]
-    design = design_of(one["data"], one["scheme"], one["theta"])
-    patterns = people.patterns.astype(np.uint8)
-    classes = np.array(design.schema[target].categories)[patterns[:, -1]]
-    found = []
-    for (train, test), rng in _divided(one, 0, one.repeats):
-        reported = disguise(np.repeat(patterns, train, axis=0), design, rng)
-        model = NaiveBayes(design, target).fit(reported)
-        right = model.predict(patterns[:, :-1]) == classes
-        found.append(float(test @ right) / float(test.sum()))
-        tell(len(found))
-    return found
-
-
 def _rules(one: Setting, tell: Tell) -> Rows:
     """PSE of income before and after the rules of a tree are published (section 4.2)."""
     codes, whole = binary("adult")
     schema = whole.subset(ASKED)
     true = np.ascontiguousarray(codes[:, [whole.index(name) for name in ASKED]])
+    table = count(true, schema).marginal(ASKED) / len(true)
     target = TARGETS["adult"]
     rows: Rows = []
     for repeat, theta in enumerate(RULE_THETAS):
         design = Design(schema, [Group(ASKED, unrelated_scheme(Fraction(str(theta)), schema))])
-        shares = np.bincount(true @ (1 << np.arange(len(ASKED))[::-1]), minlength=1 << len(ASKED))
-        table = (shares / len(true)).reshape(schema.sizes)
         prior = prior_of({ASKED: table}, design)
         reported = disguise(true, design, one.rng(repeat))
         rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().known

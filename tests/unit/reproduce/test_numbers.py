@@ -69,7 +69,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(du_zhan, "trials", some_trials)
         patch.setattr(soni_shrivastva, "trials", some_trials)
         patch.setattr(huang_du, "front", some_front)
-        patch.setattr(zhan_matwin, "_aware", lambda one, tell: [0.5 + 1e-3 * one["theta"], 0.75])
+        patch.setattr(
+            zhan_matwin, "aware_scores", lambda one, tell: [0.5 + 1e-3 * one["theta"], 0.75]
+        )
         patch.setattr(report_files, "svg", lambda figure: "<svg></svg>")
         patch.setattr(report_files, "draw", lambda chart: None)
         for name in reversed(STUDIES):

@@ -13,7 +13,15 @@ from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
 from tacit.privacy.comparison import grouped
 from tacit.record_disguise import disguise
-from tacit.reproduce import Plan, du_zhan, huang_du, soni_shrivastva, tree_repeats, zhan_matwin
+from tacit.reproduce import (
+    Plan,
+    bayes_repeats,
+    du_zhan,
+    huang_du,
+    soni_shrivastva,
+    tree_repeats,
+    zhan_matwin,
+)
 from tacit.reproduce.paper_data import divided, first_records
 from tacit.reproduce.studies import STUDIES, run_setting
 from tacit.reproduce.study_settings import MORE, Rows, Setting
@@ -71,7 +79,7 @@ def test_undisguised_naive_bayes_varies_by_the_division_alone() -> None:
 def test_procedures_and_thetas_share_their_divisions() -> None:
     names = ["adult-related-0.6-literal", "adult-unrelated-0.9-noise-aware"]
     tested = [
-        [test.tolist() for (_, test), _ in zhan_matwin._divided(named(NB, name, Plan()), 0, 4)]
+        [test.tolist() for (_, test), _ in bayes_repeats.divided(named(NB, name, Plan()), 0, 4)]
         for name in names
     ]
     assert tested[0] == tested[1]
@@ -121,7 +129,8 @@ def test_accuracy_by_copies_of_records_is_that_of_following_the_tree() -> None:
     train, test = (part[:1000] for part in divided())
     model = DecisionTree(design, "income", max_depth=4).fit(disguise(train, design, rng))
     tested = count(disguise(test, design, rng), schema)
-    trial, followed = tree_repeats._trial(model, test, tested), accuracy(model, tested, design)
+    trial = tree_repeats.trial_of(model, design, test, tested)
+    followed = accuracy(model, tested, design)
     np.testing.assert_allclose(trial.estimated, followed.value, rtol=1e-9)
     np.testing.assert_allclose(trial.stderr, followed.stderr, rtol=1e-9)
 
