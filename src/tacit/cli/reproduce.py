@@ -20,7 +20,6 @@ from tacit.cli import show
 if TYPE_CHECKING:
     from tacit.reproduce.job_runner import Progress as Done
     from tacit.reproduce.job_runner import Watch
-    from tacit.reproduce.section import Section
 
 
 class Paper(enum.StrEnum):
@@ -33,27 +32,20 @@ class Paper(enum.StrEnum):
     ALL = "all"
 
 
-ByPaper = Annotated[Paper, typer.Argument(help="The paper, or all.")]
-Repeats = Annotated[
-    int | None, typer.Option(min=1, help="Repeats of each setting; as in the papers if left out.")
-]
-Quick = Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")]
-Out = Annotated[
-    Path, typer.Option(metavar="DIR", help="The folder for report and finished settings.")
-]
-Processes = Annotated[
-    int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
-
-
 def reproduce(
-    paper: ByPaper = Paper.ALL,
-    repeats: Repeats = None,
-    quick: Quick = False,
-    out: Out = Path("reproduced"),
-    processes: Processes = None,
-    seed: Seed = 0,
+    paper: Annotated[Paper, typer.Argument(help="The paper, or all.")] = Paper.ALL,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=1, help="Repeats of each setting; as in the papers if left out."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for report and finished settings.")
+    ] = Path("reproduced"),
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
 ) -> None:
     """Run the papers' experiments as described, beside tacit's own answer, and write a report.
 
@@ -63,13 +55,18 @@ def reproduce(
     """
     from tacit.reproduce import STUDIES, Plan  # SciPy and scikit-learn are slow to start
     from tacit.reproduce import reproduce as run
+    from tacit.reproduce.report_page import signed, summary_table
 
     start = time.perf_counter()
     names = list(STUDIES) if paper is Paper.ALL else [paper.value]
     plan = Plan(repeats, quick, seed)
     with _bar() as watch:
         sections = run(names, plan, out, processes or os.cpu_count() or 1, watch)
-    _render(sections, out, time.perf_counter() - start)
+    table = summary_table(sections)
+    rows = [(*counts, signed(largest), where) for *counts, largest, where in table.rows]
+    show.print_table(replace(table, rows=rows))
+    seconds = time.perf_counter() - start
+    show.console().print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)
 
 
 @contextmanager
@@ -97,12 +94,3 @@ def _bar() -> Iterator[Watch]:
 
     with bar:
         yield watch
-
-
-def _render(sections: list[Section], out: Path, seconds: float) -> None:
-    from tacit.reproduce.report_page import signed, summary_table
-
-    table = summary_table(sections)
-    rows = [(*counts, signed(largest), where) for *counts, largest, where in table.rows]
-    show.print_table(replace(table, rows=rows))
-    show.console().print(f"wrote {out / 'report.html'} in {seconds:.1f} s", soft_wrap=True)

@@ -84,15 +84,11 @@ def serve(
     from tacit.service.settings import ServiceSettings, settings
 
     flags = {name: given[name] for name in ServiceSettings.model_fields}
-    run(settings(flags | {"surveys": surveys or None}, config=config), tell, warn)
+    chosen = settings(flags | {"surveys": surveys or None}, config=config)
+    run(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"))
 
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
     """One line per survey: its address, its title, and who may answer when."""
     for address, published in addresses:
         typer.echo(f"serving {address}  {published.title} ({published.survey.terms})")
-
-
-def warn(text: str) -> None:
-    """One line per warning, after the addresses."""
-    typer.echo(f"warning: {text}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -126,16 +125,11 @@ def backup(
     typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
 
 
-@contextmanager
-def open_store(url: str, there: bool = False) -> Iterator[Store]:
-    """The database of responses; with `there`, it must exist."""
+def open_store(url: str, there: bool = False) -> closing[Store]:
+    """The database of responses, for a with statement; with `there`, it must exist."""
     from tacit.service.store import Store
 
-    store = Store(url, must_exist=there)
-    try:
-        yield store
-    finally:
-        store.close()
+    return closing(Store(url, must_exist=there))
 
 
 def _base(url: str) -> str:

@@ -102,10 +102,12 @@ def solve(
         prices = Prices(found.gram, found.linear, found.multiplier)
         offered = family.price(prices, 3 * problem.n)
         proof = found.certificate(problem.p, accuracy, offered.largest)
-        fresh = offered.posteriors[prices.of(offered.posteriors) > 1e-9 * found.value]
+        worth = prices.of(offered.posteriors)
+        fresh = offered.posteriors[worth > 1e-9 * found.value]
         # Where not all posteriors are priced the proof may stay loose; what is found then decides.
-        known = found.certificate(problem.p, accuracy, offered.known(prices))
-        small = _gap(problem, found.value, known, accuracy) < gap / 2
+        known = found.certificate(problem.p, accuracy, float(worth.max()))
+        excess = found.value - float(known.bound(np.array(accuracy)))
+        small = excess < gap / 2 * (found.value - float(problem.p @ problem.p))
         if (small and np.isfinite(offered.largest)) or not len(fresh):
             break
         used = _kept(found)
@@ -120,7 +122,7 @@ def family_of(problem: FrontProblem) -> CappedPosteriors | BoundedRatios:
     """All posteriors that the bounds allow."""
     if problem.epsilon is None:
         return CappedPosteriors(problem.n, problem.cap)
-    return BoundedRatios(tuple(problem.p.tolist()), problem.cap, problem.ratio)
+    return BoundedRatios(problem.p, problem.cap, problem.ratio)
 
 
 def channel_of(found: WeightSolution) -> Array:
@@ -163,12 +165,6 @@ def _without_scaffold(
     near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
     tried = solved_weights(columns, near, problem, accuracy)
     return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
-
-
-def _gap(problem: FrontProblem, value: float, proof: Certificate, accuracy: float) -> float:
-    """The relative gap of the mean squared error."""
-    low = float(proof.bound(np.array(accuracy)))
-    return (value - low) / (value - float(problem.p @ problem.p))
 
 
 def _kept(found: WeightSolution) -> WeightSolution:

@@ -51,10 +51,6 @@ class PricedPosteriors:
     posteriors: Array
     largest: float
 
-    def known(self, prices: Prices) -> float:
-        """The worth of the best one here."""
-        return float(prices.of(self.posteriors).max())
-
 
 @dataclass(frozen=True)
 class CappedPosteriors:

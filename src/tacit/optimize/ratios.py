@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -37,23 +36,21 @@ from tacit.optimize.posteriors import (
 _PATIENT = 11
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BoundedRatios:
-    """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`."""
+    """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`.
 
-    prior: tuple[float, ...]
+    p: the prior.
+    """
+
+    p: Array
     cap: float
     ratio: float
 
     @property
     def n(self) -> int:
         """The number of categories."""
-        return len(self.prior)
-
-    @cached_property
-    def p(self) -> Array:
-        """The prior."""
-        return np.array(self.prior)
+        return len(self.p)
 
     def sharpest(self) -> Array:
         """For each category a posterior nearly as sure of it as allowed, to start from."""
@@ -87,8 +84,8 @@ class BoundedRatios:
     @property
     def _ties(self) -> list[float]:
         """The values that t/m takes where an upper border meets the largest posterior."""
-        ties = {self.ratio * p for p in self.prior if self.ratio * p >= max(self.prior)}
-        return sorted(ties | {max(self.prior)})
+        largest, upper = float(self.p.max()), self.ratio * self.p
+        return sorted({*upper[upper >= largest].tolist(), largest})
 
     def _at_ties(self, prices: Prices, count: int) -> Iterator[Array]:
         yield self.p[None, :]
@@ -99,8 +96,7 @@ class BoundedRatios:
             worth -= self.p @ prices.linear + subset_sums(prices.linear * steps)
             worth = (worth - prices.multiplier * tie) / total
             worth[tie > self.cap * total * (1 + 1e-12)] = -np.inf
-            rows = self.p + _members(largest_of(worth, count), self.n) * steps
-            yield rows / rows.sum(axis=1, keepdims=True)
+            yield self._rows(_members(largest_of(worth, count), self.n), steps)
 
     def _at_cap(self, prices: Prices, count: int) -> Iterator[Array]:
         """t = delta: the largest priors are cut off at delta, m follows from the sum."""
@@ -177,7 +173,7 @@ class BoundedRatios:
         rows = np.unique(np.concatenate(best), axis=0)
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
-    def _rows(self, inside: Mask, steps: Array) -> Array:
+    def _rows(self, inside: Array | Mask, steps: Array) -> Array:
         rows = self.p + inside * steps
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 

@@ -64,7 +64,7 @@ def run(one: Setting, tell: Tell) -> Rows:
     _, schema = first_records()
     design = Design(schema, [Group(schema.names, related(theta=str(one["theta"])))])
     own = {"theta": one["theta"]}
-    if one.has("more"):
+    if "more" in dict(one.values):
         unknown = {"estimated": None, "estimated_stderr": None}
         return [{**own, **more_trials(design, one, tell), **unknown}]
     found = []

@@ -68,7 +68,7 @@ def run(one: Setting, tell: Tell) -> Rows:
     _, schema = first_records()
     design = grouped(schema, one["groups"], lambda _: related(theta=str(one["theta"])))
     own = {"groups": one["groups"], "theta": one["theta"]}
-    if not one.has("more"):
+    if "more" not in dict(one.values):
         return [own | row for row in _mined(design, one, tell)]
     unknown = {"estimated": None, "estimated_stderr": None, "gain": None}
     return [{**own, "tree": CRITERIA["entropy"], **more_trials(design, one, tell), **unknown}]

@@ -63,10 +63,6 @@ class Setting:
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]
 
-    def has(self, name: str) -> bool:
-        """Whether a parameter is given."""
-        return name in dict(self.values)
-
     def rng(self, repeat: int, of: str | None = None) -> np.random.Generator:
         """The generator of one repeat; settings of a study with the same `of` share it."""
         own = zlib.crc32(f"{self.study}/{self.name if of is None else of}".encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,17 +39,6 @@ class Trial(NamedTuple):
     stderr: float
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A model as a black box, which is faster to test than a large tree that is followed."""
-
-    model: DecisionTree
-
-    def predict(self, records: Codes) -> Any:
-        """The classes of true records."""
-        return self.model.predict(records)
-
-
 def trials(
     design: Design, rng: np.random.Generator, criteria: tuple[str, ...]
 ) -> tuple[dict[tuple[str, str], Trial], PatternTable]:
@@ -67,7 +56,9 @@ def trials(
 
 def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTable) -> Trial:
     """A tree on the test records, true and as counted reports."""
-    estimate = accuracy(_Asked(model), tested, design, TARGET)
+    # A black box is faster to test than a large tree that is followed.
+    black_box = SimpleNamespace(predict=model.predict)
+    estimate = accuracy(black_box, tested, design, TARGET)
     return Trial(_right(model, design, test), float(estimate.value), float(estimate.stderr))
 
 

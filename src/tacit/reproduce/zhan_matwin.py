@@ -122,7 +122,7 @@ def run(one: Setting, tell: Tell) -> Rows:
         names = tuple(WAYS) if literal else (one["procedure"],)
         return [{**own, "procedure": name, **nothing} for name in names]
     found = literal_scores(one, tell) if literal else {one["procedure"]: aware_scores(one, tell)}
-    if one.has("more"):
+    if "more" in dict(one.values):
         found = {MORE: found["literal"]}
     return [
         {**own, "procedure": name, "repeats": one.repeats, **moments(scores, ALIKE)}
