@@ -38,7 +38,7 @@ def rows_of(study: str, name: str, repeats: int = 1) -> Rows:
 
 
 def test_the_repeats_are_those_of_the_papers() -> None:
-    own = [one for one in du_zhan.settings(Plan()) if not one.has("more")]
+    own = [one for one in du_zhan.settings(Plan()) if "more" not in dict(one.values)]
     assert [one.repeats for one in own] == [50] * 12
     literal = [one for one in zhan_matwin.settings(Plan()) if one.name.endswith("-literal")]
     assert {one.repeats for one in literal} == {1000}
@@ -55,9 +55,9 @@ def test_all_twelve_thetas_of_each_paper_are_run() -> None:
 
 def test_more_repeats_are_run_only_beside_all_those_of_the_papers() -> None:
     for study in (du_zhan, zhan_matwin, soni_shrivastva):
-        assert any(one.has("more") for one in study.settings(Plan()))
+        assert any("more" in dict(one.values) for one in study.settings(Plan()))
         for plan in (Plan(quick=True), Plan(repeats=3)):
-            assert not any(one.has("more") for one in study.settings(plan))
+            assert not any("more" in dict(one.values) for one in study.settings(plan))
 
 
 def test_the_undisguised_tree_is_the_same_in_every_repeat() -> None:
