@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,7 @@ from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
-from tacit.privacy.prior import Prior, prior_of
-from tacit.privacy.risk import FIGURES
+from tacit.privacy.prior import prior_of
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
@@ -38,17 +38,6 @@ if TYPE_CHECKING:
 Scheme = Callable[[Fraction, Schema], Coin]
 #: The grid of theta that the papers use.
 THETAS = tuple(Fraction(i, 10) for i in range(11))
-COLUMNS = (
-    "scheme",
-    "groups",
-    "theta",
-    "pse",
-    "pse_record",
-    "map_record",
-    "worst_record",
-    "epsilon",
-    "stderr",
-)
 
 
 def related_scheme(theta: Fraction, part: Schema) -> Coin:
@@ -88,6 +77,9 @@ class Point:
     stderr: float
 
 
+COLUMNS = tuple(field.name for field in fields(Point))
+
+
 @dataclass(frozen=True)
 class Comparison:
     """All points, as values, a table and a figure.
@@ -111,8 +103,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
-        columns = {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
-        plain: dict[str, Any] = outward.finite(columns)
+        plain: dict[str, Any] = outward.finite(self._columns())
         return plain
 
     def to_json(self) -> str:
@@ -123,9 +114,10 @@ class Comparison:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row per point."""
-        return frame_of(
-            {name: [getattr(p, name) for p in self.points] for name in COLUMNS}, backend
-        )
+        return frame_of(self._columns(), backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
 
     def lead(self) -> list[str]:
         """What the figures rest on."""
@@ -204,42 +196,32 @@ def compare_schemes(
     limits = limits or Limits()
     check_level(limits.level)
     exact = [fraction(theta, "theta") for theta in thetas]
-    possible = [g for g in groups if _whole(g) <= len(schema)]
+    for g in groups:
+        if isinstance(g, bool) or not isinstance(g, int) or g < 1:
+            raise DataError(f"groups must be whole numbers of at least 1, got {g!r}")
+    possible = [g for g in groups if g <= len(schema)]
     plain = grouped(schema, 1, lambda part: truthful())
     known = prior_of(prior, plain, limits.rng, limits.priors)
     points = [
-        _point(schema, known, name, make, (g, theta), limits)
+        _point(name, g, theta, measure(grouped(schema, g, partial(make, theta)), known, limits))
         for (name, make), g, theta in product(schemes.items(), possible, exact)
     ]
     return Comparison(tuple(points), known.source, not known.ties_all)
 
 
-def _whole(groups: Any) -> int:
-    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
-        raise DataError(f"groups must be whole numbers of at least 1, got {groups!r}")
-    return groups
-
-
-def _point(
-    schema: Schema,
-    prior: Prior,
-    name: str,
-    make: Scheme,
-    setting: tuple[int, Fraction],
-    limits: Limits,
-) -> Point:
-    n_groups, theta = setting
-    design = grouped(schema, n_groups, lambda part: make(theta, part))
-    found = measure(design, prior, limits)
-    return Point(name, n_groups, float(theta), *_values(found))
-
-
-def _values(found: Scopes) -> tuple[float, float, float, float, float, float]:
+def _point(scheme: str, groups: int, theta: Fraction, found: Scopes) -> Point:
     record = found.record.from_record
-    smallest = min(scope.alone.pse for scope in found.attributes.values())
-    values = [getattr(record, name) for name in FIGURES[:3]]
-    error = 0.0 if record.stderr is None else max(record.stderr[:2])
-    return smallest, values[0], values[1], values[2], found.record.epsilon, error
+    return Point(
+        scheme,
+        groups,
+        float(theta),
+        pse=min(scope.alone.pse for scope in found.attributes.values()),
+        pse_record=record.pse,
+        map_record=record.map_privacy,
+        worst_record=record.worst_posterior,
+        epsilon=found.record.epsilon,
+        stderr=0.0 if record.stderr is None else max(record.stderr[:2]),
+    )
 
 
 def grouped(schema: Schema, n_groups: int, coin: Callable[[Schema], Coin]) -> Design:

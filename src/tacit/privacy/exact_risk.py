@@ -23,10 +23,9 @@ from tacit.privacy.kernels import (
     peak_step,
     squares_step,
     total_step,
-    uncertainty,
 )
 from tacit.privacy.prior import Prior
-from tacit.privacy.risk import Risk, quotient, slack_of
+from tacit.privacy.risk import Risk, add, joint_risk, risk_of_sums, slack_of, uncertainty
 from tacit.schema import Schema
 
 
@@ -81,9 +80,7 @@ def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None)
     if part.factors[place].names == (name,):
         return risk_of_group(part, place, passed)
     joint = joint_of_attribute(part, name, passed)
-    masks = _masks(part, place, name)
-    prior = np.stack([_add(_flat(part.prior * mask)) for mask in masks])
-    return _from_joint(joint.reshape(len(masks), -1, joint.shape[-1]), prior, part.slack)
+    return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
 
 
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
@@ -136,35 +133,10 @@ def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> R
     total = _flat(_pass(part, table, total_step, places))
     squares = _flat(_pass(part, table**2, squares_step, places))
     peak = _flat(_pass(part, table, peak_step, places))
-    given = _add(uncertainty(_flat(table))) - _add(uncertainty(prior.reshape(-1, prior.shape[-1])))
+    own = _flat(prior)
+    given = add(uncertainty(_flat(table))) - add(uncertainty(own))
     for place in places:
         margin = np.moveaxis(table, place, 0)
         margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
         given = given + part.kernels[place].entropies @ margin
-    return _summed(total, squares, peak, given, prior.reshape(-1, prior.shape[-1]), part.slack)
-
-
-def _from_joint(joint: Array, prior: Array, slack: float) -> Risk:
-    """The risk from J[target, report, prior]."""
-    given = _add(uncertainty(joint).reshape(-1, joint.shape[-1])) - _add(uncertainty(prior))
-    squares = (joint**2).sum(axis=0)
-    return _summed(joint.sum(axis=0), squares, joint.max(axis=0), given, prior, slack)
-
-
-def _summed(
-    total: Array, squares: Array, peak: Array, given: Array, prior: Array, slack: float
-) -> Risk:
-    """Reports added up; `given` is H(Y | X)."""
-    return Risk(
-        drawn=_add(quotient(squares, total)),
-        best=_add(peak),
-        worst=np.asarray(quotient(peak, total).max(axis=0)),
-        information=np.maximum(_add(uncertainty(total)) - given, 0),
-        largest_prior=np.asarray(prior.max(axis=0)),
-        slack=slack,
-    )
-
-
-def _add(table: Array) -> Array:
-    """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
-    return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
+    return risk_of_sums(total, squares, peak, given, own, part.slack)

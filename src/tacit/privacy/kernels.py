@@ -29,6 +29,7 @@ from tacit.channel.distribution import Distribution
 from tacit.channel.keep_or_draw import ReplacementChannel
 from tacit.channel.related import AgreementChannel
 from tacit.errors import DataError
+from tacit.privacy.risk import uncertainty
 
 #: The largest number of true cells for which a channel is written out as a matrix.
 MAX_DENSE = 4096
@@ -322,9 +323,3 @@ def entries(channel: Channel) -> Array:
 def kron(matrices: Iterable[Array]) -> Array:
     """The Kronecker product, written out."""
     return reduce(lambda one, other: np.asarray(np.kron(one, other)), matrices)
-
-
-def uncertainty(probabilities: Array) -> Array:
-    """-p log2 p, entry by entry; 0 at 0."""
-    positive = np.where(probabilities > 0, probabilities, 1.0)
-    return -probabilities * np.log2(positive)

@@ -28,11 +28,10 @@ import numpy as np
 from tacit.arrays import Array, Index
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of, uncertainty
-from tacit.privacy.mixtures import draw_true
+from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
-from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
+from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked, uncertainty
+from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, draw_true, turns
 from tacit.privacy.scopes import Limits
 
 
@@ -67,12 +66,13 @@ def risk_knowing(
 def _risk(design: Design, prior: Prior, name: str, asked: Sequence[str], draws: _Draws) -> Risk:
     """The risk of one attribute; all others `asked` are known."""
     target = _Target.of(design, name, asked)
-    (tied,) = (block for block in prior.blocks if name in block.names)
+    place = next(i for i, block in enumerate(prior.blocks) if name in block.names)
+    tied = prior.blocks[place]
     apart = [n for n in target.mates if n not in tied.names]
     names = [name, *(n for n in tied.names if n != name), *apart]
     if math.prod(design.schema[n].size for n in names) <= draws.limits.max_cells:
         return _exact(target, prior, names)
-    found = [_sample(target, tied, i, true) for i, true in enumerate(draws.true)]
+    found = [_sample(target, prior.at(i)[place], true) for i, true in enumerate(draws.true)]
     return stacked([found[i] for i in turns(len(found), prior.stacked)])
 
 
@@ -90,14 +90,8 @@ class _Draws:
         return [self._drawn(i, seed) for i in range(min(self.prior.stacked, PRIORS))]
 
     def _drawn(self, i: int, seed: int) -> dict[str, Index]:
-        blocks = [PriorTable(b.names, _first(b, i)) for b in self.prior.blocks]
-        drawn = draw_true(blocks, self.limits.drawn, np.random.default_rng(seed))
+        drawn = draw_true(self.prior.at(i), self.limits.drawn, np.random.default_rng(seed))
         return {name: codes.astype(np.intp) for name, codes in drawn.items()}
-
-
-def _first(block: PriorTable, i: int) -> Array:
-    """One table of a block's stack."""
-    return block.tables[..., min(i, block.tables.shape[-1] - 1)]
 
 
 @dataclass(frozen=True)
@@ -132,23 +126,32 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     table = prior.table(names).reshape(sizes[0], -1, stack)
     codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
     known = codes[[names.index(mate) - 1 for mate in target.mates]]
-    drawn, best, left, worst = (np.zeros(stack) for _ in range(4))
-    for chance in target.kernel.outcomes(known):
+    drawn, best, left, worst = _by_case(target.kernel, known, table)
+    own = table.sum(axis=1)
+    told = np.maximum(uncertainty(own).sum(axis=0) - left.sum(axis=0), 0)
+    slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
+    largest = own.max(axis=0)
+    return Risk(drawn.sum(axis=0), best.sum(axis=0), worst.max(axis=0), told, largest, slack)
+
+
+def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
+    """From table[category, case, prior]: how often guesses are right, the uncertainty that is left,
+    and the largest posterior, for each case of known answers.
+    """
+    drawn, best, left, worst = np.zeros((4, *table.shape[1:]))
+    for chance in kernel.outcomes(known):
         joint = chance[:, :, None] * table
         total, peak = joint.sum(axis=0), joint.max(axis=0)
-        drawn += quotient((joint**2).sum(axis=0), total).sum(axis=0)
-        best += peak.sum(axis=0)
-        worst = np.maximum(worst, quotient(peak, total).max(axis=0))
-        left += (uncertainty(joint).sum(axis=0) - uncertainty(total)).sum(axis=0)
-    own = table.sum(axis=1)
-    told = np.maximum(uncertainty(own).sum(axis=0) - left, 0)
-    slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-    return Risk(drawn, best, worst, told, own.max(axis=0), slack)
+        drawn += quotient((joint**2).sum(axis=0), total)
+        best += peak
+        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
+        worst = np.maximum(worst, quotient(peak, total))
+    return drawn, best, left, worst
 
 
-def _sample(target: _Target, tied: PriorTable, i: int, true: dict[str, Index]) -> Risk:
+def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
-    table = np.moveaxis(_first(tied, i), tied.names.index(target.name), 0)
+    table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
     own = table.reshape(table.shape[0], -1).sum(axis=1)
     given = quotient(table, np.broadcast_to(table.sum(axis=0), table.shape))
     cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)
@@ -156,13 +159,7 @@ def _sample(target: _Target, tied: PriorTable, i: int, true: dict[str, Index]) -
     draws = next(iter(true.values())).size
     shares = np.broadcast_to(shares.reshape(len(own), -1), (len(own), draws))
     known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
-    drawn, best, left = np.zeros(draws), np.zeros(draws), np.zeros(draws)
-    for chance in target.kernel.outcomes(known):
-        joint = chance * shares
-        total = joint.sum(axis=0)
-        drawn += quotient((joint**2).sum(axis=0), total)
-        best += joint.max(axis=0)
-        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
+    drawn, best, left, _ = _by_case(target.kernel, known, shares[..., None])
     largest = given.reshape(len(own), -1).max(axis=1)
     worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
     told = uncertainty(own).sum() - left

@@ -21,7 +21,7 @@ from tacit.attribute import Attribute
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.number_text import number_of
-from tacit.privacy.risk import check_distribution
+from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
 from tacit.schema import Schema
@@ -80,6 +80,13 @@ class Prior:
         blocks = tuple(block for block in found if block is not None)
         return Prior(self.schema, blocks, self.source)
 
+    def at(self, i: int) -> list[PriorTable]:
+        """The tables of one prior of the stack."""
+        last = (min(i, block.tables.shape[-1] - 1) for block in self.blocks)
+        return [
+            PriorTable(b.names, b.tables[..., k]) for b, k in zip(self.blocks, last, strict=True)
+        ]
+
     def table(self, names: Sequence[str]) -> Array:
         """The joint table over these attributes in this order, flattened; a column a prior."""
         made: Array = np.ones((1,) * (len(names) + 1))
@@ -108,22 +115,26 @@ def prior_of(
         if prior.schema != schema:
             raise DataError("the prior was made for another schema than the design's")
         return prior
-    if prior is None:
-        blocks = [PriorTable((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
-        source = "every category taken as equally likely" + _independence(blocks, schema)
-        return Prior(schema, tuple(blocks), source, uniform=True)
+    source = "known"
     if isinstance(prior, Reconstruction):
         prior = _estimates(prior)
     if isinstance(prior, Estimate):
         prior = [prior]
-    if isinstance(prior, list | tuple) and prior and all(isinstance(e, Estimate) for e in prior):
+    if prior is None:
+        blocks = [PriorTable((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
+        source = "every category taken as equally likely"
+    elif isinstance(prior, list | tuple) and prior and all(isinstance(e, Estimate) for e in prior):
         blocks = [_estimated(e, schema, draws, rng) for e in prior]
-        return _covering(blocks, schema, _source(prior[0].n_records, blocks, schema))
-    if isinstance(prior, Mapping):
+        source = f"estimated from {number_of(prior[0].n_records, 'reported record')}"
+    elif isinstance(prior, Mapping):
         blocks = [_given(key, value, schema, draws, rng) for key, value in prior.items()]
+        if any(block.tables.shape[-1] > 1 for block in blocks):
+            source = "estimated"
     else:
         blocks = [_table(prior, schema.names, schema, "the prior")]
-    return _covering(blocks, schema, _known(blocks, schema))
+    _check_cover(blocks, schema)
+    untied = UNTIED if len(blocks) > 1 else ""
+    return Prior(schema, tuple(blocks), source + untied, uniform=prior is None)
 
 
 def _estimates(found: Reconstruction) -> list[Estimate]:
@@ -141,24 +152,6 @@ def _estimates(found: Reconstruction) -> list[Estimate]:
 def _estimable(design: Design, names: Sequence[str]) -> bool:
     small = math.prod(design.schema[name].size for name in names) <= MAX_JOINT
     return small and design.channel(names).reconstructable
-
-
-def _source(n_records: int, blocks: list[PriorTable], schema: Schema) -> str:
-    text = f"estimated from {number_of(n_records, 'reported record')}"
-    return text + _independence(blocks, schema)
-
-
-def _known(blocks: list[PriorTable], schema: Schema) -> str:
-    if any(block.tables.shape[-1] > 1 for block in blocks):
-        return "estimated" + _independence(blocks, schema)
-    return "known" + _independence(blocks, schema)
-
-
-def _independence(blocks: list[PriorTable], schema: Schema) -> str:
-    """A note if dependence is not known: an adversary could use it."""
-    if len(blocks) == 1 or len(schema) == 1:
-        return ""
-    return UNTIED
 
 
 def _estimated(
@@ -213,10 +206,7 @@ def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list
 
 def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> PriorTable:
     sizes = tuple(schema[name].size for name in names)
-    try:
-        table = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} must hold numbers, got {value!r:.60}") from None
+    table = numbers(value, what)
     if table.shape != sizes:
         raise DataError(
             f"{what} has shape {'x'.join(map(str, table.shape)) or 'of one number'}, need "
@@ -226,8 +216,8 @@ def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> Prior
     return PriorTable(tuple(names), (table / table.sum())[..., None])
 
 
-def _covering(blocks: list[PriorTable], schema: Schema, source: str) -> Prior:
-    """Every attribute in exactly one block."""
+def _check_cover(blocks: list[PriorTable], schema: Schema) -> None:
+    """Every attribute must be in exactly one block."""
     named = [name for block in blocks for name in block.names]
     for name in schema.names:
         if named.count(name) != 1:
@@ -235,4 +225,3 @@ def _covering(blocks: list[PriorTable], schema: Schema, source: str) -> Prior:
                 f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
                 f"{' more than once' if name in named else ''}; each must be in one table"
             )
-    return Prior(schema, tuple(blocks), source)

@@ -1,6 +1,6 @@
 """Priors and rules from JSON text.
 
-A prior file is an object with one distribution an attribute, as a list in the order of the
+A prior file is an object with one distribution per attribute, as a list in the order of the
 categories or as an object from category to probability; or a list of joint tables:
 
     {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
@@ -27,8 +27,13 @@ def prior_from_json(text: str) -> Any:
     """What `report` takes for a prior; its content is checked there."""
     content = parse_json(text, "prior file")
     if isinstance(content, list):
-        tables = [_table(item, f"[{i}]") for i, item in enumerate(content)]
-        return _distinct(tables)
+        tables: dict[tuple[str, ...], Any] = {}
+        for i, item in enumerate(content):
+            names, table = _table(item, f"[{i}]")
+            if names in tables:
+                raise FileError(f"the prior has two tables of {', '.join(names)}")
+            tables[names] = table
+        return tables
     if not isinstance(content, dict):
         raise FileError("a prior must be an object by attribute, or a list of joint tables")
     if isinstance(content.get("tacit"), str):
@@ -44,15 +49,6 @@ def rules_from_json(text: str) -> list[Rule]:
     if not isinstance(content, list):
         raise FileError(f"rules must be a list, got {type(content).__name__}")
     return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
-
-
-def _distinct(tables: list[tuple[tuple[str, ...], Any]]) -> dict[tuple[str, ...], Any]:
-    found: dict[tuple[str, ...], Any] = {}
-    for names, table in tables:
-        if names in found:
-            raise FileError(f"the prior has two tables of {', '.join(names)}")
-        found[names] = table
-    return found
 
 
 def _table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:

@@ -56,17 +56,23 @@ def page(report: Report) -> str:
     """The whole page."""
     first = report.disclosure.warning
     title = report.wording.title
+    told = "".join(f"<li>{_text(said)}</li>" for said in report.sentences)
     parts = [
         "<h1>How private is an answer?</h1>",
         *([] if title is None else [f'<p class="survey">{_text(title)}</p>']),
         *([] if first is None else [_warning(first)]),
-        _list(report.sentences),
+        f'<ul class="told">{told}</ul>',
         *(_warning(said) for said in report.warnings if said != first),
         f'<p class="small">{_text(report.basis())}</p>',
         "<h2>How often a guess is right</h2>",
         f'<div class="wide" role="img" aria-label="{_text(_described(report))}">'
         f"{svg(report.figure())}</div>",
-        *_adversaries(report),
+        "<h2>Who can guess how much</h2>",
+        "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
+        _named(report, guess_table(report)),
+        "<p>The most certain that any report can make someone of a true answer:</p>",
+        _named(report, certainty_table(report)),
+        _glossary(columns(report)),
         "<h2>Every answer that can be sent</h2>",
         _answers(report),
         "<h2>For analysts</h2>",
@@ -92,11 +98,6 @@ def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-def _list(sentences: Sequence[str]) -> str:
-    items = "".join(f"<li>{_text(said)}</li>" for said in sentences)
-    return f'<ul class="told">{items}</ul>'
-
-
 def _described(report: Report) -> str:
     """The figure in words."""
     told = []
@@ -108,18 +109,6 @@ def _described(report: Report) -> str:
             f"own report, {share} if other answers are known"
         )
     return "; ".join(told)
-
-
-def _adversaries(report: Report) -> list[str]:
-    """Both comparisons of adversaries, and what their columns mean."""
-    return [
-        "<h2>Who can guess how much</h2>",
-        "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
-        _named(report, guess_table(report)),
-        "<p>The most certain that any report can make someone of a true answer:</p>",
-        _named(report, certainty_table(report)),
-        _glossary(columns(report)),
-    ]
 
 
 def _analysts(report: Report) -> str:

@@ -71,20 +71,20 @@ class Repeated:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
+
+        def plain(figures: Figures | None) -> dict[str, Any] | None:
+            return None if figures is None else figures.to_dict()
+
         return {
             "reports": self.reports,
             "memoised": self.memoised,
-            "attributes": {name: _plain(f) for name, f in self.attributes.items()},
-            "from_record": {name: _plain(f) for name, f in self.from_record.items()},
-            "groups": [_plain(figures) for figures in self.groups],
-            "record": _plain(self.record),
+            "attributes": {name: plain(f) for name, f in self.attributes.items()},
+            "from_record": {name: plain(f) for name, f in self.from_record.items()},
+            "groups": [plain(figures) for figures in self.groups],
+            "record": plain(self.record),
             "epsilon": self.epsilon,
             "record_epsilon": self.record_epsilon,
         }
-
-
-def _plain(figures: Figures | None) -> dict[str, Any] | None:
-    return None if figures is None else figures.to_dict()
 
 
 def repeated(
@@ -143,7 +143,7 @@ class _RepeatedReports:
         if ways * len(labels) <= _MOST_ENTRIES:
             few = PRIORS if ways * self._table.size > _MOST_ENTRIES else None
             joints = (self._several * prior for prior in self._table.T[:few])
-            found = [joint_risk(_merged(joint, labels), slack) for joint in joints]
+            found = [joint_risk(_merged(joint, labels).T[:, :, None], slack) for joint in joints]
         else:
             found = [self._drawn(share, own, labels, slack) for share, own in self._shares]
         return stacked([found[i] for i in turns(len(found), self._table.shape[1])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.bounds import DesignReports, is_undisguised
@@ -15,7 +15,6 @@ from tacit.errors import DataError
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.privacy import outward
-from tacit.privacy.alerts import warnings
 from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
@@ -36,9 +35,9 @@ from tacit.privacy.report_tables import (
 )
 from tacit.privacy.respondent_wording import Wording
 from tacit.privacy.risk import Figures
-from tacit.privacy.scopes import Limits, Scope, Scopes, measure
+from tacit.privacy.scopes import Levels, Limits, Scope, measure
 from tacit.privacy.sent_answers import SentAnswer, answers
-from tacit.privacy.sentences import sentences
+from tacit.privacy.sentences import sentences, warnings
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
@@ -49,25 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Levels:
-    """One figure for every attribute, every group and the record; None where it is not known."""
-
-    attributes: dict[str, float | None]
-    groups: tuple[float | None, ...]
-    record: float | None
-
-
-@dataclass(frozen=True)
-class Epsilons:
-    """Local differential privacy of every attribute, every group and the record."""
-
-    attributes: dict[str, float]
-    groups: tuple[float, ...]
-    record: float
-
-
-@dataclass(frozen=True)
-class Report:
+class Report(Levels[Scope]):
     """The privacy of a design under a prior; every figure at its pessimistic end.
 
     Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
@@ -80,7 +61,6 @@ class Report:
 
     design: Design
     prior: Prior
-    scopes: Scopes
     disclosure: Disclosure
     knowing_others: dict[str, Figures | None]
     answers: dict[str, tuple[SentAnswer, ...]]
@@ -90,48 +70,29 @@ class Report:
     wording: Wording = field(default_factory=Wording)
 
     @property
-    def attributes(self) -> dict[str, Scope]:
-        """Each attribute's figures."""
-        return self.scopes.attributes
-
-    @property
-    def groups(self) -> tuple[Scope, ...]:
-        """Each group's figures, in the order of the design."""
-        return self.scopes.groups
-
-    @property
-    def record(self) -> Scope:
-        """The figures of the whole record."""
-        return self.scopes.record
-
-    @property
-    def pse(self) -> Levels:
+    def pse(self) -> Levels[float | None]:
         """How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."""
         return self._levels("pse")
 
     @property
-    def map_privacy(self) -> Levels:
+    def map_privacy(self) -> Levels[float | None]:
         """How often the best guess is wrong (Huang & Du, eq. 8)."""
         return self._levels("map_privacy")
 
     @property
-    def worst_posterior(self) -> Levels:
+    def worst_posterior(self) -> Levels[float | None]:
         """The largest probability of a true answer given a report (Huang & Du, eq. 9)."""
         return self._levels("worst_posterior")
 
     @property
-    def information(self) -> Levels:
+    def information(self) -> Levels[float | None]:
         """Bits that a report carries about the truth."""
         return self._levels("information")
 
     @property
-    def epsilon(self) -> Epsilons:
+    def epsilon(self) -> Levels[float]:
         """Local differential privacy of each own report, rounded up; groups add up."""
-        return Epsilons(
-            {name: scope.epsilon for name, scope in self.attributes.items()},
-            tuple(scope.epsilon for scope in self.groups),
-            self.record.epsilon,
-        )
+        return self.map(lambda scope: scope.epsilon)
 
     @property
     def epsilon_disguised(self) -> float | None:
@@ -167,19 +128,13 @@ class Report:
         """The figures by the whole reported record; None where dependence is not known."""
         assessment = self.disclosure.assessment
         if assessment is None:
-            return scope.from_record if self.prior.ties_all else None
-        return scope.from_record if assessment.of(scope.names).known("map_privacy") else None
+            known = self.prior.ties_all
+        else:
+            known = assessment.of(scope.names).known("map_privacy")
+        return scope.from_record if known else None
 
-    def _levels(self, name: str) -> Levels:
-        def of(scope: Scope) -> float | None:
-            held = self.held(scope)
-            return None if held is None else getattr(held, name)
-
-        return Levels(
-            {key: of(scope) for key, scope in self.attributes.items()},
-            tuple(of(scope) for scope in self.groups),
-            of(self.record),
-        )
+    def _levels(self, name: str) -> Levels[float | None]:
+        return self.map(lambda scope: getattr(self.held(scope), name, None))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -212,11 +167,12 @@ class Report:
 
     def tables(self) -> list[Table]:
         """All tables as text: adversaries, the papers' figures, and what else was asked for."""
-        mined = [mined_table(self.after_mining)] if self.after_mining else []
-        again = []
+        tables = [guess_table(self), certainty_table(self), analyst_table(self)]
+        if self.after_mining:
+            tables.append(mined_table(self.after_mining))
         if self.repeated is not None:
-            again.append(repeated_table(self.repeated, self.prior.ties_all))
-        return [guess_table(self), certainty_table(self), analyst_table(self), *mined, *again]
+            tables.append(repeated_table(self.repeated, self.prior.ties_all))
+        return tables
 
     def lead(self) -> list[str]:
         """What comes first: what is not known, sentences, warnings, what the figures rest on."""
@@ -257,7 +213,7 @@ class Report:
             "groups": [self._plain(scope) for scope in self.groups],
             "record": self._plain(self.record) | {"epsilon_disguised": self.epsilon_disguised},
             "disclosure": self.disclosure.to_dict(),
-            "answers": [a.to_dict() for found in self.answers.values() for a in found],
+            "answers": [asdict(a) for found in self.answers.values() for a in found],
         }
         if self.after_mining:
             content["after_mining"] = [self._mined(name) for name in self.after_mining]
@@ -284,7 +240,7 @@ class Report:
         """An attribute after mining; before, by the whole record, null where not known."""
         known = self.held(self.attributes[name]) is not None
         hidden = () if known else ("accuracy_before", "worst_before")
-        return self.after_mining[name].to_dict() | dict.fromkeys(hidden)
+        return asdict(self.after_mining[name]) | dict.fromkeys(hidden)
 
     def to_json(self) -> str:
         """JSON text."""
@@ -338,30 +294,25 @@ def report(
     limits = limits or Limits()
     check_level(limits.level)
     known = prior_of(prior, design, limits.rng, limits.priors)
-    found = _assessed(design, prior, limits)
+    found = None
+    if isinstance(prior, Reconstruction) and len(design.schema) > 1:
+        found = assess(design, prior.patterns, limits.rng, limits.progress)
     scopes = with_dependence(measure(design, known, limits), found)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, known, limits=limits)
     return Report(
-        design,
-        known,
-        scopes,
-        disclosure(design, known, scopes, found),
-        _knowing_others(design, known, limits, found),
-        told,
-        mined,
-        again,
-        limits.level,
-        wording or Wording(),
+        **vars(scopes),
+        design=design,
+        prior=known,
+        disclosure=disclosure(design, known, scopes, found),
+        knowing_others=_knowing_others(design, known, limits, found),
+        answers=told,
+        after_mining=mined,
+        repeated=again,
+        level=limits.level,
+        wording=wording or Wording(),
     )
-
-
-def _assessed(design: Design, prior: Any, limits: Limits) -> Assessment | None:
-    """What reported records say about dependence, if that is what the prior comes from."""
-    if not isinstance(prior, Reconstruction) or len(design.schema) == 1:
-        return None
-    return assess(design, prior.patterns, limits.rng, limits.progress)
 
 
 def _knowing_others(

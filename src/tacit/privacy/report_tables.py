@@ -14,7 +14,7 @@ from tacit.privacy import outward
 from tacit.privacy.published_rules import AfterMining
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, Figures
-from tacit.privacy.scopes import Scope, Scopes
+from tacit.privacy.scopes import Scope
 from tacit.privacy.whole_record import NO_LIMIT, Disclosed
 from tacit.table import Table
 
@@ -70,12 +70,11 @@ def columns(report: Report) -> list[tuple[str, str]]:
     *known, (others, what) = _COLUMNS
     estimated = "" if report.disclosure.assessment is None else _ESTIMATED
     what += _UNRELATED if report.takes_unrelated else estimated
-    return [*known, (others, what), *([_with_model(report)] if report.after_mining else [])]
-
-
-def _with_model(report: Report) -> tuple[str, str]:
-    name, what = _WITH_MODEL
-    return name, what if report.prior.ties_all else what + _NOT_IN_MODEL
+    found = [*known, (others, what)]
+    if report.after_mining:
+        name, what = _WITH_MODEL
+        found.append((name, what if report.prior.ties_all else what + _NOT_IN_MODEL))
+    return found
 
 
 def guess_table(report: Report) -> Table:
@@ -126,13 +125,13 @@ def _by_adversary(
                 *last,
             ]
         )
-    for number, group in _several(report.scopes):
+    for name, group in _several(report):
         own = of(group.alone) if report.prior.ties(group.names) else None
         figures = report.held(group)
         whole = None if figures is None else of(figures)
         before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
         cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
-        rows.append([f"group {number}", *cells])
+        rows.append([name, *cells])
     if len(report.attributes) > 1:
         held = report.disclosure.record
         before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
@@ -161,10 +160,10 @@ def _limit(bound: float | None) -> str:
     return outward.up(bound) if bound < NO_LIMIT else "no limit"
 
 
-def _several(scopes: Scopes) -> list[tuple[int, Scope]]:
-    """Groups of several attributes with their numbers; others are their attribute."""
-    numbered = enumerate(scopes.groups, start=1)
-    return [(i, group) for i, group in numbered if len(group.names) > 1]
+def _several(report: Report) -> list[tuple[str, Scope]]:
+    """Groups of several attributes, numbered; others are their attribute."""
+    numbered = enumerate(report.groups, start=1)
+    return [(f"group {i}", group) for i, group in numbered if len(group.names) > 1]
 
 
 def analyst_table(report: Report) -> Table:
@@ -181,11 +180,11 @@ def analyst_table(report: Report) -> Table:
                 *_own(others)[:2],
             ]
         )
-    for number, group in _several(report.scopes):
+    for name, group in _several(report):
         own = _own(group.alone if report.prior.ties(group.names) else None)
         figures = report.held(group)
         whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
-        rows.append([f"group {number}", outward.epsilon(group.epsilon), *own, *whole, "", ""])
+        rows.append([name, outward.epsilon(group.epsilon), *own, *whole, "", ""])
     if report.epsilon_disguised is not None:
         rows.append(["disguised", outward.epsilon(report.epsilon_disguised), *[""] * 7])
     if len(report.attributes) > 1:
@@ -226,36 +225,25 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
 
     What is not known is None.
     """
+    disclosed = report.disclosure
+    scopes: list[tuple[str, str, Scope, Disclosed | None]] = [
+        *(("attribute", n, s, disclosed.attributes[n]) for n, s in report.attributes.items()),
+        *(("group", f"group {i}", s, None) for i, s in enumerate(report.groups, start=1)),
+        ("record", "record", report.record, disclosed.record),
+    ]
     columns: dict[str, list[Any]] = {}
-    ties = report.prior.ties
-    for kind, name, scope in _named(report.scopes):
-        held = _held_by(report, kind, name)
+    for kind, name, scope, held in scopes:
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
-        alone = scope.alone if ties(scope.names) else None
+        alone = scope.alone if report.prior.ties(scope.names) else None
         whole = report.held(scope)
         others = report.knowing_others.get(name) if kind == "attribute" else None
         for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
-            row |= {f + end: None if figures is None else getattr(figures, f) for f in FIGURES}
-        row["accuracy_from_record"] = None if held is None else held.accuracy
-        row["accuracy_bound"] = None if held is None else held.bound
+            row |= {f + end: getattr(figures, f, None) for f in FIGURES}
+        row["accuracy_from_record"] = getattr(held, "accuracy", None)
+        row["accuracy_bound"] = getattr(held, "bound", None)
         for column, value in row.items():
             columns.setdefault(column, []).append(value)
     return columns
-
-
-def _held_by(report: Report, kind: str, name: str) -> Disclosed | None:
-    if kind == "record":
-        return report.disclosure.record
-    return report.disclosure.attributes[name] if kind == "attribute" else None
-
-
-def _named(scopes: Scopes) -> list[tuple[str, str, Scope]]:
-    """Kind, name and figures of every scope."""
-    return [
-        *(("attribute", name, scope) for name, scope in scopes.attributes.items()),
-        *(("group", f"group {i}", scope) for i, scope in enumerate(scopes.groups, start=1)),
-        ("record", "record", scopes.record),
-    ]
 
 
 def mined_table(found: Mapping[str, AfterMining]) -> Table:

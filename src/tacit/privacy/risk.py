@@ -89,49 +89,33 @@ class Risk:
     largest_prior: Array
     #: Relative error that roundings may have made.
     slack: float
-    #: Variances of drawn, best and information, one entry per prior; zero where exact.
-    variance: tuple[Array, Array, Array] | None = None
+    #: Variances of drawn, best and information, a column per prior; None where all are exact.
+    variance: Array | None = None
 
     def figures(self, level: float = 0.95) -> Figures:
-        """The figures of the first prior; the others are draws that say how uncertain it is."""
-        table, stderr = self._table(), self._stderr()
+        """The figures of the first prior; the others are draws that say how uncertain it is.
+
+        Both ends are wide enough for the draws of the prior, Monte Carlo and all roundings.
+        """
+        table = np.stack([1 - self.drawn, 1 - self.best, self.worst, self.information])
+        stderr: Array = np.zeros(len(FIGURES))
+        if self.variance is not None:
+            stderr[[0, 1, 3]] = np.sqrt(self.variance[:, 0])
+        low, high = -upper(-table.T, level), upper(table.T, level)
+        more = CAUTION * stderr + self.slack * (1 + abs(high))
+        most = (1.0, 1.0, 1.0, math.inf)
+        low, high = np.clip(low - more, 0, most).tolist(), np.clip(high + more, 0, most).tolist()
         widened = self.variance is not None or table.shape[1] > 1
-        spans = [
-            self._span(values, error, level) for values, error in zip(table, stderr, strict=True)
-        ]
-        pse, best, worst, bits = spans
-        bound = [(_clip(low), _clip(high)) for low, high in (pse, best, worst)]
-        ends = (*bound, (max(0.0, bits[0]), max(0.0, bits[1])))
-        first, second, third, fourth = (float(row[0]) for row in table)
         return Figures(
-            pse=ends[0][0],
-            map_privacy=ends[1][0],
-            worst_posterior=ends[2][1],
-            information=ends[3][1],
+            pse=low[0],
+            map_privacy=low[1],
+            worst_posterior=high[2],
+            information=high[3],
             largest_prior=float(self.largest_prior[0]),
-            central=(first, second, third, fourth) if widened else None,
-            ends=ends if widened else None,
-            stderr=stderr if self.variance is not None else None,
+            central=tuple(table[:, 0].tolist()) if widened else None,
+            ends=tuple(zip(low, high, strict=True)) if widened else None,
+            stderr=None if self.variance is None else tuple(stderr.tolist()),
         )
-
-    def _span(self, values: Array, stderr: float, level: float) -> tuple[float, float]:
-        """Both ends, wide enough for the draws of the prior, Monte Carlo and all roundings."""
-        low, high = -upper(-values, level), upper(values, level)
-        rounding = self.slack * (1 + abs(high))
-        return float(low - CAUTION * stderr - rounding), float(high + CAUTION * stderr + rounding)
-
-    def _table(self) -> Array:
-        return np.stack([1 - self.drawn, 1 - self.best, self.worst, self.information])
-
-    def _stderr(self) -> tuple[float, float, float, float]:
-        if self.variance is None:
-            return (0.0, 0.0, 0.0, 0.0)
-        drawn, best, information = (math.sqrt(v[0]) for v in self.variance)
-        return (drawn, best, 0.0, information)
-
-
-def _clip(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
 
 
 def together(risks: Iterable[Risk]) -> Risk:
@@ -141,60 +125,45 @@ def together(risks: Iterable[Risk]) -> Risk:
         np.prod(np.broadcast_arrays(*(getattr(r, name) for r in known)), axis=0)
         for name in ("drawn", "best", "worst", "largest_prior")
     )
-    bits = [r.information for r in known]
-    information = np.sum(np.broadcast_arrays(*bits), axis=0)
+    information = np.sum(np.broadcast_arrays(*(r.information for r in known)), axis=0)
     slack = sum(r.slack for r in known)
-    if all(r.variance is None for r in known):
+    sampled = [(r, r.variance) for r in known if r.variance is not None]
+    if not sampled:
         return Risk(drawn, best, worst, information, prior, slack)
-    variance = (
-        _product_variance(drawn, [(r.drawn, r.variance and r.variance[0]) for r in known]),
-        _product_variance(best, [(r.best, r.variance and r.variance[1]) for r in known]),
-        np.asarray(sum(r.variance[2] for r in known if r.variance is not None)),
+    # Delta method: the relative variances of the factors of a product add up.
+    least = 1e-300
+    relative = (
+        sum(variance[0] / np.maximum(r.drawn, least) ** 2 for r, variance in sampled),
+        sum(variance[1] / np.maximum(r.best, least) ** 2 for r, variance in sampled),
     )
-    return Risk(drawn, best, worst, information, prior, slack, variance)
+    bits = sum(variance[2] for _, variance in sampled)
+    terms = (drawn**2 * relative[0], best**2 * relative[1], bits)
+    return Risk(
+        drawn, best, worst, information, prior, slack, np.stack(np.broadcast_arrays(*terms))
+    )
 
 
 def stacked(risks: Sequence[Risk]) -> Risk:
     """The risks of consecutive priors as one."""
-
-    def along(name: str) -> Array:
-        return np.concatenate([getattr(risk, name) for risk in risks])
-
+    names = ("drawn", "best", "worst", "information", "largest_prior")
+    along = {name: np.concatenate([getattr(risk, name) for risk in risks]) for name in names}
     known = [risk.variance for risk in risks if risk.variance is not None]
-    variance = None
-    if known:
-        first, second, third = (np.concatenate(parts) for parts in zip(*known, strict=True))
-        variance = (first, second, third)
-    return Risk(
-        along("drawn"),
-        along("best"),
-        along("worst"),
-        along("information"),
-        along("largest_prior"),
-        max(risk.slack for risk in risks),
-        variance,
-    )
+    variance = np.concatenate(known, axis=1) if known else None
+    return Risk(**along, slack=max(risk.slack for risk in risks), variance=variance)
 
 
 def sampled(seen: Sequence[Array], worst: float, largest_prior: float, slack: float) -> Risk:
     """The risk under one prior from draws of `drawn`, `best` and `information`."""
-    means = [np.array([values.mean()]) for values in seen]
-    first, second, third = (np.array([values.var(ddof=1) / values.size]) for values in seen)
+    drawn, best, information = (np.array([values.mean()]) for values in seen)
     return Risk(
-        means[0],
-        means[1],
+        drawn,
+        best,
         np.array([worst]),
-        np.maximum(means[2], 0),
+        np.maximum(information, 0),
         np.array([largest_prior]),
         slack,
-        (first, second, third),
+        np.array([[values.var(ddof=1) / values.size] for values in seen]),
     )
-
-
-def _product_variance(product: Array, parts: list[tuple[Array, Array | None]]) -> Array:
-    """Delta method: relative variances add up."""
-    relative = sum(v / np.maximum(value, 1e-300) ** 2 for value, v in parts if v is not None)
-    return np.asarray(product**2 * relative)
 
 
 def figures(matrix: Any, prior: Any) -> Figures:
@@ -202,28 +171,51 @@ def figures(matrix: Any, prior: Any) -> Figures:
 
     The adversary knows both and sees one report. A report of probability zero counts nowhere.
     """
-    entries, given = _checked(matrix, prior)
-    return joint_risk(entries * given, slack_of(sum(entries.shape))).figures()
+    entries, given = numbers(matrix, "the channel matrix"), numbers(prior, "the prior")
+    if entries.ndim != 2 or given.shape != entries.shape[1:]:
+        raise DataError(
+            f"the channel matrix has shape {entries.shape} and the prior {given.shape}; "
+            "need matrix[reported, true] and one probability for each true category"
+        )
+    for place, column in enumerate(entries.T):
+        check_distribution(column, f"column {place} of the channel matrix")
+    check_distribution(given, "the prior")
+    joint = entries / entries.sum(axis=0) * (given / given.sum())
+    return joint_risk(joint.T[:, :, None], slack_of(sum(entries.shape))).figures()
 
 
 def joint_risk(joint: Array, slack: float) -> Risk:
-    """The risk from J[report, target], written out."""
-    total, peak, prior = joint.sum(axis=1), joint.max(axis=1), joint.sum(axis=0)
-    information = _bits(total) + _bits(prior) - _bits(joint)
+    """The risk from J[target, report, prior], written out."""
+    prior = joint.sum(axis=1)
+    given = add(uncertainty(joint).reshape(-1, joint.shape[-1])) - add(uncertainty(prior))
+    return risk_of_sums(
+        joint.sum(axis=0), (joint**2).sum(axis=0), joint.max(axis=0), given, prior, slack
+    )
+
+
+def risk_of_sums(
+    total: Array, squares: Array, peak: Array, given: Array, prior: Array, slack: float
+) -> Risk:
+    """The risk from sum_x J, sum_x J^2 and max_x J of each report; `given` is H(Y | X)."""
     return Risk(
-        drawn=np.array([quotient((joint**2).sum(axis=1), total).sum()]),
-        best=np.array([peak.sum()]),
-        worst=np.array([quotient(peak, total).max()]),
-        information=np.array([max(information, 0.0)]),
-        largest_prior=np.array([prior.max()]),
+        drawn=add(quotient(squares, total)),
+        best=add(peak),
+        worst=np.asarray(quotient(peak, total).max(axis=0)),
+        information=np.maximum(add(uncertainty(total)) - given, 0),
+        largest_prior=np.asarray(prior.max(axis=0)),
         slack=slack,
     )
 
 
-def _bits(p: Array) -> float:
-    """Entropy."""
-    held = p[p > 0]
-    return float(-(held * np.log2(held)).sum())
+def add(table: Array) -> Array:
+    """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
+    return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
+
+
+def uncertainty(probabilities: Array) -> Array:
+    """-p log2 p, entry by entry; 0 at 0."""
+    positive = np.where(probabilities > 0, probabilities, 1.0)
+    return -probabilities * np.log2(positive)
 
 
 def quotient(top: Array, bottom: Array) -> Array:
@@ -244,29 +236,12 @@ def slack_of(length: int) -> float:
     return (length + 32) * float(np.finfo(np.float64).eps)
 
 
-def _checked(matrix: Any, prior: Any) -> tuple[Array, Array]:
-    """A channel and a prior that belong together, or an error that says what does not fit."""
-    entries = _numbers(matrix, "the channel matrix")
-    given = _numbers(prior, "the prior")
-    if entries.ndim != 2 or given.shape != entries.shape[1:]:
-        raise DataError(
-            f"the channel matrix has shape {entries.shape} and the prior {given.shape}; "
-            "need matrix[reported, true] and one probability for each true category"
-        )
-    for values, what in (
-        (entries.T, "column {} of the channel matrix"),
-        (given[None], "the prior"),
-    ):
-        for place, column in enumerate(values):
-            check_distribution(column, what.format(place))
-    return entries / entries.sum(axis=0), given / given.sum()
-
-
-def _numbers(values: Any, what: str) -> Array:
+def numbers(values: Any, what: str) -> Array:
+    """An array of numbers, or an error that says what is none."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{what} must be numbers, got {values!r:.60}") from None
+        raise DataError(f"{what} must hold numbers, got {values!r:.60}") from None
 
 
 def check_distribution(values: Array, what: str) -> None:
@@ -279,7 +254,7 @@ def check_distribution(values: Array, what: str) -> None:
 
 def check_delta(delta: float, prior: Any) -> None:
     """Raise if no channel can keep every posterior at or below delta (Huang & Du, Theorem 5)."""
-    given = _numbers(prior, "the prior")
+    given = numbers(prior, "the prior")
     check_distribution(given.ravel(), "the prior")
     largest = float(given.max())
     if not largest <= delta <= 1:

@@ -32,24 +32,25 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Mask
+from tacit.arrays import Array, Index, Mask
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.errors import DataError
 from tacit.privacy.kernels import (
     DenseKernel,
+    Mixture,
     Step,
     along_axis,
+    kernel_of,
     peak_step,
     squares_step,
     total_step,
 )
-from tacit.privacy.mixtures import Codes, NamedMixture, draw_reported, draw_true, mixture_of
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Flags = tuple[bool, ...]
-Rows = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.int32]
 
 #: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
 PRIORS, _FEWEST = 41, 500
@@ -66,37 +67,38 @@ class Sampled:
     turn: they say how wide the interval is, the prior itself where it lies.
     """
 
+    exact = False
+
     def __init__(
         self, factors: Sequence[Factor], prior: Prior, draws: int, rng: np.random.Generator
     ) -> None:
-        mixtures = [mixture_of(factor) for factor in factors]
+        mixtures = [_mixture_of(factor) for factor in factors]
         several = sum(0 < mixture.theta < 1 for mixture in mixtures)
         if several > _MOST_GROUPS:
             raise DataError(
                 f"the prior ties {several} groups of several attributes together, more than the "
                 f"{_MOST_GROUPS} that can be measured; give it as tables that tie fewer"
             )
-        names = tuple(name for factor in factors for name in factor.names)
+        self.names = tuple(name for factor in factors for name in factor.names)
         epsilon = sum_up([factor.channel.epsilon for factor in factors])
-        own = prior.marginal(names)
+        own = prior.marginal(self.names)
         seed = int(rng.integers(2**63))
         self._samples = []
         for i in range(min(own.stacked, PRIORS)):
             # The same coins for every prior, so that their figures differ by the prior alone.
             chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
-            blocks = [
-                PriorTable(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)])
-                for b in own.blocks
-            ]
-            self._samples.append(_Sample.drawn(mixtures, blocks, chance, epsilon))
+            self._samples.append(_Sample.drawn(mixtures, own.at(i), chance, epsilon))
         self._turns = turns(len(self._samples), own.stacked)
 
+    @cached_property
     def whole(self) -> Risk:
         """Of the whole part."""
         return self._stacked(_Sample.risk)
 
     def group(self, names: tuple[str, ...]) -> Risk:
         """Of the joint answer of one group, to someone who sees all reports of the part."""
+        if names == self.names:
+            return self.whole
         if len(names) == 1:
             return self.attribute(names[0])
         return self._stacked(lambda sample: sample.risk_of_group(names))
@@ -110,6 +112,30 @@ class Sampled:
         return stacked([found[i] for i in self._turns])
 
 
+@dataclass(frozen=True, eq=False)
+class _NamedMixture(Mixture):
+    """theta, and for each attribute B_a[reported, true] of the other strategy.
+
+    A group of one attribute has theta = 0 and its matrix as B.
+    """
+
+    names: tuple[str, ...] = ()
+
+
+def _mixture_of(factor: Factor) -> _NamedMixture:
+    """The group's two strategies, or an error if it is not of this kind."""
+    kernel, names = kernel_of(factor.channel), factor.names
+    if len(names) == 1:
+        return _NamedMixture(0.0, 1.0, (kernel.entries,), names=names)
+    found = kernel.mixture
+    if found is None or not found.others:
+        raise DataError(
+            f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
+            "measured; make the group smaller"
+        )
+    return _NamedMixture(found.theta, found.rest, found.others, names=names)
+
+
 def turns(sampled: int, stacked: int) -> list[int]:
     """The sampled prior used for each prior of a stack: the first for itself, others in turn."""
     return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
@@ -119,7 +145,7 @@ def turns(sampled: int, stacked: int) -> list[int]:
 class _Sample:
     """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
 
-    mixtures: list[NamedMixture]
+    mixtures: list[_NamedMixture]
     blocks: list[PriorTable]
     kept: Mask  # draws x groups
     true: dict[str, Codes]
@@ -129,7 +155,7 @@ class _Sample:
     @classmethod
     def drawn(
         cls,
-        mixtures: list[NamedMixture],
+        mixtures: list[_NamedMixture],
         blocks: list[PriorTable],
         chance: tuple[int, np.random.Generator],
         epsilon: float,
@@ -137,7 +163,7 @@ class _Sample:
         draws, rng = chance
         true = draw_true(blocks, draws, rng)
         kept = rng.random((draws, len(mixtures))) < [mixture.theta for mixture in mixtures]
-        reported = draw_reported(mixtures, kept, true, rng)
+        reported = _draw_reported(mixtures, kept, true, rng)
         return cls(mixtures, blocks, kept, true, reported, epsilon)
 
     @cached_property
@@ -182,7 +208,7 @@ class _Sample:
         largest = math.prod(float(block.tables.max()) for block in prior)
         return self._risk(found[0], found[1], found[2], largest)
 
-    def _rest_given(self, place: int, known: Mapping[int, bool], rows: Rows) -> Array:
+    def _rest_given(self, place: int, known: Mapping[int, bool], rows: Index) -> Array:
         """log of the chance of all other reports, given the true answers of one group."""
         names = self.mixtures[place].names
         total: Array = np.zeros(len(rows))
@@ -242,7 +268,7 @@ class _Sample:
         return np.asarray(np.logaddexp.reduce(terms))
 
     def _guessed(
-        self, targets: Collection[int], sets: Sequence[Flags], rows: Rows
+        self, targets: Collection[int], sets: Sequence[Flags], rows: Index
     ) -> tuple[Array, Array, Array]:
         """log J(y), and how often guesses of the true answers of the targets are right."""
         own = [name for g in targets for name in self.mixtures[g].names]
@@ -260,7 +286,7 @@ class _Sample:
         drawn = np.exp(np.logaddexp.reduce(terms[squares_step]) - 2 * chance)
         return chance, drawn, np.exp(np.maximum.reduce(terms[peak_step]) - chance)
 
-    def _weight(self, flags: Flags, rows: Rows, step: Step, targets: Collection[int]) -> Array:
+    def _weight(self, flags: Flags, rows: Index, step: Step, targets: Collection[int]) -> Array:
         """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
         total: Array = np.zeros(len(rows))
         for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
@@ -274,13 +300,13 @@ class _Sample:
             total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
         return total
 
-    def _replaced(self, mixture: NamedMixture, true: Mapping[str, Codes], rows: Rows) -> Array:
+    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Codes], rows: Index) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
         each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
         return np.asarray(_logs(np.array(mixture.rest)) + np.sum(each, axis=0))
 
-    def _likely(self, place: int, rows: Rows) -> Array:
+    def _likely(self, place: int, rows: Index) -> Array:
         """log M[y, x] of one group, x the truth behind each report."""
         mixture = self.mixtures[place]
         likely = self._replaced(mixture, self.true, rows)
@@ -303,7 +329,7 @@ class _Sample:
                 table = along_axis(DenseKernel(self._others[name]), step, table, axis)
         return table
 
-    def _at(self, block: PriorTable, rows: Rows, true: Collection[str] = ()) -> tuple[Codes, ...]:
+    def _at(self, block: PriorTable, rows: Index, true: Collection[str] = ()) -> tuple[Codes, ...]:
         """Where each draw is found in a table: its reports, or its truth for some attributes."""
         return tuple(
             (self.true if name in true else self.reported)[name][rows] for name in block.names
@@ -314,6 +340,36 @@ class _Sample:
         slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
         worst = bound_on_posterior(largest, self.epsilon)
         return sampled((drawn, best, bits), worst, largest, slack)
+
+
+def draw_true(
+    blocks: Sequence[PriorTable], draws: int, rng: np.random.Generator
+) -> dict[str, Codes]:
+    """True records of a prior whose tables are not stacked."""
+    true: dict[str, Codes] = {}
+    for block in blocks:
+        flat = rng.choice(block.tables.size, draws, p=block.tables.ravel())
+        codes = np.unravel_index(flat, block.tables.shape)
+        true |= {n: c.astype(np.int32) for n, c in zip(block.names, codes, strict=True)}
+    return true
+
+
+def _draw_reported(
+    mixtures: Sequence[_NamedMixture],
+    kept: Mask,
+    true: Mapping[str, Codes],
+    rng: np.random.Generator,
+) -> dict[str, Codes]:
+    """Their reports; `kept` says for each record and group whether it keeps the truth."""
+    reported: dict[str, Codes] = {}
+    for mixture, held in zip(mixtures, kept.T, strict=True):
+        for name, other in zip(mixture.names, mixture.others, strict=True):
+            drawn = true[name].copy()
+            for code, shares in enumerate(other.T):
+                rows = np.flatnonzero((true[name] == code) & ~held)
+                drawn[rows] = rng.choice(len(other), len(rows), p=shares / shares.sum())
+            reported[name] = drawn
+    return reported
 
 
 def _logs(values: Array) -> Array:

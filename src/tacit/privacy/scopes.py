@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tacit.channel.product import Factor
-from tacit.design import Design, Group
+from tacit.design import Design
 from tacit.files import Progress
 from tacit.privacy.exact_risk import (
     JointGroups,
@@ -29,6 +30,9 @@ from tacit.privacy.exact_risk import (
 from tacit.privacy.prior import DRAWS, Prior, PriorTable
 from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampled_risk import Sampled
+
+Value = TypeVar("Value")
+Other = TypeVar("Other")
 
 #: Joint tables of at most this many cells are measured exactly.
 MAX_CELLS = 2**18
@@ -85,23 +89,31 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Scopes:
-    """All scopes of a design."""
+class Levels(Generic[Value]):
+    """One value for every attribute, every group (in the order of the design) and the record."""
 
-    attributes: dict[str, Scope]
-    groups: tuple[Scope, ...]
-    record: Scope
+    attributes: dict[str, Value]
+    groups: tuple[Value, ...]
+    record: Value
+
+    def map(self, find: Callable[[Value], Other]) -> Levels[Other]:
+        """What `find` makes of every value."""
+        attributes = {name: find(value) for name, value in self.attributes.items()}
+        return Levels(attributes, tuple(map(find, self.groups)), find(self.record))
+
+
+Scopes = Levels[Scope]
 
 
 def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     """Every scope of a design under a prior."""
     channel = design.channel(design.schema.names)
-    parts = [_Risks.of(factors, prior, limits) for factors in parts_of(channel.factors, prior)]
+    parts = [_risks(factors, prior, limits) for factors in parts_of(channel.factors, prior)]
     by_name = {name: part for part in parts for name in part.names}
     parts_alone = {part.names: part for part in parts}
     groups = [
         parts_alone.get(group.attributes)
-        or _Risks.of(design.channel(group.attributes).factors, prior, limits)
+        or _risks(design.channel(group.attributes).factors, prior, limits)
         for group in design.groups
     ]
     own = {name: group for group in groups for name in group.names}
@@ -119,14 +131,19 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
             exact=by_name[name].exact,
         )
     whole = together(part.whole for part in parts).figures(limits.level)
-    return Scopes(
-        attributes,
-        tuple(
-            _group(design, g, groups[i], by_name, (attributes, limits))
-            for i, g in enumerate(design.groups)
-        ),
-        Scope(design.schema.names, channel.epsilon, whole, whole, all(p.exact for p in parts)),
+    record = Scope(design.schema.names, channel.epsilon, whole, whole, all(p.exact for p in parts))
+    scopes = (
+        Scope(
+            names=group.attributes,
+            epsilon=design.channel(group.attributes).epsilon,
+            alone=own.whole.figures(limits.level),
+            from_record=by_name[group.attributes[0]].group(group.attributes).figures(limits.level),
+            exact=by_name[group.attributes[0]].exact,
+            weakest=min(attributes[name].alone.pse for name in group.attributes),
+        )
+        for group, own in zip(design.groups, groups, strict=True)
     )
+    return Scopes(attributes, tuple(scopes), record)
 
 
 def risk_in_record(design: Design, prior: Prior, name: str, limits: Limits) -> Risk:
@@ -134,26 +151,7 @@ def risk_in_record(design: Design, prior: Prior, name: str, limits: Limits) -> R
     channel = design.channel(design.schema.names)
     parts = parts_of(channel.factors, prior)
     own = next(part for part in parts if any(name in factor.names for factor in part))
-    return _Risks.of(own, prior, limits).attribute(name)
-
-
-def _group(
-    design: Design,
-    group: Group,
-    own: _Risks,
-    by_name: dict[str, _Risks],
-    known: tuple[dict[str, Scope], Limits],
-) -> Scope:
-    attributes, limits = known
-    part = by_name[group.attributes[0]]
-    return Scope(
-        names=group.attributes,
-        epsilon=design.channel(group.attributes).epsilon,
-        alone=own.whole.figures(limits.level),
-        from_record=part.group(group.attributes).figures(limits.level),
-        exact=part.exact,
-        weakest=min(attributes[name].alone.pse for name in group.attributes),
-    )
+    return _risks(own, prior, limits).attribute(name)
 
 
 def parts_of(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:
@@ -165,50 +163,45 @@ def parts_of(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:
     return [part for part in parts if part]
 
 
-@dataclass(frozen=True)
-class _Risks:
-    """One part: how to find the risk of its whole, of a group and of an attribute."""
+class _Exact:
+    """The risks of a part whose joint table is small enough, for every prior of the stack."""
 
-    names: tuple[str, ...]
-    exact: bool
-    whole: Risk
-    group: Callable[[tuple[str, ...]], Risk]
-    attribute: Callable[[str], Risk]
+    exact = True
 
-    @classmethod
-    def of(cls, factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Risks:
-        """Exactly if the joint table is small enough, else by Monte Carlo."""
-        names = tuple(name for factor in factors for name in factor.names)
-        cells = max(
-            math.prod(math.prod(factor.channel.true_shape) for factor in factors),
-            math.prod(math.prod(factor.channel.reported_shape) for factor in factors),
-        )
-        if cells <= limits.max_cells:
-            return cls._exact(names, factors, prior, cells)
-        drawn = Sampled(factors, prior, limits.drawn, limits.rng)
-        whole = drawn.whole()
-        group = drawn.group if len(factors) > 1 else lambda _: whole
-        return cls(names, False, whole, group, drawn.attribute)
+    def __init__(self, factors: Sequence[Factor], prior: Prior, cells: int) -> None:
+        self.names = tuple(name for factor in factors for name in factor.names)
+        self._factors, self._prior, self._cells = factors, prior.marginal(self.names), cells
 
-    @classmethod
-    def _exact(
-        cls, names: tuple[str, ...], factors: Sequence[Factor], prior: Prior, cells: int
-    ) -> _Risks:
-        def over(find: Callable[[JointGroups], Risk]) -> Risk:
-            own = prior.marginal(names)
-            return stacked([find(part_of(factors, chunk)) for chunk in _chunks(own, cells)])
+    @cached_property
+    def whole(self) -> Risk:
+        """Of the whole part."""
+        return self._over(risk_of_all)
 
-        places = {factor.names: i for i, factor in enumerate(factors)}
-        whole = over(risk_of_all)
-        return cls(
-            names,
-            True,
-            whole,
-            lambda group: (
-                whole if len(factors) == 1 else over(lambda p: risk_of_group(p, places[group]))
-            ),
-            lambda name: over(lambda p: risk_of_attribute(p, name)),
-        )
+    def group(self, names: tuple[str, ...]) -> Risk:
+        """Of the joint answer of one group, to someone who sees all reports of the part."""
+        if len(self._factors) == 1:
+            return self.whole
+        place = [factor.names for factor in self._factors].index(names)
+        return self._over(lambda part: risk_of_group(part, place))
+
+    def attribute(self, name: str) -> Risk:
+        """Of one attribute, to someone who sees all reports of the part."""
+        return self._over(lambda part: risk_of_attribute(part, name))
+
+    def _over(self, find: Callable[[JointGroups], Risk]) -> Risk:
+        chunks = _chunks(self._prior, self._cells)
+        return stacked([find(part_of(self._factors, chunk)) for chunk in chunks])
+
+
+def _risks(factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Exact | Sampled:
+    """The risks of a part: exactly if its joint table is small enough, else by Monte Carlo."""
+    cells = max(
+        math.prod(math.prod(factor.channel.true_shape) for factor in factors),
+        math.prod(math.prod(factor.channel.reported_shape) for factor in factors),
+    )
+    if cells <= limits.max_cells:
+        return _Exact(factors, prior, cells)
+    return Sampled(factors, prior, limits.drawn, limits.rng)
 
 
 def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:

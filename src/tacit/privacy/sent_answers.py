@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -40,10 +39,6 @@ class SentAnswer:
     hidden: float
     guess: Label
     certainty: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(vars(self))
 
 
 def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[SentAnswer, ...]:

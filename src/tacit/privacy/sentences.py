@@ -1,12 +1,17 @@
-"""Sentences for respondents. Each one states what it assumes, and counts are rounded so that
-nothing sounds safer than it is.
+"""Sentences for respondents, and warnings where single answers look safer than they are.
+
+Each sentence states what it assumes, and counts are rounded so that nothing sounds safer than it
+is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tacit.bounds import is_undisguised
+from tacit.design import Group
 from tacit.privacy import outward
 from tacit.privacy.sent_answers import SentAnswer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
@@ -16,8 +21,9 @@ if TYPE_CHECKING:
 
 #: Of more reported categories than this, only the least protected ones are named.
 _TOLD = 3
-#: The smallest gain, in guesses or in certainty, that is mentioned.
-_WORTH = 0.005
+#: The smallest gain that is mentioned: in guesses of an answer or in certainty; in guesses of all
+#: answers of a group at once.
+_WORTH, _TOGETHER = 0.005, 0.05
 #: How many names a sentence lists.
 _NAMED = 8
 UNRELATED = "if answers to different questions were unrelated"
@@ -116,12 +122,18 @@ def _limit(report: Report) -> str:
 
 def _others_known(report: Report) -> str:
     """The adversary who also knows the person's other true answers."""
-    gains = dict(_gains(report))
+    gains = {}
+    for name, known in report.knowing_others.items():
+        if known is not None:
+            own = report.attributes[name].alone
+            gain = max(known.accuracy - own.accuracy, known.worst_posterior - own.worst_posterior)
+            if gain > _WORTH:
+                gains[name] = gain
     assumed, beware = (f", {UNRELATED}", RELATED) if report.takes_unrelated else ("", "")
     who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
     hidden = [name for name, known in report.knowing_others.items() if known is None]
     if hidden:
-        names = listed([report.wording.quoted(name) for name in hidden])
+        names = _quoted(report, hidden)
         beware = f" How much more about {names} is not known; it may be everything."
         if not gains:
             return f"{who} may learn more.{beware}"
@@ -129,25 +141,12 @@ def _others_known(report: Report) -> str:
         return (
             f"{who} learns nothing more about an answer than its own report tells{assumed}.{beware}"
         )
-    most = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
+    most, more = _most(gains)
     alike: dict[str, list[str]] = {}
-    for name in (name for name in gains if name in most):
+    for name in most:
         alike.setdefault(_known(report, name), []).append(report.wording.quoted(name))
     told = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
-    left = len(gains) - len(most)
-    more = f"; less about {left} more" if left else ""
     return f"{who} learns more{assumed}. {'; '.join(told)}{more}.{beware}"
-
-
-def _gains(report: Report) -> Iterator[tuple[str, float]]:
-    """Attributes about which known other answers tell more, and how much."""
-    for name, known in report.knowing_others.items():
-        if known is None:
-            continue
-        alone = report.attributes[name].alone
-        gain = max(known.accuracy - alone.accuracy, known.worst_posterior - alone.worst_posterior)
-        if gain > _WORTH:
-            yield name, gain
 
 
 def _known(report: Report, name: str) -> str:
@@ -180,7 +179,106 @@ def _with_model(report: Report) -> Iterator[str]:
             )
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names with commas between; the first of many."""
-    left = len(names) - _NAMED
-    return ", ".join(names) if left <= 1 else f"{', '.join(names[:_NAMED])} and {left} more"
+def warnings(report: Report) -> tuple[str, ...]:
+    """Risks that single answers do not show; first of all that dependence is not known, if so."""
+    unbounded = (
+        _unbounded(report, group)
+        for group, scope in zip(report.design.groups, report.groups, strict=True)
+        if math.isinf(scope.epsilon)
+    )
+    first = [] if report.disclosure.warning is None else [report.disclosure.warning]
+    return (*first, *unbounded, *_at_once(report), *_whole(report), *_more_by_record(report))
+
+
+def _unbounded(report: Report, group: Group) -> str:
+    """Why the epsilon of a group is infinite."""
+    design, names = report.design, _quoted(report, group.attributes)
+    if is_undisguised(group):
+        return f"Not disguised: {names}. What is sent is the truth."
+    single = [design.channel(design.closure([name])).epsilon for name in group.attributes]
+    if group.coin.family == "related" and all(map(math.isfinite, single)):
+        return _one_coin(report, names, group)
+    return f"Some reports of {names} rule out some true answers for certain: epsilon is infinite."
+
+
+def _one_coin(report: Report, names: str, group: Group) -> str:
+    """A related group of several attributes (METHODS 4, 12): all true, or all untrue."""
+    if all(a.size == 2 for a in report.design.attributes_of(group)):
+        return (
+            f"One coin for {names}: a report is all true or all opposite. Whoever sees it knows "
+            "for certain which answers agree with each other, and whoever also knows one of the "
+            "true answers (a colleague, a spouse) knows all others for certain. Epsilon is "
+            "infinite, though each answer alone is protected."
+        )
+    return (
+        f"One coin for {names}: a report is true throughout or untrue throughout. Whoever sees it "
+        "knows that the true answers are either exactly these or differ in every one. Whoever "
+        "also knows one of the true answers (a colleague, a spouse) knows which: if the report is "
+        "true, all others are revealed for certain. Epsilon is infinite, though each answer alone "
+        "is protected."
+    )
+
+
+def _at_once(report: Report) -> Iterator[str]:
+    """Groups whose answers are guessed right all at once far more often than one by one."""
+    for group in report.groups:
+        single = math.prod(report.attributes[name].alone.accuracy for name in group.names)
+        if math.isfinite(group.epsilon) and group.alone.accuracy - single > _TOGETHER:
+            names = _quoted(report, group.names)
+            assumed = "" if report.prior.ties(group.names) else f" ({UNRELATED})"
+            yield (
+                f"One coin for {names}: their true answers are guessed right all at once in up to "
+                f"{of_100_up(group.alone.accuracy)} of 100 cases{assumed}; the single answers, "
+                f"each by its own report, suggest {of_100(single) or 'fewer than 1'}."
+            )
+
+
+def _whole(report: Report) -> Iterator[str]:
+    record, attributes = report.record, report.attributes.values()
+    safe = all(math.isfinite(scope.epsilon) for scope in attributes)
+    if report.epsilon_disguised is not None:
+        yield (
+            "Some answers are sent undisguised. Epsilon of the disguised answers together: "
+            f"{outward.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
+            "infinite."
+        )
+    elif safe and math.isinf(record.epsilon):
+        yield (
+            "Each answer alone looks protected (every epsilon is finite), but a whole record is "
+            "not: its epsilon is infinite."
+        )
+    if record.from_record.worst_posterior >= 1 and record.exact:
+        yield "There are records that give the truth away for certain."
+
+
+def _more_by_record(report: Report) -> Iterator[str]:
+    """Answers that go together reveal each other; only if dependence is known."""
+    gains = {
+        name: held.accuracy - report.attributes[name].alone.accuracy
+        for name, held in report.disclosure.attributes.items()
+        if held.accuracy is not None
+    }
+    most, more = _most({name: gain for name, gain in gains.items() if gain > _WORTH})
+    told = []
+    for name in most:
+        held, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
+        quoted, before = report.wording.quoted(name), of_100(alone.accuracy)
+        told.append(f"{quoted} {of_100_up(held or 0.0)} (alone {before})")
+    if told:
+        yield (
+            "The whole reported record says more about an answer than its own report does. Best "
+            f"guess right, of 100 cases: {', '.join(told)}{more}."
+        )
+
+
+def _most(gains: Mapping[str, float]) -> tuple[list[str], str]:
+    """The names with the largest gains, in their order, and words for how many more there are."""
+    largest = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
+    left = len(gains) - len(largest)
+    return [n for n in gains if n in largest], f"; less about {left} more" if left else ""
+
+
+def _quoted(report: Report, names: Sequence[str]) -> str:
+    """Attributes with commas between; the first of many."""
+    quoted, left = [report.wording.quoted(name) for name in names], len(names) - _NAMED
+    return ", ".join(quoted) if left <= 1 else f"{', '.join(quoted[:_NAMED])} and {left} more"

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from tacit.bounds import Bound, DesignReports
 from tacit.design import Design
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment
@@ -62,10 +60,6 @@ class Disclosed:
     worst_bound: float | None = None
     confidence: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Disclosure:
@@ -82,8 +76,8 @@ class Disclosure:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "attributes": {name: found.to_dict() for name, found in self.attributes.items()},
-            "record": self.record.to_dict(),
+            "attributes": {name: asdict(found) for name, found in self.attributes.items()},
+            "record": asdict(self.record),
         }
 
 
@@ -96,11 +90,20 @@ def disclosure(
     if assessment is not None:
         return _assessed(assessment, scopes)
     reports = DesignReports(design)
+    bounds: dict[str, Bound] = {}
+    for name in scopes.attributes:
+        shares = prior.table([name])
+        if shares.shape[1] == 1:  # not of a prior that is only estimated
+            bounds[name] = reports.bound(name, shares[:, 0].tolist())
     found = {
-        name: _disclosed(scope, prior.ties_all, _bound(reports, prior, name))
+        name: _disclosed(scope, prior.ties_all, bounds.get(name))
         for name, scope in scopes.attributes.items()
     }
-    record = _disclosed(scopes.record, prior.ties_all, _least(found))
+    least = None
+    if bounds:  # whoever guesses all answers right guesses each one right
+        accuracy = min(bound.accuracy for bound in bounds.values())
+        least = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
+    record = _disclosed(scopes.record, prior.ties_all, least)
     return Disclosure(found, record, None if prior.ties_all else NOT_KNOWN)
 
 
@@ -114,8 +117,7 @@ def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
         known = found.known("map_privacy")
         return replace(scope, from_record=found.figures, exact=False) if known else scope
 
-    attributes = {name: of(scope) for name, scope in scopes.attributes.items()}
-    return Scopes(attributes, tuple(map(of, scopes.groups)), of(scopes.record))
+    return scopes.map(of)
 
 
 def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
@@ -156,16 +158,6 @@ def _central(figures: Figures) -> float:
     return figures.accuracy if figures.central is None else 1 - figures.central[1]
 
 
-def _least(found: Mapping[str, Disclosed]) -> Bound | None:
-    """The bound on the record: whoever guesses all answers right guesses each one right."""
-    pairs = [(d.bound, d.worst_bound) for d in found.values()]
-    known = [(b, w) for b, w in pairs if b is not None and w is not None]
-    if not known:
-        return None
-    accuracy = min(b for b, _ in known)
-    return Bound(accuracy, accuracy, min(w for _, w in known))
-
-
 def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
     figures = scope.from_record
     return Disclosed(
@@ -175,11 +167,3 @@ def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
         bound=None if bound is None else bound.accuracy,
         worst_bound=None if bound is None else bound.worst_posterior,
     )
-
-
-def _bound(reports: DesignReports, prior: Prior, name: str) -> Bound | None:
-    """For any dependence, with the attribute's own prior; None if that is only estimated."""
-    shares = prior.table([name])
-    if shares.shape[1] > 1:
-        return None
-    return reports.bound(name, np.asarray(shares[:, 0]).tolist())

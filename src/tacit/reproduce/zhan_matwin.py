@@ -145,7 +145,7 @@ def _rules(one: Setting, tell: Tell) -> Rows:
         rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().known
         scopes = measure(design, prior, Limits())
         mined = after_mining([list(rules)], design, prior, scopes.attributes, Limits())[target]
-        figures = {name: value for name, value in mined.to_dict().items() if name != "attribute"}
+        figures = {name: value for name, value in vars(mined).items() if name != "attribute"}
         rows.append({"theta": theta, "rules": len(rules), **figures})
         tell(repeat + 1)
     return rows

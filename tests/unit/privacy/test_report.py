@@ -241,7 +241,7 @@ def test_a_design_is_needed() -> None:
         ([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.6], "the prior must sum to 1, but sums to 1.1"),
         ([[0.5, 0.4], [0.5, 0.5]], [0.5, 0.5], "column 1 of the channel matrix must sum to 1"),
         ([[0.5, 0.5], [0.5, 0.5]], [1.0], "one probability for each true category"),
-        ([["a"]], [1.0], "must be numbers"),
+        ([["a"]], [1.0], "must hold numbers"),
         ([[1.5, 0.5], [-0.5, 0.5]], [0.5, 0.5], "must hold probabilities"),
     ],
 )
