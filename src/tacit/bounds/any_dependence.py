@@ -34,7 +34,6 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.bounds.two_point import Experiment, envelope, experiments_of
-from tacit.channel import Channel
 from tacit.design import Design, Group
 from tacit.errors import DataError
 
@@ -107,46 +106,28 @@ class DesignReports:
             raise DataError(f"the prior of {name!r} needs {size} probabilities, got {len(shares)}")
         if own not in self._channels:
             raise DataError(f"the group of {name!r} must be one of the groups seen")
-        others = self._kinds.copy()
-        others[experiments_of(self._channels[own])] -= 1
-        seen = _Seen(self._channels[own], own.attributes.index(name), tuple((+others).items()))
-        accuracy, drawn = seen.told_apart(shares)
-        accuracy = min(accuracy, 1 - self._erased * (1 - max(shares)))
-        drawn = min(drawn, accuracy, 1 - self._erased * (1 - math.fsum(p * p for p in shares)))
+        channel, position = self._channels[own], own.attributes.index(name)
+        kinds = self._kinds.copy()
+        kinds[experiments_of(channel)] -= 1
+        others = tuple((+kinds).items())
+        accuracy, drawn = 1.0, 1.0
         if size == 2:
-            worst = max(_posterior(p, seen.ratio(i)) for i, p in enumerate(shares))
+            pair = experiments_of(channel, (position, 0, 1))
+            accuracy, drawn = _two(shares[0], shares[1], pair, others)
+            worst = max(_posterior(p, _ratio(pair, others, i)) for i, p in enumerate(shares))
         else:
             worst = _posterior(max(shares), self._ratio)
+        if 2 < size <= _MOST_PAIRED:
+            pairs = combinations(range(size), 2)
+            found = ((i, j, experiments_of(channel, (position, i, j))) for i, j in pairs)
+            missed = math.fsum(
+                shares[i] + shares[j] - _two(shares[i], shares[j], pair, others)[0]
+                for i, j, pair in found
+            )
+            accuracy = 1 - 2 / size * missed
+        accuracy = min(accuracy, 1 - self._erased * (1 - max(shares)))
+        drawn = min(drawn, accuracy, 1 - self._erased * (1 - math.fsum(p * p for p in shares)))
         return Bound(*(min(1.0, value + _SLACK) for value in (accuracy, drawn, worst)))
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The channel of the target's group, the target's position in it, and the other groups."""
-
-    channel: Channel
-    position: int
-    others: Others
-
-    def told_apart(self, shares: tuple[float, ...]) -> tuple[float, float]:
-        """How often the best guess, and a drawn one, is right; by pairs of categories."""
-        size = len(shares)
-        if size == 2:
-            return _two(shares[0], shares[1], self._own(0, 1), self.others)
-        if size > _MOST_PAIRED:
-            return 1.0, 1.0
-        missed = math.fsum(
-            shares[i] + shares[j] - _two(shares[i], shares[j], self._own(i, j), self.others)[0]
-            for i, j in combinations(range(size), 2)
-        )
-        return 1 - 2 / size * missed, 1.0
-
-    def ratio(self, place: int) -> Fraction | None:
-        """The largest likelihood ratio of all groups for one of two categories."""
-        return _ratio(self._own(0, 1), self.others, place)
-
-    def _own(self, one: int, other: int) -> tuple[Experiment, ...]:
-        return experiments_of(self.channel, (self.position, one, other))
 
 
 @lru_cache(maxsize=4096)

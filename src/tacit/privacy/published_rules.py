@@ -95,11 +95,17 @@ def unknown_conditions(
     rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
 ) -> dict[str, float]:
     """REC of each attribute that rules conclude on, preconditions unknown: the second scenario."""
-    return _recovered(
-        checked(rules, design),
-        lambda rule: _reported_confidence(rule, design, prior) * _kept(rule, design, prior),
-        level,
-    )
+
+    def term(rule: Any) -> Array:
+        name, attribute = rule.attribute, design.schema[rule.attribute]
+        event, code = _event(rule, design), attribute.code(rule.category)
+        both = _reported_chance(event | {name: [code]}, design, prior)
+        alone = _reported_chance(event | {name: range(attribute.size)}, design, prior)
+        _, joints = joints_of(design, prior, name)
+        kept, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
+        return quotient(both, alone) * quotient(kept, sent)
+
+    return _recovered(checked(rules, design), term, level)
 
 
 def _recovered(
@@ -126,41 +132,31 @@ def after_mining(
     told = [one for model in models for one in told_priors(model, design, prior, limits.max_cells)]
     result = {}
     for name in design.schema.names:
-        own = [one for names, one in told if name in names]
-        if own:
-            scope, rec = attributes[name], (known.get(name, 0.0), unknown.get(name, 0.0))
-            result[name] = _after(scope, rec, own, design, limits)
+        priors = [one for names, one in told if name in names]
+        if not priors:
+            continue
+        before, held = attributes[name].alone.pse, attributes[name].from_record
+        rec_known, rec_unknown = known.get(name, 0.0), unknown.get(name, 0.0)
+        accuracy: float | None = None
+        worst: float | None = None
+        if None not in priors:
+            risks = [risk_in_record(design, p, name, limits) for p in priors if p is not None]
+            found = [held, *(risk.figures(level) for risk in risks)]
+            accuracy = max(figures.accuracy for figures in found)
+            worst = max(figures.worst_posterior for figures in found)
+        result[name] = AfterMining(
+            attribute=name,
+            pse_before=before,
+            rec_known=rec_known,
+            rec_unknown=rec_unknown,
+            pse_known=max(before - rec_known, 0.0),
+            pse_unknown=max(before - rec_unknown, 0.0),
+            accuracy_before=held.accuracy,
+            accuracy_with_model=accuracy,
+            worst_before=held.worst_posterior,
+            worst_with_model=worst,
+        )
     return result
-
-
-def _after(
-    scope: Scope,
-    rec: tuple[float, float],
-    told: Sequence[Prior | None],
-    design: Design,
-    limits: Limits,
-) -> AfterMining:
-    (name,), before, held = scope.names, scope.alone.pse, scope.from_record
-    priors = [prior for prior in told if prior is not None]
-    found = [risk_in_record(design, p, name, limits).figures(limits.level) for p in priors]
-    measured = len(priors) == len(told)
-    known, unknown = rec
-    return AfterMining(
-        attribute=name,
-        pse_before=before,
-        rec_known=known,
-        rec_unknown=unknown,
-        pse_known=max(before - known, 0.0),
-        pse_unknown=max(before - unknown, 0.0),
-        accuracy_before=held.accuracy,
-        accuracy_with_model=max([held.accuracy, *(f.accuracy for f in found)])
-        if measured
-        else None,
-        worst_before=held.worst_posterior,
-        worst_with_model=max([held.worst_posterior, *(f.worst_posterior for f in found)])
-        if measured
-        else None,
-    )
 
 
 def told_priors(
@@ -231,14 +227,11 @@ def _codes(attribute: Attribute, wanted: Any) -> list[int]:
 
 def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
     """Which cells of a flattened table over `names` meet the conditions."""
-    holds = np.ones([1] * len(names), dtype=bool)
-    for axis, name in enumerate(names):
-        size = design.schema[name].size
-        allowed = np.ones(size, dtype=bool)
-        if name in rule.conditions:
-            allowed = np.isin(np.arange(size), _codes(design.schema[name], rule.conditions[name]))
-        holds = holds & allowed.reshape([-1 if i == axis else 1 for i in range(len(names))])
-    return holds.ravel()
+    event, holds = _event(rule, design), np.ones(1, dtype=bool)
+    for size, name in ((design.schema[name].size, name) for name in names):
+        allowed = np.isin(np.arange(size), list(event.get(name, range(size))))
+        holds = np.logical_and.outer(holds, allowed).ravel()
+    return holds
 
 
 def _event(rule: Any, design: Design) -> dict[str, list[int]]:
@@ -278,24 +271,6 @@ def _within(table: Array, allowed: Sequence[Sequence[int]]) -> Array:
     for axis, codes in enumerate(allowed):
         table = table.take(list(codes), axis=axis)
     return np.asarray(table.reshape(-1, table.shape[-1]).sum(axis=0))
-
-
-def _reported_confidence(rule: Any, design: Design, prior: Prior) -> Array:
-    """P(R_a = c | R = precondition); 0 where the precondition is never reported."""
-    event = _event(rule, design)
-    code = design.schema[rule.attribute].code(rule.category)
-    both = _reported_chance(event | {rule.attribute: [code]}, design, prior)
-    every = range(design.schema[rule.attribute].size)
-    alone = _reported_chance(event | {rule.attribute: every}, design, prior)
-    return quotient(both, alone)
-
-
-def _kept(rule: Any, design: Design, prior: Prior) -> Array:
-    """P(O_a = c | R_a = c)."""
-    code = design.schema[rule.attribute].code(rule.category)
-    _, joints = joints_of(design, prior, rule.attribute)
-    own, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
-    return quotient(own, sent)
 
 
 def _with_model(

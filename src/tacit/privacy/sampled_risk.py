@@ -216,7 +216,7 @@ class _Sample:
             if g != place:
                 total += math.log(mixture.theta if known[g] else mixture.rest)
         for block in self.blocks:
-            table = self._table(block, tuple(known.values()), total_step, [])
+            table = self._table(block, tuple(known.values()))
             total += _logs(table[self._at(block, rows, names)])
             own = block.marginal(names)
             if own is not None:
@@ -232,14 +232,14 @@ class _Sample:
         chance, code = self._chance[rows], self.reported[name][rows]
         share: Array = np.zeros((len(rows), prior.size))
         for flags, (known, impossible) in self._totals.items():
-            own = _logs(self._table(block, flags, total_step, [])[self._at(block, rows)])
+            own = self._sent(block, flags, rows)
             silent = np.isneginf(own)
             rest = known[rows] - np.where(silent, 0.0, own) - chance
             scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
             if flags[self._groups[name]]:
                 share[rows, code] += scale * np.exp(own)
             else:
-                table = np.moveaxis(self._table(block, flags, total_step, [name]), axis, -1)
+                table = np.moveaxis(self._table(block, flags, [name]), axis, -1)
                 at = self._at(block, rows)
                 left = table[at[:axis] + at[axis + 1 :]]
                 share += scale[:, None] * left * self._others[name][code]
@@ -255,7 +255,7 @@ class _Sample:
         for flags in self._sets({}):
             known, impossible = self._weight(flags, rows, total_step, []), np.zeros(len(rows))
             for block in self.blocks:
-                own = _logs(self._table(block, flags, total_step, [])[self._at(block, rows)])
+                own = self._sent(block, flags, rows)
                 impossible += np.isneginf(own)
                 known = known + np.where(np.isneginf(own), 0.0, own)
             found[flags] = known, impossible
@@ -276,7 +276,7 @@ class _Sample:
         for flags, (step, found) in product(sets, terms.items()):
             term = self._weight(flags, rows, step, targets)
             for block in self.blocks:
-                table = self._table(block, flags, total_step, own)
+                table = self._table(block, flags, own)
                 moved = self._moved(
                     table**2 if step is squares_step else table, block, flags, step, own
                 )
@@ -314,11 +314,14 @@ class _Sample:
         kept = _logs(mixture.theta * np.logical_and.reduce(same))
         return np.asarray(np.logaddexp(likely, kept))
 
-    def _table(self, block: PriorTable, flags: Flags, step: Step, left: Collection[str]) -> Array:
+    def _sent(self, block: PriorTable, flags: Flags, rows: Index) -> Array:
+        """log t_b,S(y) of each draw."""
+        return _logs(self._table(block, flags)[self._at(block, rows)])
+
+    def _table(self, block: PriorTable, flags: Flags, left: Collection[str] = ()) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
-        return self._moved(
-            block.tables, block, flags, step, [n for n in block.names if n not in left]
-        )
+        names = [name for name in block.names if name not in left]
+        return self._moved(block.tables, block, flags, total_step, names)
 
     def _moved(
         self, table: Array, block: PriorTable, flags: Flags, step: Step, names: Collection[str]
