@@ -19,6 +19,7 @@ import rich.table
 import typer
 from rich.text import Text
 
+from tacit import outward
 from tacit.arrays import Codes
 from tacit.channel import truthful
 from tacit.cli import show
@@ -200,7 +201,7 @@ def revealed(design: Design) -> Iterator[str]:
         channel = design.channel(names)
         times = math.ceil(channel.ratio) if channel.ratio is not None else math.inf
         yield (
-            f"{what}: epsilon {show.epsilon(channel.epsilon)}, so a report changes the odds "
+            f"{what}: epsilon {outward.epsilon(channel.epsilon)}, so a report changes the odds "
             f"at most {times}-fold"
         )
 

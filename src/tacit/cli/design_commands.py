@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from tacit import outward
 from tacit.binning import quantiles
 from tacit.channel import related
 from tacit.cli import show
@@ -122,7 +123,7 @@ def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
 
 
 def _shown(figures: dict[str, Any]) -> tuple[str, str]:
-    return show.epsilon(figures["epsilon"]), show.condition(figures["condition"])
+    return outward.epsilon(figures["epsilon"]), show.condition(figures["condition"])
 
 
 def summary(design: Design) -> dict[str, Any]:

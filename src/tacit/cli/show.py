@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from rich.text import Text
 
 from tacit.files import Progress as Tell
 from tacit.files import write_bytes
+from tacit.outward import finite
 from tacit.table import Table, cell_text
 
 if TYPE_CHECKING:
@@ -74,23 +74,7 @@ def write_figure(path: Path, figure: Figure) -> None:
 
 def json_text(content: dict[str, Any]) -> str:
     """JSON to read; a number that is not finite is null."""
-    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    """The same value with None for infinite numbers, which JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def epsilon(value: float) -> str:
-    """Two decimals, rounded up: a guarantee is never shown better than it is."""
-    if math.isinf(value):
-        return "infinite"
-    return str(Decimal(value).quantize(Decimal("0.01"), ROUND_CEILING))
+    return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def condition(value: float) -> str:

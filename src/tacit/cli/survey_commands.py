@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit import outward
 from tacit.bounds import is_undisguised
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
@@ -256,4 +257,4 @@ def _group_rows(design: Design) -> list[list[str]]:
 
 
 def _epsilon(design: Design, names: tuple[str, ...]) -> str:
-    return show.epsilon(design.channel(names).epsilon)
+    return outward.epsilon(design.channel(names).epsilon)

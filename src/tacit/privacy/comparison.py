@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit import outward
 from tacit.arrays import Array
 from tacit.channel import Coin, related, truthful, unrelated
 from tacit.channel.numbers import Number, fraction
@@ -25,7 +26,6 @@ from tacit.design import Design, Group
 from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
-from tacit.privacy import outward
 from tacit.privacy.prior import prior_of
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level

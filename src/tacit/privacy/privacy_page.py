@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tacit.privacy import outward
+from tacit import outward
 from tacit.privacy.privacy_plots import svg
 from tacit.privacy.report_tables import (
     FIGURE_WORDS,

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from tacit import outward
 from tacit.arrays import Array, Index
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.design import Design, check_design
 from tacit.errors import DataError
-from tacit.privacy import outward
 from tacit.privacy.kernels import MAX_DENSE, entries, kron
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together

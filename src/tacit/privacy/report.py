@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tacit import outward
 from tacit.bounds import DesignReports, is_undisguised
 from tacit.channel.numbers import sum_up
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
-from tacit.privacy import outward
 from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of

@@ -18,7 +18,7 @@ from tacit.attribute import Label
 from tacit.label_codes import frame_of
 from tacit.mine.tree.tree_view import UNINFORMATIVE, TreeView, alternatives, percent
 from tacit.number_text import UNKNOWN, decimals, span
-from tacit.privacy.outward import finite
+from tacit.outward import finite
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.table import Table
 
