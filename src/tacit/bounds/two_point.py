@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from tacit.channel import Channel
 from tacit.channel.channel import Target
@@ -51,11 +51,8 @@ def undominated(found: Sequence[Experiment]) -> tuple[Experiment, ...]:
 
 def _curve(experiment: Experiment) -> list[tuple[Fraction, Fraction]]:
     """The ROC curve: (share of the first, of the second) in outcomes that favour the second."""
-    points, x, y = [(_ZERO, _ZERO)], _ZERO, _ZERO
-    for first, second in experiment:
-        x, y = x + first, y + second
-        points.append((x, y))
-    return points
+    start = (_ZERO, _ZERO)
+    return list(accumulate(experiment, lambda a, b: (a[0] + b[0], a[1] + b[1]), initial=start))
 
 
 def _dominates(one: Experiment, other: Experiment) -> bool:

@@ -87,11 +87,10 @@ class _Draws:
     def true(self) -> list[dict[str, Index]]:
         """By prior: the codes of every attribute; the same random numbers for every prior."""
         seed = int(self.limits.rng.integers(2**63))
-        return [self._drawn(i, seed) for i in range(min(self.prior.stacked, PRIORS))]
-
-    def _drawn(self, i: int, seed: int) -> dict[str, Index]:
-        drawn = draw_true(self.prior.at(i), self.limits.drawn, np.random.default_rng(seed))
-        return {name: codes.astype(np.intp) for name, codes in drawn.items()}
+        return [
+            draw_true(self.prior.at(i), self.limits.drawn, np.random.default_rng(seed))
+            for i in range(min(self.prior.stacked, PRIORS))
+        ]
 
 
 @dataclass(frozen=True)

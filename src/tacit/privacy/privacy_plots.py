@@ -10,8 +10,6 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tacit.privacy.whole_record import NO_LIMIT, Disclosed
-
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison
     from tacit.privacy.report import Report
@@ -28,7 +26,7 @@ def guesses(report: Report) -> Figure:
     least = sorted(names, key=lambda name: -_knowing_others(report, name))[:_SHOWN]
     shown = [name for name in names if name in set(least)]
     held = report.disclosure.record
-    marked = held.accuracy is not None or _limits(held)
+    marked = held.accuracy is not None or held.limit is not None
     record = ["whole record"] if len(names) > 1 and marked else []
     figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
     axes = figure.add_subplot()
@@ -61,7 +59,7 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     axes.scatter(_of_100(alone), places, s=60, label="its own report", zorder=5, **ring)
     known = [(i, h.accuracy) for i, h in enumerate(held) if h.accuracy is not None]
     _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
-    bounds = [(i, h.bound) for i, h in enumerate(held) if h.bound is not None and _limits(h)]
+    bounds = [(i, h.limit) for i, h in enumerate(held) if h.limit is not None]
     label = "the whole record, at most (any dependence)"
     _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
     label = "the other true answers known"
@@ -73,11 +71,6 @@ def _knowing_others(report: Report, name: str, missing: float = 1.0) -> float:
     """How often a guess is right if the other true answers are known, or `missing`."""
     known = report.knowing_others[name]
     return missing if known is None else known.accuracy
-
-
-def _limits(held: Disclosed) -> bool:
-    """Whether the bound for any dependence says anything."""
-    return held.bound is not None and held.bound < NO_LIMIT
 
 
 def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:

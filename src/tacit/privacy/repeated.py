@@ -165,17 +165,33 @@ class _RepeatedReports:
 
     @cached_property
     def _several(self) -> Array:
-        return _several(self._matrix, self._k)
+        """M_k with the counts of reports as its rows."""
+        matrix, k = self._matrix, self._k
+        if k == 1:
+            return matrix
+        counts = compositions(k, len(matrix))
+        orders = gammaln(k + 1) - gammaln(counts + 1).sum(axis=1)
+        possible = counts @ (matrix == 0) == 0
+        return np.where(possible, np.exp(orders[:, None] + counts @ _logs(matrix)), 0.0)
 
     @cached_property
     def _shares(self) -> list[tuple[Array, Array]]:
-        """For each prior that is sampled: posteriors of drawn reports, and the prior."""
-        draws = max(100, min(self._limits.drawn, _MOST_ENTRIES // len(self._table)))
+        """For each prior that is sampled: posteriors of true cells, and the prior.
+
+        By Monte Carlo over the true cell and the counts of its reports.
+        """
+        matrix = self._matrix
+        most = max(100, min(self._limits.drawn, _MOST_ENTRIES // len(self._table)))
         seed = int(self._limits.rng.integers(2**63))
         found = []
         for i, prior in enumerate(self._table.T[:PRIORS]):
-            chance = (draws if i == 0 else max(100, draws // 10), np.random.default_rng(seed))
-            found.append((_posteriors(self._matrix, prior, self._k, chance), prior))
+            rng, draws = np.random.default_rng(seed), most if i == 0 else max(100, most // 10)
+            sent = matrix[:, rng.choice(len(prior), draws, p=prior)].T
+            counts = rng.multinomial(self._k, sent / sent.sum(1, keepdims=True))
+            possible = (counts @ (matrix == 0) == 0) & (prior > 0)
+            weights = np.where(possible, counts @ _logs(matrix) + _logs(prior), -np.inf)
+            share = np.exp(weights - weights.max(axis=1, keepdims=True))
+            found.append((share / share.sum(axis=1, keepdims=True), prior))
         return found
 
     def _drawn(self, share: Array, prior: Array, labels: Any, slack: float) -> Risk:
@@ -185,16 +201,6 @@ class _RepeatedReports:
         epsilon = sum_up([factor.channel.epsilon for factor in self._factors] * self._k)
         worst = bound_on_posterior(float(own.max()), epsilon)
         return sampled(seen, worst, float(own.max()), slack)
-
-
-def _several(matrix: Array, k: int) -> Array:
-    """M_k with the counts of reports as its rows."""
-    if k == 1:
-        return matrix
-    counts = compositions(k, len(matrix))
-    orders = gammaln(k + 1) - gammaln(counts + 1).sum(axis=1)
-    possible = counts @ (matrix == 0) == 0
-    return np.where(possible, np.exp(orders[:, None] + counts @ _logs(matrix)), 0.0)
 
 
 def compositions(total: int, parts: int) -> Index:
@@ -209,9 +215,9 @@ def compositions(total: int, parts: int) -> Index:
     return np.diff(bars, axis=1, prepend=-1, append=ends) - 1
 
 
-def _logs(matrix: Array) -> Array:
-    """Logarithms, 0 where an entry is 0: what is impossible is marked elsewhere."""
-    return np.log(np.where(matrix > 0, matrix, 1.0))
+def _logs(values: Array) -> Array:
+    """Logarithms, 0 where a value is 0: what is impossible is marked elsewhere."""
+    return np.log(np.where(values > 0, values, 1.0))
 
 
 def _merged(joint: Array, labels: Any) -> Array:
@@ -219,17 +225,3 @@ def _merged(joint: Array, labels: Any) -> Array:
     if labels.max() + 1 == joint.shape[1]:
         return joint
     return np.asarray(joint @ (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64))
-
-
-def _posteriors(
-    matrix: Array, prior: Array, k: int, chance: tuple[int, np.random.Generator]
-) -> Array:
-    """Posteriors of true cells, by Monte Carlo over the true cell and the counts of its reports."""
-    draws, rng = chance
-    true = rng.choice(len(prior), draws, p=prior)
-    counts = rng.multinomial(k, matrix[:, true].T / matrix[:, true].T.sum(1, keepdims=True))
-    weights = counts @ _logs(matrix) + np.log(np.where(prior > 0, prior, 1.0))
-    possible = (counts @ (matrix == 0) == 0) & (prior > 0)
-    weights = np.where(possible, weights, -np.inf)
-    share = np.exp(weights - weights.max(axis=1, keepdims=True))
-    return np.asarray(share / share.sum(axis=1, keepdims=True))

@@ -30,7 +30,6 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array, Index, Mask
 from tacit.channel.numbers import sum_up
@@ -50,7 +49,6 @@ from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Flags = tuple[bool, ...]
-Codes = npt.NDArray[np.int32]
 
 #: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
 PRIORS, _FEWEST = 41, 500
@@ -148,8 +146,8 @@ class _Sample:
     mixtures: list[_NamedMixture]
     blocks: list[PriorTable]
     kept: Mask  # draws x groups
-    true: dict[str, Codes]
-    reported: dict[str, Codes]
+    true: dict[str, Index]
+    reported: dict[str, Index]
     epsilon: float
 
     @classmethod
@@ -300,7 +298,7 @@ class _Sample:
             total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
         return total
 
-    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Codes], rows: Index) -> Array:
+    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index], rows: Index) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
         each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
@@ -332,7 +330,7 @@ class _Sample:
                 table = along_axis(DenseKernel(self._others[name]), step, table, axis)
         return table
 
-    def _at(self, block: PriorTable, rows: Index, true: Collection[str] = ()) -> tuple[Codes, ...]:
+    def _at(self, block: PriorTable, rows: Index, true: Collection[str] = ()) -> tuple[Index, ...]:
         """Where each draw is found in a table: its reports, or its truth for some attributes."""
         return tuple(
             (self.true if name in true else self.reported)[name][rows] for name in block.names
@@ -347,24 +345,24 @@ class _Sample:
 
 def draw_true(
     blocks: Sequence[PriorTable], draws: int, rng: np.random.Generator
-) -> dict[str, Codes]:
+) -> dict[str, Index]:
     """True records of a prior whose tables are not stacked."""
-    true: dict[str, Codes] = {}
+    true: dict[str, Index] = {}
     for block in blocks:
         flat = rng.choice(block.tables.size, draws, p=block.tables.ravel())
         codes = np.unravel_index(flat, block.tables.shape)
-        true |= {n: c.astype(np.int32) for n, c in zip(block.names, codes, strict=True)}
+        true |= dict(zip(block.names, codes, strict=True))
     return true
 
 
 def _draw_reported(
     mixtures: Sequence[_NamedMixture],
     kept: Mask,
-    true: Mapping[str, Codes],
+    true: Mapping[str, Index],
     rng: np.random.Generator,
-) -> dict[str, Codes]:
+) -> dict[str, Index]:
     """Their reports; `kept` says for each record and group whether it keeps the truth."""
-    reported: dict[str, Codes] = {}
+    reported: dict[str, Index] = {}
     for mixture, held in zip(mixtures, kept.T, strict=True):
         for name, other in zip(mixture.names, mixture.others, strict=True):
             drawn = true[name].copy()

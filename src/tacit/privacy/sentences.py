@@ -108,16 +108,16 @@ def _record(report: Report) -> str:
 
 def _limit(report: Report) -> str:
     """What holds for any dependence between answers, as the end of a sentence."""
-    bound, disguised = report.disclosure.record.bound, report.bound_disguised
-    if bound is not None and bound < NO_LIMIT:
-        return f"; whatever that is, in at most {of_100_up(bound)} of 100 cases"
+    record, disguised = report.disclosure.record, report.bound_disguised
+    if record.limit is not None:
+        return f"; whatever that is, in at most {of_100_up(record.limit)} of 100 cases"
     if disguised is not None and disguised < NO_LIMIT:
         return (
             "; undisguised answers could give all others away, and from the disguised answers "
             f"alone, any one of them is guessed right in at most {of_100_up(disguised)} of 100 "
             f"cases ({_common(report)})"
         )
-    return "" if bound is None else "; no limit can be given"
+    return "" if record.bound is None else "; no limit can be given"
 
 
 def _others_known(report: Report) -> str:

@@ -60,6 +60,11 @@ class Disclosed:
     worst_bound: float | None = None
     confidence: float | None = None
 
+    @property
+    def limit(self) -> float | None:
+        """The bound if it limits anything."""
+        return None if self.bound is None or self.bound >= NO_LIMIT else self.bound
+
 
 @dataclass(frozen=True)
 class Disclosure:
