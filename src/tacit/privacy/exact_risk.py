@@ -15,15 +15,7 @@ import numpy as np
 
 from tacit.arrays import Array, Mask
 from tacit.channel.product import Factor
-from tacit.privacy.kernels import (
-    Kernel,
-    Step,
-    along_axis,
-    kernel_of,
-    peak_step,
-    squares_step,
-    total_step,
-)
+from tacit.privacy.kernels import Kernel, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import Risk, add, joint_risk, risk_of_sums, slack_of, uncertainty
 from tacit.schema import Schema
@@ -56,7 +48,7 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
 
 def reports_of(part: JointGroups) -> Array:
     """The probability of every report: one axis per group, then the priors."""
-    return _pass(part, part.prior, total_step, range(len(part.factors)))
+    return _pass(part, part.prior, Step.TOTAL, range(len(part.factors)))
 
 
 def risk_of_all(part: JointGroups) -> Risk:
@@ -70,7 +62,7 @@ def risk_of_group(part: JointGroups, place: int, passed: Array | None = None) ->
     `passed` is the table in which all other groups are reports, if it is known already.
     """
     others = _others(part, place)
-    table = _pass(part, part.prior, total_step, others) if passed is None else passed
+    table = _pass(part, part.prior, Step.TOTAL, others) if passed is None else passed
     return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
 
 
@@ -86,9 +78,9 @@ def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None)
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
     """P(category of an attribute, report): an axis for its categories, then those of reports."""
     place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    others = _pass(part, part.prior, total_step, _others(part, place)) if passed is None else passed
+    others = _pass(part, part.prior, Step.TOTAL, _others(part, place)) if passed is None else passed
     masks = _masks(part, place, name)
-    return np.stack([_pass(part, others * mask, total_step, [place]) for mask in masks])
+    return np.stack([_pass(part, others * mask, Step.TOTAL, [place]) for mask in masks])
 
 
 def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
@@ -101,7 +93,7 @@ def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
             continue
         middle = len(places) // 2
         for own, others in ((places[:middle], places[middle:]), (places[middle:], places[:middle])):
-            waiting.append((own, _pass(part, table, total_step, others)))
+            waiting.append((own, _pass(part, table, Step.TOTAL, others)))
 
 
 def _masks(part: JointGroups, place: int, name: str) -> list[Mask]:
@@ -130,9 +122,9 @@ def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) ->
 
 def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> Risk:
     """The risk of the true answers of the groups at `places`; the others are reports already."""
-    total = _flat(_pass(part, table, total_step, places))
-    squares = _flat(_pass(part, table**2, squares_step, places))
-    peak = _flat(_pass(part, table, peak_step, places))
+    total = _flat(_pass(part, table, Step.TOTAL, places))
+    squares = _flat(_pass(part, table**2, Step.SQUARES, places))
+    peak = _flat(_pass(part, table, Step.PEAK, places))
     own = _flat(prior)
     given = add(uncertainty(_flat(table))) - add(uncertainty(own))
     for place in places:

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -51,6 +52,14 @@ class Mixture:
     drawn: Distribution | None = None
 
 
+class Step(Enum):
+    """The three passes; the value names the method of `Kernel`."""
+
+    TOTAL = "total"
+    SQUARES = "squares"
+    PEAK = "peak"
+
+
 class Kernel(ABC):
     """The channel of one group; tables have its true cells along their first axis."""
 
@@ -71,6 +80,11 @@ class Kernel(ABC):
     def peak(self, table: Array) -> Array:
         """max_x M[y, x] t[x]."""
 
+    def apply(self, step: Step, table: Array) -> Array:
+        """One of the three passes above."""
+        done: Array = getattr(self, step.value)(table)
+        return done
+
     @property
     @abstractmethod
     def entropies(self) -> Array:
@@ -90,28 +104,10 @@ class Kernel(ABC):
         """
 
 
-def total_step(kernel: Kernel, table: Array) -> Array:
-    """`Kernel.total` as a function, for passes of any kind."""
-    return kernel.total(table)
-
-
-def squares_step(kernel: Kernel, table: Array) -> Array:
-    """`Kernel.squares` as a function."""
-    return kernel.squares(table)
-
-
-def peak_step(kernel: Kernel, table: Array) -> Array:
-    """`Kernel.peak` as a function."""
-    return kernel.peak(table)
-
-
-Step = Callable[[Kernel, Array], Array]
-
-
 def along_axis(kernel: Kernel, step: Step, table: Array, axis: int) -> Array:
     """One step along an axis of a table."""
     ahead = np.moveaxis(table, axis, 0)
-    done = step(kernel, ahead.reshape(ahead.shape[0], -1))
+    done = kernel.apply(step, ahead.reshape(ahead.shape[0], -1))
     return np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
 
 
@@ -258,19 +254,19 @@ class KeepOrDiffer(Kernel):
         return sum(self.sizes)
 
     def total(self, table: Array) -> Array:
-        return self.theta * table + self.rest * self._differ(table, total_step)
+        return self.theta * table + self.rest * self._differ(table, Step.TOTAL)
 
     def squares(self, table: Array) -> Array:
-        return self.theta**2 * table + self.rest**2 * self._differ(table, squares_step)
+        return self.theta**2 * table + self.rest**2 * self._differ(table, Step.SQUARES)
 
     def peak(self, table: Array) -> Array:
-        return np.maximum(self.theta * table, self.rest * self._differ(table, peak_step))
+        return np.maximum(self.theta * table, self.rest * self._differ(table, Step.PEAK))
 
     def _differ(self, table: Array, step: Step) -> Array:
         """One step along every attribute; each moves the leading axis to the back."""
         turning = table
         for other in self.mixture.others:
-            turning = step(DenseKernel(other), turning.reshape(len(other), -1)).T
+            turning = DenseKernel(other).apply(step, turning.reshape(len(other), -1)).T
         return turning.reshape(table.shape[1], -1).T
 
     @property

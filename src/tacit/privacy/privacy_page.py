@@ -7,19 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tacit import outward
+from tacit.privacy import report_tables
 from tacit.privacy.privacy_plots import svg
-from tacit.privacy.report_tables import (
-    FIGURE_WORDS,
-    MINED,
-    REPEATED_STAR,
-    analyst_table,
-    certainty_table,
-    columns,
-    guess_table,
-    mined_table,
-    repeated_table,
-    signs,
-)
 from tacit.privacy.sent_answers import of_100_up
 from tacit.table import Table
 
@@ -69,10 +58,10 @@ def page(report: Report) -> str:
         f"{svg(report.figure())}</div>",
         "<h2>Who can guess how much</h2>",
         "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
-        _named(report, guess_table(report)),
+        _named(report, report_tables.guess_table(report)),
         "<p>The most certain that any report can make someone of a true answer:</p>",
-        _named(report, certainty_table(report)),
-        _glossary(columns(report)),
+        _named(report, report_tables.certainty_table(report)),
+        _glossary(report_tables.columns(report)),
         "<h2>Every answer that can be sent</h2>",
         _answers(report),
         "<h2>For analysts</h2>",
@@ -118,9 +107,9 @@ def _analysts(report: Report) -> str:
         if len(g.names) > 1
     )
     told = f'<p class="small">{_text(groups)}.</p>' if groups else ""
-    table = analyst_table(report)
-    star = f'<p class="small">{_text(signs(table))}</p>'
-    return _named(report, table) + star + told + _glossary(FIGURE_WORDS)
+    table = report_tables.analyst_table(report)
+    star = f'<p class="small">{_text(report_tables.signs(table))}</p>'
+    return _named(report, table) + star + told + _glossary(report_tables.FIGURE_WORDS)
 
 
 def _named(report: Report, table: Table) -> str:
@@ -159,11 +148,11 @@ def _optional(report: Report) -> list[str]:
     """What was asked for beyond the design: a published model, repeated participation."""
     parts = []
     if report.after_mining:
-        parts += ["<h2>After a model is published</h2>", f"<p>{_text(MINED)}</p>"]
-        parts.append(_named(report, mined_table(report.after_mining)))
+        parts += ["<h2>After a model is published</h2>", f"<p>{_text(report_tables.MINED)}</p>"]
+        parts.append(_named(report, report_tables.mined_table(report.after_mining)))
     if report.repeated is not None:
-        table = repeated_table(report.repeated, report.prior.ties_all)
+        table = report_tables.repeated_table(report.repeated, report.prior.ties_all)
         said = f"<p>{_text(report.repeated.caption())}</p>"
         parts += ["<h2>Taking part more than once</h2>", said, _named(report, table)]
-        parts.append(f'<p class="small">{_text(REPEATED_STAR)}</p>')
+        parts.append(f'<p class="small">{_text(report_tables.REPEATED_STAR)}</p>')
     return parts

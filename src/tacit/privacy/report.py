@@ -15,24 +15,12 @@ from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
+from tacit.privacy import report_tables
 from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
 from tacit.privacy.published_rules import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
-from tacit.privacy.report_tables import (
-    FIGURE_WORDS,
-    MINED,
-    REPEATED_STAR,
-    analyst_table,
-    certainty_table,
-    columns,
-    guess_table,
-    mined_table,
-    repeated_table,
-    scope_columns,
-    signs,
-)
 from tacit.privacy.respondent_wording import Wording
 from tacit.privacy.risk import Figures
 from tacit.privacy.scopes import Levels, Limits, Scope, measure
@@ -167,12 +155,7 @@ class Report(Levels[Scope]):
 
     def tables(self) -> list[Table]:
         """All tables as text: adversaries, the papers' figures, and what else was asked for."""
-        tables = [guess_table(self), certainty_table(self), analyst_table(self)]
-        if self.after_mining:
-            tables.append(mined_table(self.after_mining))
-        if self.repeated is not None:
-            tables.append(repeated_table(self.repeated, self.prior.ties_all))
-        return tables
+        return report_tables.tables(self)
 
     def lead(self) -> list[str]:
         """What comes first: what is not known, sentences, warnings, what the figures rest on."""
@@ -184,18 +167,11 @@ class Report(Levels[Scope]):
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
-        mined = [MINED] if self.after_mining else []
-        again = [REPEATED_STAR, self.repeated.caption()] if self.repeated is not None else []
-        return [
-            *(f"{name}: {what}" for name, what in (*columns(self), *FIGURE_WORDS)),
-            signs(analyst_table(self)),
-            *mined,
-            *again,
-        ]
+        return report_tables.notes(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""
-        return frame_of(scope_columns(self), backend)
+        return frame_of(report_tables.scope_columns(self), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""

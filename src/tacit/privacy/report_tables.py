@@ -65,6 +65,27 @@ MINED = (
 )
 
 
+def tables(report: Report) -> list[Table]:
+    """All tables of a report."""
+    found = [guess_table(report), certainty_table(report), analyst_table(report)]
+    if report.after_mining:
+        found.append(mined_table(report.after_mining))
+    if report.repeated is not None:
+        found.append(repeated_table(report.repeated, report.prior.ties_all))
+    return found
+
+
+def notes(report: Report) -> list[str]:
+    """What the tables mean."""
+    words = [f"{name}: {what}" for name, what in (*columns(report), *FIGURE_WORDS)]
+    found = [*words, signs(analyst_table(report))]
+    if report.after_mining:
+        found.append(MINED)
+    if report.repeated is not None:
+        found += [REPEATED_STAR, report.repeated.caption()]
+    return found
+
+
 def columns(report: Report) -> list[tuple[str, str]]:
     """The columns that compare adversaries, and what they mean."""
     *known, (others, what) = _COLUMNS

@@ -35,16 +35,7 @@ from tacit.arrays import Array, Index, Mask
 from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.errors import DataError
-from tacit.privacy.kernels import (
-    DenseKernel,
-    Mixture,
-    Step,
-    along_axis,
-    kernel_of,
-    peak_step,
-    squares_step,
-    total_step,
-)
+from tacit.privacy.kernels import DenseKernel, Mixture, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
@@ -251,7 +242,7 @@ class _Sample:
         """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
         rows, found = np.arange(len(self.kept)), {}
         for flags in self._sets({}):
-            known, impossible = self._weight(flags, rows, total_step, []), np.zeros(len(rows))
+            known, impossible = self._weight(flags, rows, Step.TOTAL, []), np.zeros(len(rows))
             for block in self.blocks:
                 own = self._sent(block, flags, rows)
                 impossible += np.isneginf(own)
@@ -270,27 +261,27 @@ class _Sample:
     ) -> tuple[Array, Array, Array]:
         """log J(y), and how often guesses of the true answers of the targets are right."""
         own = [name for g in targets for name in self.mixtures[g].names]
-        terms: dict[Step, list[Array]] = {total_step: [], squares_step: [], peak_step: []}
+        terms: dict[Step, list[Array]] = {Step.TOTAL: [], Step.SQUARES: [], Step.PEAK: []}
         for flags, (step, found) in product(sets, terms.items()):
             term = self._weight(flags, rows, step, targets)
             for block in self.blocks:
                 table = self._table(block, flags, own)
                 moved = self._moved(
-                    table**2 if step is squares_step else table, block, flags, step, own
+                    table**2 if step is Step.SQUARES else table, block, flags, step, own
                 )
                 term = term + _logs(moved[self._at(block, rows)])
             found.append(term)
-        chance = np.logaddexp.reduce(terms[total_step])
-        drawn = np.exp(np.logaddexp.reduce(terms[squares_step]) - 2 * chance)
-        return chance, drawn, np.exp(np.maximum.reduce(terms[peak_step]) - chance)
+        chance = np.logaddexp.reduce(terms[Step.TOTAL])
+        drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
+        return chance, drawn, np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
 
     def _weight(self, flags: Flags, rows: Index, step: Step, targets: Collection[int]) -> Array:
         """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
         total: Array = np.zeros(len(rows))
         for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
-            power = 2 if step is squares_step else 1
+            power = 2 if step is Step.SQUARES else 1
             plain = power * math.log(mixture.theta if kept else mixture.rest)
-            if not kept or step is total_step or g not in targets:
+            if not kept or step is Step.TOTAL or g not in targets:
                 total += plain
                 continue
             both = np.exp(self._replaced(mixture, self.reported, rows))
@@ -319,7 +310,7 @@ class _Sample:
     def _table(self, block: PriorTable, flags: Flags, left: Collection[str] = ()) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
         names = [name for name in block.names if name not in left]
-        return self._moved(block.tables, block, flags, total_step, names)
+        return self._moved(block.tables, block, flags, Step.TOTAL, names)
 
     def _moved(
         self, table: Array, block: PriorTable, flags: Flags, step: Step, names: Collection[str]
