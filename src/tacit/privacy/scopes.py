@@ -136,12 +136,12 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
         Scope(
             names=group.attributes,
             epsilon=design.channel(group.attributes).epsilon,
-            alone=own.whole.figures(limits.level),
+            alone=alone.whole.figures(limits.level),
             from_record=by_name[group.attributes[0]].group(group.attributes).figures(limits.level),
             exact=by_name[group.attributes[0]].exact,
             weakest=min(attributes[name].alone.pse for name in group.attributes),
         )
-        for group, own in zip(design.groups, groups, strict=True)
+        for group, alone in zip(design.groups, groups, strict=True)
     )
     return Scopes(attributes, tuple(scopes), record)
 
