@@ -127,16 +127,16 @@ def together(risks: Iterable[Risk]) -> Risk:
     )
     information = np.sum(np.broadcast_arrays(*(r.information for r in known)), axis=0)
     slack = sum(r.slack for r in known)
-    noisy = [(r, r.variance) for r in known if r.variance is not None]
-    if not noisy:
+    uncertain = [(r, r.variance) for r in known if r.variance is not None]
+    if not uncertain:
         return Risk(drawn, best, worst, information, prior, slack)
     # Delta method: the relative variances of the factors of a product add up.
     least = 1e-300
     relative = (
-        sum(variance[0] / np.maximum(r.drawn, least) ** 2 for r, variance in noisy),
-        sum(variance[1] / np.maximum(r.best, least) ** 2 for r, variance in noisy),
+        sum(variance[0] / np.maximum(r.drawn, least) ** 2 for r, variance in uncertain),
+        sum(variance[1] / np.maximum(r.best, least) ** 2 for r, variance in uncertain),
     )
-    bits = sum(variance[2] for _, variance in noisy)
+    bits = sum(variance[2] for _, variance in uncertain)
     terms = (drawn**2 * relative[0], best**2 * relative[1], bits)
     return Risk(
         drawn, best, worst, information, prior, slack, np.stack(np.broadcast_arrays(*terms))
