@@ -21,7 +21,7 @@ import pytest
 import typer
 
 import tacit
-from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit import Attribute, Design, Group, Schema, disguise, outward, reconstruct
 from tacit.channel import matrix, related, unrelated
 from tacit.cli import command_line, show
 from tacit.cli.main import COMMANDS
@@ -172,10 +172,10 @@ def test_design_check_shows_privacy_and_condition(tacit_: Any) -> None:
 
 
 def test_design_check_rounds_epsilon_up() -> None:
-    assert show.epsilon(1.0986122886681098) == "1.10"
-    assert show.epsilon(0.69314718056) == "0.70"
-    assert show.epsilon(0.0) == "0.00"
-    assert show.epsilon(float("inf")) == "infinite"
+    assert outward.epsilon(1.0986122886681098) == "1.10"
+    assert outward.epsilon(0.69314718056) == "0.70"
+    assert outward.epsilon(0.0) == "0.00"
+    assert outward.epsilon(float("inf")) == "infinite"
 
 
 def test_design_check_says_that_one_related_group_discloses_relations(tacit_: Any) -> None:
