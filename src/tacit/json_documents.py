@@ -8,6 +8,7 @@ Every document is an object that starts with its kind and its version:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -72,7 +73,7 @@ def check_document(content: Any, *formats: DocumentFormat) -> dict[str, Any]:
 def parse_json(text: str, name: str) -> Any:
     """The value in JSON text called `name`; duplicate keys, NaN and Infinity are errors."""
     try:
-        return json.loads(text, object_pairs_hook=unique_keys, parse_constant=_reject_constant)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise FileError(f"not a {name}: {syntax_error(error)}") from None
     except RecursionError:
@@ -83,11 +84,10 @@ def parse_json(text: str, name: str) -> Any:
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these pairs; ValueError if a key appears twice (for `object_pairs_hook`)."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} appears twice in one object")
-        found[key] = value
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r} appears twice in one object")
     return found
 
 
@@ -103,3 +103,6 @@ def syntax_error(error: json.JSONDecodeError) -> str:
 
 def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_reject_constant)

@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -20,13 +19,12 @@ from tacit.service.collect import logs
 from tacit.service.collect.addresses import TrustedProxies
 from tacit.service.collect.app import AppParts, application
 from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.pages import CachedStatus
-from tacit.service.collect.problem_details import CLOSED, FULL, ProblemType
+from tacit.service.collect.pages import CachedState
 from tacit.service.collect.rate_limits import AddressRateLimit, parse_limit
 from tacit.service.collect.submission_validator import body_limit
 from tacit.service.http_server import BACKLOG, Server, http_server, listening, raise_file_limit
 from tacit.service.settings import ServiceSettings
-from tacit.service.store import Outcome, Response, Store
+from tacit.service.store import Outcome, Response, Store, SurveyState
 from tacit.service.writer import Writer
 from tacit.survey import Published, read_published
 
@@ -68,11 +66,6 @@ class RunningService:
     outages: int = 0  # how many are logged
     over_open_rate: int = 0  # how many refusals are logged
 
-    @cached_property
-    def quotas(self) -> dict[str, int | None]:
-        """The quota of each survey by its fingerprint, which takes time to compute."""
-        return {each.survey.fingerprint: each.survey.quota for each in self.surveys}
-
     def log_changes(self) -> None:
         """Log once when something fails, and once when it works again."""
         if self.writer.outages > self.outages:  # the failure may be over already
@@ -101,19 +94,15 @@ class RunningService:
             return "database"
         return "queue" if self.writer.waiting >= self.settings.queue_length else None
 
-    async def status_problem(self, survey: str) -> ProblemType | None:
-        """Whether a survey was closed or is full; None if the database does not answer."""
+    async def state(self, survey: str) -> SurveyState | None:
+        """The state of a survey; None if the database does not answer."""
         if not self.writer.ready:
             return None
-        quota = self.quotas[survey]
         asked = asyncio.to_thread(self.store.state, survey)
         try:
-            state = await asyncio.wait_for(asked, self.settings.write_seconds)
+            return await asyncio.wait_for(asked, self.settings.write_seconds)
         except (StoreError, TimeoutError):
             return None
-        if not state.open:
-            return CLOSED
-        return FULL if quota is not None and state.records >= quota else None
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
@@ -133,7 +122,7 @@ class RunningService:
                 metrics=self.metrics,
                 rate=None if limit is None else AddressRateLimit(limit, proxies),
                 open_limit=parse_limit(self.settings.open_rate),
-                status_problem=CachedStatus(self.status_problem),
+                state=CachedState(self.state),
                 ready=self.ready,
                 show_metrics=self.settings.metrics,
                 lifespan=self.lifespan,

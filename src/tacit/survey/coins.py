@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from tacit.channel import (
-    Coin,
-    crosswise,
-    forced,
-    frapp,
-    matrix,
-    related,
-    truthful,
-    uniform_perturbation,
-    unrelated,
-)
+from tacit.channel import FAMILIES, Coin, unrelated
 from tacit.design import Group
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
 
@@ -40,19 +29,24 @@ class Personal(SurveyPart):
 class _Group(SurveyPart):
     """Questions that are disguised in the same way."""
 
+    #: The fields that are the parameters of the family's coin, the main one first.
+    parameters: ClassVar[tuple[str, ...]] = ()
+
     questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
     throw: Literal["once", "each"] = Field(
         default="once",
         description="One throw for all questions of the group, or one per question.",
     )
+    family: str
 
-    @abstractmethod
     def coin(self, names: tuple[str, ...]) -> Coin:
         """The coin for these attributes of the group."""
+        return FAMILIES[self.family](*(getattr(self, key) for key in self.parameters))
 
     def at(self, theta: Fraction) -> _Group | None:
         """The same group with another probability; None if it has no probability."""
-        return self.model_copy(update={"theta": theta}) if hasattr(self, "theta") else None
+        main = next(iter(self.parameters), None)
+        return self.model_copy(update={main: theta}) if main in ("theta", "q") else None
 
 
 class TruthfulGroup(_Group):
@@ -60,23 +54,19 @@ class TruthfulGroup(_Group):
 
     family: Literal["truthful"]
 
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return truthful()
-
 
 class RelatedGroup(_Group):
     """The truth with probability theta, else another answer."""
 
+    parameters = ("theta",)
     family: Literal["related"]
     theta: Exact
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return related(self.theta)
 
 
 class UnrelatedGroup(_Group):
     """The sensitive questions with probability theta, else the personal ones."""
 
+    parameters = ("theta",)
     family: Literal["unrelated"]
     theta: Exact
     personal: Annotated[Mapping[str, Personal], AfterValidator(frozen), PlainSerializer(thawed)] = (
@@ -90,59 +80,46 @@ class UnrelatedGroup(_Group):
 class ForcedGroup(_Group):
     """The truth with probability theta, else an answer that chance decides."""
 
+    parameters = ("theta", "forced")
     family: Literal["forced"]
     theta: Exact
     forced: Shares = Field(description="Probability of each category if chance decides.")
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return forced(self.theta, self.forced)
 
 
 class CrosswiseGroup(_Group):
     """Whether the answer is the same as to an innocent yes/no question with known share p."""
 
+    parameters = ("p",)
     family: Literal["crosswise"]
     p: Exact
     innocent: Texts = Field(description="The innocent question.")
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return crosswise(self.p)
 
 
 class UniformGroup(_Group):
     """The truth with probability q, else any category with equal probability."""
 
+    parameters = ("q",)
     family: Literal["uniform_perturbation"]
     q: Exact
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return uniform_perturbation(self.q)
-
-    def at(self, theta: Fraction) -> _Group | None:
-        return self.model_copy(update={"q": theta})
 
 
 class FrappGroup(_Group):
     """The truth lambda times as likely as any other answer."""
 
+    parameters = ("lambda_",)
     family: Literal["frapp"]
     lambda_: Exact = Field(alias="lambda")
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return frapp(self.lambda_)
 
 
 class MatrixGroup(_Group):
     """Any channel: a row per report, a column per true answer."""
 
+    parameters = ("matrix", "reported")
     family: Literal["matrix"]
     matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
     reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
         default=None, description="Names of the reports, if they differ from the categories."
     )
-
-    def coin(self, names: tuple[str, ...]) -> Coin:
-        return matrix(self.matrix, self.reported)
 
 
 SurveyGroup = Annotated[

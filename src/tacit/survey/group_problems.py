@@ -179,8 +179,7 @@ def _parameter(group: Any, message: str) -> Place:
 
 def _main(group: Any) -> str:
     """The key with the main parameter."""
-    keys = ("theta", "p", "q", "lambda_", "matrix")
-    return next((key.rstrip("_") for key in keys if hasattr(group, key)), "family")
+    return next(iter(group.parameters), "family").rstrip("_")
 
 
 def _made(asked: Asked, group: Any) -> Design:

@@ -14,7 +14,6 @@ import pytest
 from tacit.errors import ServiceError, Unavailable
 from tacit.service.collect import logs
 from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.problem_details import CLOSED, FULL
 from tacit.service.http_server import Server, listening
 from tacit.service.server import DiscardingSink, RunningService, address
 from tacit.service.settings import ServiceSettings
@@ -102,18 +101,13 @@ def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
     assert events == ["database-gone", "database-back"]
 
 
-@pytest.mark.parametrize(
-    ("said", "status_problem"),
-    [
-        (SurveyState(open=True, records=2, issued=0, remaining=0), None),
-        (SurveyState(open=True, records=3, issued=0, remaining=0), FULL),
-        (SurveyState(open=False, records=3, issued=0, remaining=0), CLOSED),
-        (Unavailable("gone"), None),
-    ],
-)
-def test_the_page_is_shown_unless_the_store_says_otherwise(said: Any, status_problem: Any) -> None:
-    asked = collecting(store=StoreOf(said)).status_problem(SURVEY.survey.fingerprint)
-    assert asyncio.run(asked) is status_problem
+def test_the_state_of_a_survey_is_not_known_while_the_store_does_not_answer() -> None:
+    state = SurveyState(open=True, records=2, issued=0, remaining=0)
+    survey = SURVEY.survey.fingerprint
+    assert asyncio.run(collecting(store=StoreOf(state)).state(survey)) == state
+    assert asyncio.run(collecting(store=StoreOf(Unavailable("gone"))).state(survey)) is None
+    down = collecting(Writer(ready=False), StoreOf(state))
+    assert asyncio.run(down.state(survey)) is None
 
 
 def test_a_port_in_use_is_an_error() -> None:

@@ -7,34 +7,28 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import date
+from importlib.resources import files
 from typing import Any
 
-from starlette.routing import Route, Router
+from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.service.collect import logs, openapi
-from tacit.service.collect.http_responses import JSON, File, HttpResponse
+from tacit.service.collect import logs
+from tacit.service.collect.http_responses import IMMUTABLE, JSON, File, HttpResponse, redirect
 from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.pages import (
-    GetOnly,
-    StatusCheck,
-    SurveyFiles,
-    SurveyPages,
-    not_found,
-    page_files,
-    slash_redirect,
-)
-from tacit.service.collect.problem_details import FAULT, ProblemType
+from tacit.service.collect.pages import StateSource, SurveyPage, get_only, not_found, page_files
+from tacit.service.collect.problem_details import FAULT
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.service.collect.submission import ResponseSink, Submissions
 from tacit.service.collect.submission_validator import SubmissionValidator
+from tacit.service.store import SurveyState
 from tacit.survey import Published
 
 #: Why nothing can be stored at present; None if responses are stored.
 Readiness = Callable[[], str | None]
 
 
-async def _always_open(survey: str) -> ProblemType | None:
+async def _unknown_state(survey: str) -> SurveyState | None:
     return None
 
 
@@ -47,7 +41,7 @@ class AppParts:
     metrics: Metrics = field(default_factory=Metrics)
     rate: AddressRateLimit | None = None
     open_limit: RateLimit | None = None
-    status_problem: StatusCheck = _always_open
+    state: StateSource = _unknown_state
     ready: Readiness = lambda: None
     show_metrics: bool = False
     preview: bool = False
@@ -56,39 +50,31 @@ class AppParts:
 
 
 def application(parts: AppParts) -> ASGIApp:
-    """The application: exact addresses in a dictionary, patterns in a router."""
-    published = {survey.slug: survey for survey in parts.surveys}
-    validators = {slug: SubmissionValidator(survey) for slug, survey in published.items()}
-    posted: dict[str, ASGIApp] = {
-        f"/s/{slug}/responses": Submissions(
-            validator, parts.sink, parts.metrics, parts.rate, _open_window(parts, validator)
-        )
-        for slug, validator in validators.items()
-    }
+    """The application: a dictionary of addresses; all others are not found."""
+    posted: dict[str, ASGIApp] = {}
     read: dict[str, ASGIApp] = {
         **{f"/page/{name}": file for name, file in page_files().items()},
-        "/openapi.json": File(JSON, openapi.text()),
+        "/openapi.json": File(JSON, files(__package__).joinpath("openapi.json").read_bytes()),
         "/health/live": _json_response(200, {"live": True}),
-        "/health/ready": _Computed(lambda: _readiness(parts.ready())),
+        "/health/ready": _computed(lambda: _readiness(parts.ready())),
     }
     if parts.show_metrics:
-        read["/metrics"] = _Computed(parts.metrics.response)
-    pages = SurveyPages(validators, published, parts.status_problem, parts.preview, parts.today)
-    patterns: dict[str, ASGIApp] = {
-        "/s/{slug}/": pages,
-        "/s/{slug}/survey.json": SurveyFiles(published),
-        "/s/{slug}": slash_redirect,
-    }
-    routes = [Route(path, GetOnly(app)) for path, app in patterns.items()]
-    router = Router(routes, redirect_slashes=False, default=not_found, lifespan=parts.lifespan)
-    return RootApp(posted | {path: GetOnly(app) for path, app in read.items()}, router)
-
-
-def _open_window(parts: AppParts, validator: SubmissionValidator) -> FixedWindow | None:
-    """Limits submissions to an open survey; those to an invited one are limited by its links."""
-    if parts.open_limit is None or validator.invited:
-        return None
-    return FixedWindow(parts.open_limit)
+        read["/metrics"] = _computed(parts.metrics.response)
+    for survey in parts.surveys:
+        base, validator = f"/s/{survey.slug}", SubmissionValidator(survey)
+        # Submissions to an invited survey are limited by its links.
+        limit = None if validator.invited else parts.open_limit
+        window = None if limit is None else FixedWindow(limit)
+        posted[f"{base}/responses"] = Submissions(
+            validator, parts.sink, parts.metrics, parts.rate, window
+        )
+        read[base] = redirect(f"{survey.slug}/")  # the page's relative links need the slash
+        read[f"{base}/"] = SurveyPage(
+            survey.survey, validator, parts.state, parts.preview, parts.today
+        )
+        read[f"{base}/survey.json"] = File(JSON, survey.to_json().encode(), IMMUTABLE)
+    others = Router(default=not_found, lifespan=parts.lifespan)
+    return RootApp(posted | {path: get_only(app) for path, app in read.items()}, others)
 
 
 class RootApp:
@@ -109,14 +95,13 @@ class RootApp:
                 await FAULT.response(scope, receive, send)
 
 
-class _Computed:
-    """Sends a response that is computed for each request."""
+def _computed(compute: Callable[[], HttpResponse]) -> ASGIApp:
+    """An application that computes its response for each request."""
 
-    def __init__(self, compute: Callable[[], HttpResponse]) -> None:
-        self._compute = compute
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        await compute()(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._compute()(scope, receive, send)
+    return respond
 
 
 def _readiness(why: str | None) -> HttpResponse:

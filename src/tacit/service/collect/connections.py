@@ -67,7 +67,9 @@ class Connections:
         found = () if self._proxies.trusts(address) else prefixes(address)
         problem = self._crowded(found, new.since)
         if problem is None or len(self) < self._most + SPARE:
-            self._enter(new, tuple(network for network, _ in found))
+            self._networks[new] = tuple(network for network, _ in found)
+            for network in self._networks[new]:
+                self._members.setdefault(network, set()).add(new)
         return problem
 
     def _crowded(self, found: tuple[Prefix, ...], now: float) -> ProblemType | None:
@@ -89,11 +91,6 @@ class Connections:
             members.discard(connection)
             if not members:
                 del self._members[network]
-
-    def _enter(self, new: Connection, networks: tuple[bytes, ...]) -> None:
-        self._networks[new] = networks
-        for network in networks:
-            self._members.setdefault(network, set()).add(new)
 
     def _drop_some(self, among: Iterable[Connection], most: int, now: float) -> bool:
         """Drop connections that wait for their client; whether there were any."""

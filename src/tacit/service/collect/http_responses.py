@@ -75,17 +75,12 @@ class HttpResponse:
         line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
         return line, joined(self._all) + b"\r\n" + self.body
 
-    @cached_property
-    def closes(self) -> bool:
-        """Whether the connection is closed afterwards."""
-        return CLOSE in self.headers
-
     @property
     def _all(self) -> list[Header]:
-        own: list[Header] = []
-        if self.status != UNCHANGED:  # type and length would describe the body that is not sent
-            own += [(b"content-type", self.kind.encode())]
-            own += [(b"content-length", str(len(self.body)).encode())]
+        if self.status == UNCHANGED:  # type and length would describe the body that is not sent
+            return [*self.headers, *PROTECTION]
+        length = str(len(self.body)).encode()
+        own = ((b"content-type", self.kind.encode()), (b"content-length", length))
         return [*own, *self.headers, *PROTECTION]
 
     def with_headers(self, *headers: Header) -> HttpResponse:

@@ -14,7 +14,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tacit.service.collect.http_responses import NO_STORE, HttpResponse
+from tacit.service.collect.http_responses import HttpResponse
 from tacit.service.collect.problem_details import PROBLEMS
 
 #: The outcomes of submissions that are not refused.
@@ -28,8 +28,7 @@ class Metrics(Collector):
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        names = (*ACCEPTED, *(problem.name for problem in PROBLEMS))
-        self._outcomes = dict.fromkeys(names, 0)
+        self._outcomes = dict.fromkeys((*ACCEPTED, *(problem.name for problem in PROBLEMS)), 0)
         #: Submissions refused because of the limit per open survey.
         self.over_open_rate = 0
         self.registry.register(self)
@@ -67,4 +66,4 @@ class Metrics(Collector):
 
     def response(self) -> HttpResponse:
         """All metrics in Prometheus' text format."""
-        return HttpResponse(200, _KIND, generate_latest(self.registry), (NO_STORE,))
+        return HttpResponse(200, _KIND, generate_latest(self.registry))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from tacit.service.collect.http_responses import CLOSE, NO_STORE, PROBLEM, Header, HttpResponse
@@ -23,7 +23,7 @@ class ProblemType:
     status: int
     title: str
     wait: int | None = None
-    headers: tuple[Header, ...] = field(default=())
+    headers: tuple[Header, ...] = ()
 
     @cached_property
     def response(self) -> HttpResponse:

@@ -9,7 +9,6 @@ and body separately. An ASGI extension sends an `HttpResponse` with one write in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,14 +41,6 @@ _LARGE = 4 << 10
 HEALTH = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """The limits of a server's connections."""
-
-    connections: Connections
-    most_body: int = MOST_BESIDE
-
-
 class _Unread(NamedTuple):
     """Bytes that a client has left unread, since when, and when it must have read all."""
 
@@ -59,9 +50,10 @@ class _Unread(NamedTuple):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection; `protocol` sets `bounds`."""
+    """One connection; `protocol` sets which others are open, and how large a body may be."""
 
-    bounds: Bounds
+    open_connections: Connections
+    most_body: int
     #: Whether the server is shutting down: each response then closes its connection.
     draining = False
     since = 0.0
@@ -72,15 +64,15 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.since = self.loop.time()
         self._open_cycles: list[RequestResponseCycle] = []
-        problem = self.bounds.connections.admit(self, self.client[0] if self.client else "")
+        problem = self.open_connections.admit(self, self.client[0] if self.client else "")
         if problem is not None:
             refusal = _REFUSALS[problem.name]
             self.app = _health_only(self.app, refusal)
-            if self not in self.bounds.connections:
+            if self not in self.open_connections:
                 self._refuse(_raw(refusal))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.bounds.connections.leave(self)
+        self.open_connections.leave(self)
         super().connection_lost(exc)
         # Uvicorn marks only the newest request as disconnected.
         for cycle in self._open_cycles:
@@ -93,10 +85,13 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         # The bytes before this piece are limited, and a piece is small.
-        if self._taken > MOST_HEAD and self._too_much():
-            return
-        self._taken += len(data)
-        super().data_received(data)
+        if self._taken > MOST_HEAD and not self._head_done:
+            self._refuse(_LONG_HEAD)
+        elif self._taken > MOST_HEAD + self.most_body:
+            self._refuse(_TOO_LARGE)
+        else:
+            self._taken += len(data)
+            super().data_received(data)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -177,14 +172,6 @@ class BoundedProtocol(HttpToolsProtocol):
         """Whether every complete head has its response."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _too_much(self) -> bool:
-        """Refuse a head or body that is too long; whether it was."""
-        head_done = self._head_done
-        too_much = not head_done or self._taken > MOST_HEAD + self.bounds.most_body
-        if too_much:
-            self._refuse(_TOO_LARGE if head_done else _LONG_HEAD)
-        return too_much
-
     def _refuse(self, raw: bytes) -> None:
         """Send this response and close; if earlier requests are pending, close after theirs."""
         if self.transport.is_closing():
@@ -199,9 +186,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def protocol(connections: Connections, largest_body: int) -> type[BoundedProtocol]:
     """The protocol class for these connections and this size of bodies."""
-    return type(
-        "Bounded", (BoundedProtocol,), {"bounds": Bounds(connections, largest_body + MOST_BESIDE)}
-    )
+    own = {"open_connections": connections, "most_body": largest_body + MOST_BESIDE}
+    return type("Bounded", (BoundedProtocol,), own)
 
 
 def _health_only(app: ASGIApp, refusal: HttpResponse) -> Any:
@@ -218,7 +204,7 @@ def _send_in_one_write(send: Any, response: HttpResponse) -> bool:
     cycle = getattr(send, "__self__", None)
     if (
         not isinstance(cycle, RequestResponseCycle)
-        or response.closes
+        or CLOSE in response.headers
         or not cycle.keep_alive
         or cycle.disconnected
         or cycle.response_started

@@ -69,11 +69,11 @@ class FixedWindow:
         count, end = self._counts.get(key, (0, 0.0))
         if end <= now:
             self._counts.pop(key, None)
-            self._expire(now)
+            self._drop_oldest(now)
             count, end = 0, now + self._limit.seconds
         self._counts[key] = (count + 1, end)
 
-    def _expire(self, now: float) -> None:
+    def _drop_oldest(self, now: float) -> None:
         """Drop the windows that have ended, and the oldest if there are too many."""
         counts = self._counts
         while counts and (len(counts) >= MOST_KEYS or next(iter(counts.values()))[1] <= now):
@@ -93,14 +93,13 @@ class AddressRateLimit:
 
     def wait(self, scope: Scope) -> int | None:
         """Count a request; seconds to wait if its address has sent too many."""
-        keys = [(self._key(net), share) for net, share in prefixes(self._proxies.client(scope))]
-        for key, share in keys:
+        counted = []
+        for network, share in prefixes(self._proxies.client(scope)):
+            key = hashlib.blake2b(network, digest_size=16, key=self._secret).digest()
             seconds = self._window.wait(key, share)
             if seconds is not None:
                 return seconds  # a refused request is not counted: it would block its neighbours
-        for key, _ in keys:
+            counted.append(key)
+        for key in counted:
             self._window.count(key)
         return None
-
-    def _key(self, network: bytes) -> bytes:
-        return hashlib.blake2b(network, digest_size=16, key=self._secret).digest()

@@ -54,8 +54,8 @@ class Submissions:
         rate: AddressRateLimit | None = None,
         open_window: FixedWindow | None = None,
     ) -> None:
-        self._validator, self._sink, self._metrics, self._rate = validator, sink, metrics, rate
-        self._open_window = open_window
+        self._validator, self._sink, self._metrics = validator, sink, metrics
+        self._rate, self._open_window = rate, open_window
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -6,13 +6,14 @@ labels of the design are accepted, so every stored record is one that the design
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from datetime import date
 from typing import Any
 
 from tacit.attribute import text
+from tacit.errors import FileError
+from tacit.json_documents import parse_json
 from tacit.service.collect.http_responses import HttpResponse
 from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problem_details import (
@@ -24,12 +25,10 @@ from tacit.service.collect.problem_details import (
     ProblemType,
     Refused,
 )
-from tacit.service.store import Response
+from tacit.service.store import Response, SurveyState, code_type
 from tacit.service.store.response_outcomes import Terms
 from tacit.survey import Published
 
-#: The white space that JSON allows around a value.
-_SPACES = " \t\r\n"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: Bytes above the right length that are still read, so that a program learns what is wrong.
@@ -54,12 +53,12 @@ class SubmissionValidator:
             (attribute.name, {text(label): code for code, label in enumerate(attribute.categories)})
             for attribute in reported
         ]
-        letter = "B" if max(reported.sizes) <= 256 else "H"
-        self._pack = struct.Struct(f"<{len(reported)}{letter}").pack
+        self._pack = struct.Struct(f"<{len(reported)}{code_type(reported).char}").pack
 
-    def day_problem(self, today: date) -> ProblemType | None:
-        """Why the survey accepts nothing today; None if it does."""
-        refusal = self._terms.refusal(closed=False, records=0, today=today)
+    def problem(self, state: SurveyState | None, today: date) -> ProblemType | None:
+        """Why the survey accepts no answers; if its state is not known, only the days count."""
+        closed, records = (False, 0) if state is None else (not state.open, state.records)
+        refusal = self._terms.refusal(closed, records, today)
         return None if refusal is None else REFUSALS[refusal]
 
     def validate(self, body: bytes) -> Response:
@@ -73,9 +72,13 @@ class SubmissionValidator:
         if type(key) is not str or not _KEY.fullmatch(key):
             raise Refused(MALFORMED, _WRONG_KEY)
         codes = self._codes(sent["record"])
-        token = _token(sent["token"]) if self.invited else None
-        self._check_length(len(body), sent["padding"], token or "")
-        return Response(self.survey, bytes.fromhex(key), codes, token)
+        token = sent["token"] if self.invited else ""
+        if type(token) is not str:
+            raise Refused(MALFORMED, _WRONG_TOKEN)
+        if self.invited and not _TOKEN.fullmatch(token):
+            raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
+        self._check_length(len(body), sent["padding"], token)
+        return Response(self.survey, bytes.fromhex(key), codes, token or None)
 
     def _check_length(self, length: int, padding: Any, token: str) -> None:
         """Refuse a length that depends on the record: it would reveal the record to the network."""
@@ -116,36 +119,12 @@ def body_limit(published: Published) -> int:
 def _parse_object(body: bytes) -> dict[str, Any]:
     """Parse a UTF-8 JSON object; reject duplicate keys."""
     try:
-        sent = body.decode().strip(_SPACES)
-        found, end = _DECODER.raw_decode(sent)
-    except (ValueError, RecursionError):
+        found = parse_json(body.decode(), "submission")
+    except (FileError, UnicodeDecodeError):
         raise Refused(MALFORMED, _WRONG_JSON) from None
-    if type(found) is not dict or end != len(sent):
+    if type(found) is not dict:
         raise Refused(MALFORMED, _WRONG_JSON)
     return found
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("duplicate key")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    """NaN and Infinity are not JSON."""
-    raise ValueError(name)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
-
-
-def _token(token: Any) -> str:
-    if type(token) is not str:
-        raise Refused(MALFORMED, _WRONG_TOKEN)
-    if not _TOKEN.fullmatch(token):
-        raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
-    return token
 
 
 _WRONG_JSON = MALFORMED.with_detail("the body must be a JSON object in UTF-8 with distinct keys")

@@ -16,11 +16,10 @@ from tacit.errors import Busy, Unavailable
 from tacit.service import page
 from tacit.service.collect.app import AppParts, application
 from tacit.service.collect.http_responses import PROTECTION
-from tacit.service.collect.openapi import document
-from tacit.service.collect.problem_details import CLOSED, PROBLEMS, ProblemType
+from tacit.service.collect.problem_details import FAULT, LONG_HEAD, PROBLEMS
 from tacit.service.collect.rate_limits import AddressRateLimit, RateLimit
 from tacit.service.page import manifest
-from tacit.service.store import Outcome, Response
+from tacit.service.store import Outcome, Response, SurveyState
 from tests.support.asking import ask, compact, place, submission
 from tests.support.published import published
 
@@ -158,10 +157,10 @@ def test_a_survey_is_shown_on_its_days_only() -> None:
 def test_a_survey_closed_before_its_first_day_is_closed() -> None:
     survey = published(opens="2027-03-01")
 
-    async def closed(fingerprint: str) -> ProblemType:
-        return CLOSED
+    async def closed(fingerprint: str) -> SurveyState:
+        return SurveyState(open=False, records=0, issued=0, remaining=0)
 
-    asked = app(surveys=[survey], status_problem=closed, today=lambda: date(2027, 2, 28))
+    asked = app(surveys=[survey], state=closed, today=lambda: date(2027, 2, 28))
     assert problem(ask(asked, "GET", place(survey))) == (403, "closed")
 
 
@@ -264,19 +263,25 @@ def test_people_get_a_page_in_their_language(asked: str, language: str) -> None:
     assert problem(ask(app(), "GET", "/s/0000000000000000/")) == (404, "not-found")
 
 
-def test_a_survey_that_was_closed_or_is_full_says_so() -> None:
-    from tacit.service.collect.problem_details import CLOSED, FULL
+@pytest.mark.parametrize(
+    ("is_open", "records", "name"), [(False, 0, "closed"), (True, 3, "full"), (True, 2, None)]
+)
+def test_a_survey_that_was_closed_or_is_full_says_so(
+    is_open: bool, records: int, name: str | None
+) -> None:
+    limited = published(quota=3)
 
-    for why in (CLOSED, FULL):
+    async def state(survey: str) -> SurveyState:
+        assert survey == limited.survey.fingerprint
+        return SurveyState(is_open, records, issued=0, remaining=0)
 
-        async def status_problem(survey: str, why: ProblemType = why) -> ProblemType | None:
-            assert survey == SURVEY.survey.fingerprint
-            return why
-
-        closed = app(status_problem=status_problem)
-        assert problem(ask(closed, "GET", place(SURVEY))) == (403, why.name)
-        shown = ask(closed, "GET", place(SURVEY), headers={"accept": "text/html"})
-        assert (shown.status_code, "<h1>" in shown.text) == (403, True)
+    made = app(surveys=[limited], state=state)
+    plain = ask(made, "GET", place(limited))
+    shown = ask(made, "GET", place(limited), headers={"accept": "text/html"})
+    assert shown.status_code == (200 if name is None else 403)
+    if name is not None:
+        assert problem(plain) == (403, name)
+        assert "<h1>" in shown.text
 
 
 def test_health_and_readiness_differ() -> None:
@@ -360,17 +365,27 @@ def test_a_preview_says_that_it_is_one() -> None:
 
 
 def test_the_openapi_document_names_every_problem_of_the_submit_path() -> None:
-    assert ask(app(), "GET", "/openapi.json").json() == document()
-    answers = document()["paths"]["/s/{slug}/responses"]["post"]["responses"]
-    for found in PROBLEMS:
-        if found.status not in (431, 500):
-            assert f"`{found.name}`" in answers[str(found.status)]["description"]
+    document = ask(app(), "GET", "/openapi.json").json()
+    answers = document["paths"]["/s/{slug}/responses"]["post"]["responses"]
+    refused = [found for found in PROBLEMS if found not in (FAULT, LONG_HEAD)]
+    assert answers.keys() == {"200", "201", *(str(found.status) for found in refused)}
+    for found in refused:
+        answer = answers[str(found.status)]
+        assert f"`{found.name}`: {found.title}" in answer["description"]
+        assert ("headers" in answer) == (found.wait is not None)
+    schemas = document["components"]["schemas"]
+    assert schemas["Problem"]["properties"]["type"]["enum"] == sorted(
+        {found.name for found in PROBLEMS}
+    )
+    assert {*schemas["Submission"]["properties"]} == {*RIGHT, "token"}
+    slug = document["paths"]["/s/{slug}/survey.json"]["get"]["parameters"][0]["schema"]
+    assert re.fullmatch(slug["pattern"], SURVEY.slug)
 
 
 def test_every_route_is_documented() -> None:
     made = app(show_metrics=True)
-    paths = [*made._exact, *(route.path for route in made._others.routes)]
-    known = dict.fromkeys(page.FILES, "FILE") | {place(SURVEY)[3:-1]: "SLUG", "{slug}": "SLUG"}
+    paths = list(made._exact)
+    known = dict.fromkeys(page.FILES, "FILE") | {place(SURVEY)[3:-1]: "SLUG"}
     for name, word in known.items():
         paths = [path.replace(f"/{name}", f"/{word}") for path in paths]
     text = (Path(__file__).parents[4] / "docs" / "service.md").read_text()

@@ -180,8 +180,8 @@ def test_no_answer_repeats_what_was_sent() -> None:
 def test_days_are_inclusive() -> None:
     validator = SubmissionValidator(published(opens="2027-03-01", closes="2027-03-31"))
     days = [date(2027, *day) for day in ((2, 28), (3, 1), (3, 31), (4, 1))]
-    assert [validator.day_problem(day) for day in days] == [NOT_YET_OPEN, None, None, CLOSED]
-    assert SubmissionValidator(SURVEY).day_problem(date(1999, 1, 1)) is None
+    assert [validator.problem(None, day) for day in days] == [NOT_YET_OPEN, None, None, CLOSED]
+    assert SubmissionValidator(SURVEY).problem(None, date(1999, 1, 1)) is None
 
 
 def hostile(category: str) -> Published:
