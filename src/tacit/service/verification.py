@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from tacit.errors import ServiceError, TacitError
@@ -39,8 +39,7 @@ class Finding:
     told: str
 
 
-@dataclass(frozen=True)
-class _Received:
+class _Received(NamedTuple):
     status: int
     headers: Message
     body: bytes
@@ -51,7 +50,9 @@ def verify(address: str) -> list[Finding]:
     url, slug = _split(address)
     sent = {name: _fetch(urljoin(url, BASE + name)) for name in manifest() if name != HTML}
     page, survey = _fetch(url), _fetch(urljoin(url, _SURVEY))
-    found = [*_files({HTML: page} | sent), *_protection(page.headers), *_strangers(page.body)]
+    sent[HTML] = page
+    found = [_compared(name, sent[name], expected) for name, expected in manifest().items()]
+    found += [*_protection(page.headers), *_strangers(page.body)]
     return [*found, *_unwanted({HTML: page, _SURVEY: survey} | sent), _survey(survey, slug)]
 
 
@@ -63,11 +64,6 @@ def _split(address: str) -> tuple[str, str]:
             f"{address}: not the address of a survey; it looks like https://HOST/s/0123456789abcdef/"
         )
     return f"{found[1]}{found[2]}/", found[2]
-
-
-def _files(sent: Mapping[str, _Received]) -> Iterator[Finding]:
-    for name, expected in manifest().items():
-        yield _compared(name, sent[name], expected)
 
 
 def _compared(name: str, received: _Received, expected: bytes) -> Finding:
@@ -113,25 +109,24 @@ class _References(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        loaded = [given[name] for name in ("src", "href", "srcset", "data") if given.get(name)]
-        self.found += [value for value in loaded if value is not None]
+        loaded = [given.get(name) for name in ("src", "href", "srcset", "data")]
+        self.found += [value for value in loaded if value]
         if tag == "script" and not given.get("src") and given.get("type") != "importmap":
             self.found.append("an inline script")
 
 
 def _survey(received: _Received, slug: str) -> Finding:
-    name = _SURVEY
     if received.status != 200:
-        return Finding(name, False, f"not sent: status {received.status}")
+        return Finding(_SURVEY, False, f"not sent: status {received.status}")
     try:
         published = Published.from_json(received.body.decode())
     except (TacitError, UnicodeDecodeError) as error:
-        return Finding(name, False, str(error).splitlines()[0])
+        return Finding(_SURVEY, False, str(error).splitlines()[0])
     if not published.survey.fingerprint.startswith(slug):
-        return Finding(name, False, f"another survey: {published.survey.fingerprint}")
+        return Finding(_SURVEY, False, f"another survey: {published.survey.fingerprint}")
     if understates(published.disclosure_bound, published.design):
-        return Finding(name, False, "disclosure_bound says less than answers may reveal")
-    return Finding(name, True, "as published")
+        return Finding(_SURVEY, False, "disclosure_bound says less than answers may reveal")
+    return Finding(_SURVEY, True, "as published")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -115,13 +115,10 @@ class Writer:
             elif not called:
                 self._check_database()
             last = self._stopping.is_set() and not self._queue
-            if last or commits >= MOST_COMMITS or (not called and self._idle_long()):
+            overdue = not self._tidied or time.monotonic() >= self._tidied_at + LONG_IDLE
+            if last or commits >= MOST_COMMITS or (not called and overdue):
                 self._tidied = self._tidy(last)
                 commits = 0
-
-    def _idle_long(self) -> bool:
-        """Whether it is time to tidy, if nothing arrives."""
-        return not self._tidied or time.monotonic() >= self._tidied_at + LONG_IDLE
 
     def _check_database(self) -> None:
         """Notice that the database is lost before somebody sends a response."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.channel import FAMILIES, Coin, unrelated
 from tacit.design import Group
-from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 
@@ -69,9 +70,9 @@ class UnrelatedGroup(_Group):
     parameters = ("theta",)
     family: Literal["unrelated"]
     theta: Exact
-    personal: Annotated[Mapping[str, Personal], AfterValidator(frozen), PlainSerializer(thawed)] = (
-        Field(strict=False, description="The personal question of each attribute.")
-    )
+    personal: Annotated[
+        Mapping[str, Personal], AfterValidator(MappingProxyType), PlainSerializer(thawed)
+    ] = Field(strict=False, description="The personal question of each attribute.")
 
     def coin(self, names: tuple[str, ...]) -> Coin:
         return unrelated(self.theta, {name: self.personal[name].distribution for name in names})

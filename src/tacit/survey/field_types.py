@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -33,8 +33,6 @@ _LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 #: Changes of text direction could make a text look like another one.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e")
 _FRACTION = r"^\s*[0-9.eE+-]+\s*(/\s*[0-9]+)?\s*$"
-
-Item = TypeVar("Item")
 
 
 class SurveyPart(BaseModel):
@@ -178,11 +176,6 @@ Day = Annotated[
     PlainSerializer(date.isoformat, return_type=str),
     WithJsonSchema({"type": "string", "format": "date"}),
 ]
-
-
-def frozen(value: Mapping[str, Item]) -> Mapping[str, Item]:
-    """A read-only copy of a mapping."""
-    return MappingProxyType(dict(value))
 
 
 def text_in(texts: str | Mapping[str, str], language: str) -> str:

@@ -20,12 +20,11 @@ from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.schema import Schema
 from tacit.survey import devices
 from tacit.survey.coins import attributes_of, design_groups
+from tacit.survey.yaml_source import Place
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
 
-#: Keys and positions that lead to a value of the file.
-Place = tuple[str | int, ...]
 PlacedProblem = tuple[Place, str]
 
 #: Part of the message for a sensitive question without a disguise.
@@ -90,14 +89,6 @@ def group_problems(survey: Survey) -> Iterator[PlacedProblem]:
     yield from _control(survey, asked)
 
 
-def whole_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """Problems of all groups together, if everything else is valid."""
-    try:
-        _ = survey.design
-    except TacitError as error:
-        yield ("groups",), str(error)
-
-
 def _membership(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
     """Groups name existing questions, each once; sensitive questions are disguised."""
     known = dict.fromkeys((*(q.name for q in survey.questions), *asked.attributes))
@@ -129,8 +120,8 @@ def _membership(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
 def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[PlacedProblem]:
     where: Place = ("groups", number)
     unasked = list(_personal(asked, group, where))
-    yield from unasked
     if unasked:
+        yield from unasked
         return
     try:
         made = _made(asked, group)
@@ -152,8 +143,8 @@ def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Pl
 def _given_away(asked: Asked, made: Design) -> str | None:
     """A sensitive attribute whose reports each reveal the true answer, as with theta = 1."""
     sensitive = {a.name for q in asked.questions if q.sensitive for a in q.attributes}
-    names = (name for name in made.schema.names if name in sensitive)
-    return next((name for name in names if _tells(made, name)), None)
+    names = made.schema.names
+    return next((name for name in names if name in sensitive and _tells(made, name)), None)
 
 
 def _tells(made: Design, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,18 +118,12 @@ def publish(survey: Survey, out: str | Path) -> Published:
 
     made = Published(survey)
     if Path(out).exists():
-        if _there(out) != made:
-            raise FileError(
-                f"{out}: another file exists; a published survey is never overwritten, "
-                "publish under another name"
-            )
-        return made
+        with suppress(FileError):
+            if read_published(out) == made:
+                return made
+        raise FileError(
+            f"{out}: another file exists; a published survey is never overwritten, "
+            "publish under another name"
+        )
     write_text(out, made.to_json())
     return made
-
-
-def _there(out: str | Path) -> Published | None:
-    try:
-        return read_published(out)
-    except FileError:
-        return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.schema import Attribute
-from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, frozen, thawed
+from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
@@ -21,7 +22,7 @@ Categories = Annotated[
 #: The texts of categories by their names.
 Labels = Annotated[
     Mapping[str, Texts],
-    AfterValidator(frozen),
+    AfterValidator(MappingProxyType),
     PlainSerializer(thawed),
     Field(strict=False),
 ]

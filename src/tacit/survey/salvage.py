@@ -14,16 +14,17 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tacit.survey.coins import SurveyGroup
-from tacit.survey.group_problems import UNDISGUISED, Place, PlacedProblem
+from tacit.survey.group_problems import UNDISGUISED, PlacedProblem
 from tacit.survey.questions import Question
 from tacit.survey.survey import UNCHECKED, Survey
 from tacit.survey.survey_problems import UNLABELLED, content_problems, wording_problems
+from tacit.survey.yaml_source import Place
 
-_LISTS = ("questions", "groups")
 _ITEMS: dict[str, TypeAdapter[Any]] = {
     "questions": TypeAdapter(Question),
     "groups": TypeAdapter(SurveyGroup),
 }
+_LISTS = tuple(_ITEMS)
 _STAND_IN: dict[str, dict[str, Any]] = {
     "questions": {"kind": "yes_no", "text": "?", "sensitive": False},
     "groups": {"family": "uniform_perturbation", "q": "1/2", "throw": "each"},
@@ -49,10 +50,9 @@ class _Salvage:
         kept = {key: value for key, value in self.data.items() if (key,) not in self.malformed}
         kept.setdefault("title", "?")
         for key in _LISTS:
-            items = list(enumerate(kept.get(key, [])))
-            made = [(number, self._item(key, number, item)) for number, item in items]
-            self.numbers[key] = [number for number, item in made if item is not None]
-            kept[key] = [item for _, item in made if item is not None]
+            made = [self._item(key, *numbered) for numbered in enumerate(kept.get(key, []))]
+            self.numbers[key] = [n for n, item in enumerate(made) if item is not None]
+            kept[key] = [item for item in made if item is not None]
         return Survey.model_validate(kept, context=UNCHECKED)
 
     def _item(self, key: str, number: int, item: Any) -> Any:
@@ -100,22 +100,17 @@ class _Salvage:
 
     def _due_to_this(self, place: Place, message: str) -> bool:
         """Whether a problem might disappear if the malformed parts were corrected."""
-        naming = place[2:3] == ("questions",) or place[0] == "control"
-        if naming:
-            return self.nameless or self._names_a_doubtful_one(place)
+        if place[0] == "control":
+            return self.nameless or self._doubts(self.data["control"].get("question"))
+        if place[2:3] == ("questions",):
+            named = self.data["groups"][place[1]]["questions"]
+            return self.nameless or (len(place) > 3 and self._doubts(named[place[3]]))
         return (
             place[:2] in self.stand_ins
             or (UNDISGUISED in message and (self.ungrouped or place in self.trimmed))
             or (UNLABELLED in message and (*place, "labels") in self.malformed)
             or (place[0] == "labels" and bool(self.stand_ins))
         )
-
-    def _names_a_doubtful_one(self, place: Place) -> bool:
-        if place[0] == "control":
-            return self._doubts(self.data["control"].get("question"))
-        if len(place) < 4:
-            return False
-        return self._doubts(self.data["groups"][place[1]]["questions"][place[3]])
 
 
 def further_problems(data: Any, told: Sequence[PlacedProblem]) -> Iterator[PlacedProblem]:
@@ -150,6 +145,5 @@ def _well_formed(key: str, item: dict[str, Any]) -> bool:
 def _listed(data: dict[str, Any]) -> bool:
     """Whether questions and groups are lists of objects."""
     lists = [data.get(key, []) for key in _LISTS]
-    return all(
-        isinstance(items, list) and all(isinstance(item, dict) for item in items) for items in lists
-    )
+    listed = all(isinstance(items, list) for items in lists)
+    return listed and all(isinstance(item, dict) for items in lists for item in items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from tacit.channel import truthful
 from tacit.design import Design, Group
 from tacit.number_text import number_of
 from tacit.schema import Schema
-from tacit.survey.coins import SurveyGroup, attributes_of, design_groups
+from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
 from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
 from tacit.survey.survey_problems import problems
@@ -80,15 +80,10 @@ class Survey(SurveyPart):
     @cached_property
     def design(self) -> Design:
         """The published design: schema and groups with exact fractions."""
-        return Design(self.record_schema, list(self._groups()))
-
-    def _groups(self) -> Iterator[Group]:
-        for group in self.groups:
-            yield from design_groups(self.questions, group)
-        grouped = {name for group in self.groups for name in attributes_of(self.questions, group)}
-        for name in self.record_schema.names:
-            if name not in grouped:
-                yield Group([name], truthful())
+        groups = [made for group in self.groups for made in design_groups(self.questions, group)]
+        grouped = {name for group in groups for name in group.attributes}
+        others = [name for name in self.record_schema.names if name not in grouped]
+        return Design(self.record_schema, [*groups, *(Group([n], truthful()) for n in others)])
 
     @property
     def terms(self) -> str:

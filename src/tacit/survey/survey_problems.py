@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from tacit.errors import SchemaError, unknown
+from tacit.errors import SchemaError, TacitError, unknown
 from tacit.survey.example import LANGUAGES
-from tacit.survey.group_problems import (
-    Place,
-    PlacedProblem,
-    attributes_or_none,
-    group_problems,
-    whole_problems,
-)
+from tacit.survey.group_problems import PlacedProblem, attributes_or_none, group_problems
+from tacit.survey.yaml_source import Place
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
@@ -29,12 +23,21 @@ _TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "inn
 def problems(survey: Survey) -> Iterator[PlacedProblem]:
     """All problems; what depends on an invalid part is not checked."""
     found = [*wording_problems(survey), *content_problems(survey)]
-    yield from found or whole_problems(survey)
+    yield from found
+    if not found:
+        try:
+            _ = survey.design
+        except TacitError as error:
+            yield ("groups",), str(error)
 
 
 def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """Texts and labels that are missing in a language, or that belong to no question."""
-    yield from _languages(survey)
+    for place, language in enumerate(survey.languages):
+        if language in survey.languages[:place]:
+            yield ("languages", place), f"the language {language!r} appears twice; name each once"
+    for where, texts in _all_texts(survey):
+        yield from _in_each_language(survey.languages, where, texts)
     for place, question in enumerate(survey.questions):
         yield from _labels(survey, question, ("questions", place))
     yield from _reports(survey)
@@ -47,20 +50,15 @@ def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
 def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """Problems of questions, dates and groups, in any language."""
     yield from _questions(survey)
-    yield from _dates(survey)
-    yield from _checks(survey)
+    if survey.opens and survey.closes and survey.closes < survey.opens:
+        yield ("closes",), f"the last day must not be before the first, {survey.opens}"
+    for place, check in enumerate(survey.comprehension):
+        if check.correct > len(check.answers):
+            yield (
+                ("comprehension", place, "correct"),
+                f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
+            )
     yield from group_problems(survey)
-
-
-# Wording ------------------------------------------------------------------------------------
-
-
-def _languages(survey: Survey) -> Iterator[PlacedProblem]:
-    for place, language in enumerate(survey.languages):
-        if language in survey.languages[:place]:
-            yield ("languages", place), f"the language {language!r} appears twice; name each once"
-    for where, texts in _all_texts(survey):
-        yield from _in_each_language(survey.languages, where, texts)
 
 
 def _in_each_language(
@@ -97,9 +95,6 @@ def _texts_of(name: str, value: Any, where: Place) -> Iterator[tuple[Place, Any]
         yield from (((*where, key), item) for key, item in items)
     else:
         yield from _all_texts(value, where)
-
-
-# Questions ----------------------------------------------------------------------------------
 
 
 def _questions(survey: Survey) -> Iterator[PlacedProblem]:
@@ -146,7 +141,8 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProbl
             yield (*where, "labels", name), unknown("category", name, dict.fromkeys(shown))
     if len(survey.languages) > 1:
         known = {*question.labels, *survey.labels, *_page_words(survey, question)}
-        for name in dict.fromkeys((*question.answers, *_answers_sent(question))):
+        sent = [str(c) for a in question.attributes for c in a.categories]
+        for name in dict.fromkeys((*question.answers, *sent)):
             if name not in known:
                 yield (
                     where,
@@ -169,22 +165,3 @@ def _reports(survey: Survey) -> Iterator[PlacedProblem]:
             if name not in labelled:
                 where = ("groups", number, "reported", place)
                 yield where, f"the report {name!r} needs a label in each language, in labels"
-
-
-def _answers_sent(question: Any) -> tuple[str, ...]:
-    return tuple(str(c) for a in question.attributes for c in a.categories)
-
-
-def _dates(survey: Survey) -> Iterator[PlacedProblem]:
-    days = [day for day in (survey.opens, survey.closes) if day is not None]
-    if any(last < first for first, last in pairwise(days)):
-        yield ("closes",), f"the last day must not be before the first, {survey.opens}"
-
-
-def _checks(survey: Survey) -> Iterator[PlacedProblem]:
-    for place, check in enumerate(survey.comprehension):
-        if check.correct > len(check.answers):
-            yield (
-                ("comprehension", place, "correct"),
-                f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
-            )

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tacit.errors import FileError, SurveyError
 from tacit.files import read_text
 from tacit.files.designs import described
+from tacit.number_text import number_of
 from tacit.survey.salvage import further_problems
 from tacit.survey.survey import Survey
 from tacit.survey.yaml_source import Place, SurveySource, parse
@@ -45,7 +46,7 @@ def survey_from_text(text: str, name: str = "survey") -> Survey:
 
 def survey_from_dict(data: Any, name: str = "survey") -> Survey:
     """The survey for plain values, as from `Survey.to_dict`."""
-    return _validated(SurveySource(name, data, {(): 1}))
+    return _validated(SurveySource(name, data))
 
 
 def _check_header(source: SurveySource) -> None:
@@ -66,19 +67,14 @@ def _validated(source: SurveySource) -> Survey:
     try:
         survey = Survey.model_validate(source.data)
     except ValidationError as error:
-        found += _all_problems(error.errors(), source)
+        errors: list[Any] = error.errors()
+        found += [problem for raised in errors for problem in _told(raised, source)]
+        if all(raised["type"] != "problems" for raised in errors):
+            found += further_problems(source.data, found)  # between the well-formed parts
     if found:
         told = sorted(found, key=lambda problem: source.line(problem[0]))
         raise SurveyError(dict.fromkeys(source.at(*problem) for problem in told))
     return survey
-
-
-def _all_problems(errors: list[Any], source: SurveySource) -> list[tuple[Place, str]]:
-    """The problems that pydantic found, and more between the well-formed parts."""
-    found = [problem for raised in errors for problem in _told(raised, source)]
-    if all(raised["type"] != "problems" for raised in errors):
-        found += further_problems(source.data, found)
-    return found
 
 
 def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
@@ -96,8 +92,7 @@ def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
         case "survey":
             yield place, error["msg"]
         case "union_tag_not_found":
-            key = known["discriminator"].strip("'")
-            yield place, f"the key {key!r} is missing"
+            yield place, f"the key {known['discriminator']} is missing"
         case "union_tag_invalid":
             key = known["discriminator"].strip("'")
             what = f"must be one of {known['expected_tags']}, got {known['tag']!r:.60}"
@@ -105,7 +100,9 @@ def _told(error: Any, source: SurveySource) -> Iterator[tuple[Place, str]]:
         case "too_short" | "too_long":
             yield from _length(place, error)
         case _:
-            yield place, f"{_lowered(error['msg'])}, got {_brief(error['input'])}"
+            message = error["msg"].replace("Input should be", "must be")
+            given = _brief(error["input"])
+            yield place, f"{message.replace('a valid tuple', 'a list')}, got {given}"
 
 
 def _length(place: Place, error: Any) -> Iterator[tuple[Place, str]]:
@@ -113,19 +110,14 @@ def _length(place: Place, error: Any) -> Iterator[tuple[Place, str]]:
     known, given = error["ctx"], len(error["input"])
     least, most = known.get("min_length", 0), known.get("max_length", given)
     if given < least:
-        yield place, f"needs at least {least} item{'' if least == 1 else 's'}, got {given}"
+        yield place, f"needs at least {number_of(least, 'item')}, got {given}"
     if given > most:
         yield place, f"may have at most {most} items, got {given}"
 
 
-def _lowered(message: str) -> str:
-    return message.replace("Input should be", "must be").replace("a valid tuple", "a list")
-
-
 def _brief(value: Any) -> str:
-    if isinstance(value, dict | list | tuple):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
-    return f"{value!r:.60}"
+    listed = isinstance(value, dict | list | tuple)
+    return number_of(len(value), "item") if listed else f"{value!r:.60}"
 
 
 def _place(loc: tuple[Any, ...], data: Any, missing: bool) -> Place:

@@ -18,6 +18,7 @@ import yaml
 from tacit.errors import SurveyError
 from tacit.json_documents import syntax_error, unique_keys
 
+#: Keys and positions that lead to a value of the file.
 Place = tuple[str | int, ...]
 
 #: libyaml accepts a text such as `Do you smoke?` in braces, as YAML 1.2 does; PyYAML's own parser,
@@ -50,22 +51,14 @@ class _LineError(Exception):
 
 
 @dataclass
-class _Notes:
-    """Lines and duplicate keys that are collected while values are read."""
-
-    lines: dict[Place, int] = field(default_factory=lambda: {(): 1})
-    twice: list[tuple[Place, str]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class SurveySource:
     """Plain values, and the line of each place in the file."""
 
     name: str
-    data: Any
-    lines: dict[Place, int]
+    data: Any = None
+    lines: dict[Place, int] = field(default_factory=lambda: {(): 1})
     #: Errors that do not stop the parser: duplicate keys.
-    twice: tuple[tuple[Place, str], ...] = ()
+    twice: list[tuple[Place, str]] = field(default_factory=list)
 
     def at(self, place: Place, message: str) -> str:
         """The message with file, line and place."""
@@ -128,10 +121,11 @@ def _yaml(text: str, name: str) -> SurveySource:
 
 def _composed(text: str, name: str, loader: Any) -> SurveySource:
     _refuse(text, loader)
-    found = _Notes()
+    source = SurveySource(name)
     root = yaml.compose(text, Loader=loader)
-    data = None if root is None else _value(root, (), found)
-    return SurveySource(name, data, found.lines, tuple(found.twice))
+    if root is not None:
+        source.data = _value(root, (), source)
+    return source
 
 
 def _refuse(text: str, loader: Any) -> None:
@@ -149,17 +143,17 @@ def _refuse(text: str, loader: Any) -> None:
             )
 
 
-def _value(node: Any, place: Place, found: _Notes) -> Any:
+def _value(node: Any, place: Place, source: SurveySource) -> Any:
     """The plain value of a node; records its lines."""
-    found.lines.setdefault(place, node.start_mark.line + 1)
+    source.lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, place, found)
+        return _mapping(node, place, source)
     if isinstance(node, yaml.SequenceNode):
-        return [_value(item, (*place, i), found) for i, item in enumerate(node.value)]
+        return [_value(item, (*place, i), source) for i, item in enumerate(node.value)]
     return node.value if node.style else _plain(node)
 
 
-def _mapping(node: Any, place: Place, found: _Notes) -> dict[str, Any]:
+def _mapping(node: Any, place: Place, source: SurveySource) -> dict[str, Any]:
     """Keys and values; for a duplicate key the last value, which the error points at."""
     content: dict[str, Any] = {}
     for key, item in node.value:
@@ -167,9 +161,9 @@ def _mapping(node: Any, place: Place, found: _Notes) -> dict[str, Any]:
             raise _LineError(key, "a key must be a text")
         own = (*place, key.value)
         if key.value in content:
-            found.twice.append((own, f"the key {key.value!r} appears twice; write each key once"))
-        found.lines[own] = key.start_mark.line + 1
-        content[key.value] = _value(item, own, found)
+            source.twice.append((own, f"the key {key.value!r} appears twice; write each key once"))
+        source.lines[own] = key.start_mark.line + 1
+        content[key.value] = _value(item, own, source)
     return content
 
 
@@ -194,19 +188,11 @@ def _json(text: str, name: str) -> SurveySource:
         raise SurveyError([f"{name}:{error.lineno}: {syntax_error(error)}"]) from None
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
-    return SurveySource(name, data, _json_lines(text))
-
-
-def _json_lines(text: str) -> dict[Place, int]:
-    """Lines of JSON from the YAML parser, which rejects only tabs; line 1 if it fails."""
-    found = _Notes()
-    try:
-        spaced = text.replace("\t", " ")
-        _refuse(spaced, yaml.SafeLoader)
-        _value(yaml.compose(spaced, Loader=yaml.SafeLoader), (), found)
+    try:  # the YAML parser gives the lines; it rejects only tabs
+        lines = _composed(text.replace("\t", " "), name, yaml.SafeLoader).lines
     except (yaml.YAMLError, _LineError):
-        return {(): 1}
-    return found.lines
+        return SurveySource(name, data)
+    return SurveySource(name, data, lines)
 
 
 def in_quotes(line: str) -> str:

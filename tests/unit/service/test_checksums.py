@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from tacit.errors import FileError, StoreError
-from tacit.service.store import Store, migration
+from tacit.service.store import Store, sql_tables
 from tacit.service.store.database import database
 from tacit.service.store.store_values import id_of
 from tests.support.published import response
@@ -147,10 +147,10 @@ def test_a_database_of_the_first_layout_gets_checksums(
     days = [date(2027, 3, 30), TODAY]
     old = [response(OPEN, n) for n in range(N)]
     with monkeypatch.context() as patched:
-        patched.setattr(migration, "REVISION", "0001")
+        patched.setattr(sql_tables, "REVISION", "0001")
         made = database(url)
         with made.writing() as connection:
-            migration.migrate(connection, made.shown)
+            sql_tables.migrate(connection, made.shown)
             for number, survey in enumerate((OPEN, INVITED), 1):
                 row = "(:n, :f, :p, false, :records, 0, 0)"
                 known = {"f": survey.survey.fingerprint, "p": survey.to_json()}

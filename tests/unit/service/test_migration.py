@@ -8,19 +8,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from tacit.service.store import Store, migration
-from tacit.service.store.sql_tables import REVISION, VERSION_TABLE, metadata
+from tacit.service.store import Store, sql_tables
+from tacit.service.store.sql_tables import REVISION, VERSION_TABLE, metadata, revision_of
 
 
 def test_the_newest_step_is_what_the_program_knows() -> None:
-    folder = Path(migration.__file__).with_name("migrations")
+    folder = Path(sql_tables.__file__).with_name("migrations")
     assert ScriptDirectory(str(folder)).get_heads() == [REVISION]
 
 
 def test_the_steps_lead_to_the_tables(url: str) -> None:
     store = Store(url)
     with store.database.reading() as connection:
-        assert migration.revision_of(connection) == REVISION
+        assert revision_of(connection) == REVISION
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
         assert compare_metadata(context, metadata) == []
     store.close()

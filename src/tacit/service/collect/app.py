@@ -16,11 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tacit.service.collect import logs
 from tacit.service.collect.http_responses import IMMUTABLE, JSON, File, HttpResponse, redirect
 from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.pages import StateSource, SurveyPage, get_only, not_found, page_files
+from tacit.service.collect.pages import StateSource, SurveyPage, get_only, not_found
 from tacit.service.collect.problem_details import FAULT
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.service.collect.submission import ResponseSink, Submissions
 from tacit.service.collect.submission_validator import SubmissionValidator
+from tacit.service.page import FILES
+from tacit.service.page.manifest import HTML, manifest
 from tacit.service.store import SurveyState
 from tacit.survey import Published
 
@@ -53,11 +55,12 @@ def application(parts: AppParts) -> ASGIApp:
     """The application: a dictionary of addresses; all others are not found."""
     posted: dict[str, ASGIApp] = {}
     read: dict[str, ASGIApp] = {
-        **{f"/page/{name}": file for name, file in page_files().items()},
+        **{f"/page/{name}": File(FILES[name], data) for name, data in manifest().items()},
         "/openapi.json": File(JSON, files(__package__).joinpath("openapi.json").read_bytes()),
         "/health/live": _json_response(200, {"live": True}),
         "/health/ready": _computed(lambda: _readiness(parts.ready())),
     }
+    del read[f"/page/{HTML}"]  # it has an address for each survey
     if parts.show_metrics:
         read["/metrics"] = _computed(parts.metrics.response)
     for survey in parts.surveys:

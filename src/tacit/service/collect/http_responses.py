@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tacit.service.page.manifest import import_map, integrity
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
 Header = tuple[bytes, bytes]
 
@@ -60,22 +60,12 @@ class HttpResponse:
     headers: tuple[Header, ...] = (NO_STORE,)
 
     @cached_property
-    def start(self) -> Message:
-        """The first ASGI message."""
-        return {"type": "http.response.start", "status": self.status, "headers": self._all}
-
-    @cached_property
-    def content(self) -> Message:
-        """The second ASGI message."""
-        return {"type": "http.response.body", "body": self.body}
-
-    @cached_property
     def whole(self) -> tuple[bytes, bytes]:
         """The bytes on the wire: the status line, and everything after the server's own headers."""
         line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
         return line, joined(self._all) + b"\r\n" + self.body
 
-    @property
+    @cached_property
     def _all(self) -> list[Header]:
         if self.status == UNCHANGED:  # type and length would describe the body that is not sent
             return [*self.headers, *PROTECTION]
@@ -90,8 +80,9 @@ class HttpResponse:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         send_at_once = scope.get("extensions", {}).get(ONE_WRITE)
         if send_at_once is None or not send_at_once(send, self):
-            await send(self.start)
-            await send(self.content)
+            head = {"type": "http.response.start", "status": self.status, "headers": self._all}
+            await send(head)
+            await send({"type": "http.response.body", "body": self.body})
 
 
 class File:

@@ -10,7 +10,6 @@ from html import escape
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.service import page
 from tacit.service.collect.error_pages import error_page, language_of, spoken, words
 from tacit.service.collect.http_requests import wants_page
 from tacit.service.collect.http_responses import HTML, File
@@ -83,12 +82,6 @@ class CachedState:
             state = await self._ask(survey)
             self._known[survey] = (time.monotonic() + _CACHE_SECONDS, state)
         return state
-
-
-def page_files() -> dict[str, File]:
-    """The page's own files by their path below /page/."""
-    sent = manifest.manifest()
-    return {name: File(page.FILES[name], sent[name]) for name in sent if name != manifest.HTML}
 
 
 def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> ASGIApp:

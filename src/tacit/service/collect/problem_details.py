@@ -42,15 +42,19 @@ class ProblemType:
 
 
 class Refused(Exception):  # noqa: N818
-    """A request is refused; `early` if its body was not read."""
+    """A request is refused; `early` if its body was not read, so the connection is closed."""
 
     def __init__(
-        self, problem: ProblemType, response: HttpResponse | None = None, early: bool = False
+        self,
+        problem: ProblemType,
+        detail: str | None = None,
+        wait: int | None = None,
+        early: bool = False,
     ) -> None:
         super().__init__(problem.name)
         self.problem = problem
-        self.response = response or problem.response
-        self.early = early
+        response = problem.with_detail(detail, wait) if detail or wait else problem.response
+        self.response = response.with_headers(CLOSE) if early else response
 
 
 MALFORMED = ProblemType("malformed", 400, "The request is malformed.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from starlette.types import Receive, Scope, Send
@@ -40,7 +41,7 @@ _RESULTS: Mapping[Outcome, tuple[str, HttpResponse]] = {
 }
 _ALL = b""
 _TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minute"
-_WRONG_METHOD = METHOD.response.with_headers((b"allow", b"POST"), CLOSE)
+_WRONG_METHOD = replace(METHOD, headers=((b"allow", b"POST"), CLOSE))
 
 
 class Submissions:
@@ -66,8 +67,6 @@ class Submissions:
             name, response = _RESULTS[await self._sink.submit(submitted)]
         except Refused as refused:
             name, response = refused.problem.name, refused.response
-            if refused.early:
-                response = response.with_headers(CLOSE)
         except Busy:
             name, response = BUSY.name, BUSY.response
         except Unavailable:
@@ -83,10 +82,10 @@ class Submissions:
         Dates and quota are left to the store, which recognizes a repeated submission.
         """
         if scope["method"] != "POST":
-            raise Refused(METHOD, _WRONG_METHOD)
+            raise Refused(_WRONG_METHOD)
         wait = None if self._rate is None else self._rate.wait(scope)
         if wait is not None:
-            raise Refused(TOO_MANY, TOO_MANY.with_detail(None, wait), early=True)
+            raise Refused(TOO_MANY, wait=wait, early=True)
         return check_json(scope)
 
     def _limit_open_survey(self) -> None:
@@ -96,5 +95,5 @@ class Submissions:
         wait = self._open_window.wait(_ALL)
         if wait is not None:
             self._metrics.over_open_rate += 1
-            raise Refused(BUSY, BUSY.with_detail(_TOO_MANY_IN_ALL, wait))
+            raise Refused(BUSY, _TOO_MANY_IN_ALL, wait)
         self._open_window.count(_ALL)

@@ -14,7 +14,6 @@ from typing import Any
 from tacit.attribute import text
 from tacit.errors import FileError
 from tacit.json_documents import parse_json
-from tacit.service.collect.http_responses import HttpResponse
 from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problem_details import (
     LINK_USED,
@@ -26,11 +25,12 @@ from tacit.service.collect.problem_details import (
     Refused,
 )
 from tacit.service.store import Response, SurveyState, code_type
-from tacit.service.store.response_outcomes import Terms
+from tacit.service.store.store_values import Terms
 from tacit.survey import Published
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_NOT_JSON = "the body must be a JSON object in UTF-8 with distinct keys"
 #: Bytes above the right length that are still read, so that a program learns what is wrong.
 _EXTRA_BYTES = 1024
 
@@ -65,16 +65,17 @@ class SubmissionValidator:
         """The response in a body; raises Refused if it is not valid."""
         sent = _parse_object(body)
         if sent.keys() != self._keys:
-            raise Refused(MALFORMED, _INVITED_KEYS if self.invited else _OPEN_KEYS)
+            names = "fingerprint, key, token," if self.invited else "fingerprint, key,"
+            raise Refused(MALFORMED, f"the keys must be {names} record and padding")
         if sent["fingerprint"] != self._fingerprint:
             raise Refused(WRONG_FINGERPRINT)
         key = sent["key"]
         if type(key) is not str or not _KEY.fullmatch(key):
-            raise Refused(MALFORMED, _WRONG_KEY)
+            raise Refused(MALFORMED, "key must be 32 hexadecimal digits in lower case")
         codes = self._codes(sent["record"])
         token = sent["token"] if self.invited else ""
         if type(token) is not str:
-            raise Refused(MALFORMED, _WRONG_TOKEN)
+            raise Refused(MALFORMED, "token must be a text")
         if self.invited and not _TOKEN.fullmatch(token):
             raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
         self._check_length(len(body), sent["padding"], token)
@@ -83,32 +84,32 @@ class SubmissionValidator:
     def _check_length(self, length: int, padding: Any, token: str) -> None:
         """Refuse a length that depends on the record: it would reveal the record to the network."""
         if type(padding) is not str or padding.strip(" "):
-            raise Refused(MALFORMED, _WRONG_PADDING)
+            raise Refused(MALFORMED, "padding must be a text of spaces")
         right = self._length + len(token)
         if length != right:
             detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
-            raise Refused(MALFORMED, MALFORMED.with_detail(detail))
+            raise Refused(MALFORMED, detail)
 
     def _codes(self, record: Any) -> bytes:
         if type(record) is not dict:
-            raise Refused(MALFORMED, _WRONG_RECORD)
+            raise Refused(MALFORMED, "record must be an object")
         try:
             codes = [table[record[name]] for name, table in self._tables]
         except (KeyError, TypeError):  # not a category, or not a text
             raise Refused(NOT_ALLOWED, self._not_allowed(record)) from None
         if len(record) != len(codes):
-            raise Refused(NOT_ALLOWED, NOT_ALLOWED.with_detail("the record has other attributes"))
+            raise Refused(NOT_ALLOWED, "the record has other attributes")
         return self._pack(*codes)
 
-    def _not_allowed(self, record: dict[str, Any]) -> HttpResponse:
+    def _not_allowed(self, record: dict[str, Any]) -> str | None:
         """Name the first attribute that is wrong, without repeating its value."""
         for name, table in self._tables:
             if name not in record:
-                return NOT_ALLOWED.with_detail(f"attribute {name!r} is missing")
+                return f"attribute {name!r} is missing"
             value = record[name]
             if type(value) is not str or value not in table:
-                return NOT_ALLOWED.with_detail(f"attribute {name!r} must be one of its categories")
-        return NOT_ALLOWED.response
+                return f"attribute {name!r} must be one of its categories"
+        return None
 
 
 def body_limit(published: Published) -> int:
@@ -121,18 +122,7 @@ def _parse_object(body: bytes) -> dict[str, Any]:
     try:
         found = parse_json(body.decode(), "submission")
     except (FileError, UnicodeDecodeError):
-        raise Refused(MALFORMED, _WRONG_JSON) from None
+        raise Refused(MALFORMED, _NOT_JSON) from None
     if type(found) is not dict:
-        raise Refused(MALFORMED, _WRONG_JSON)
+        raise Refused(MALFORMED, _NOT_JSON)
     return found
-
-
-_WRONG_JSON = MALFORMED.with_detail("the body must be a JSON object in UTF-8 with distinct keys")
-_OPEN_KEYS = MALFORMED.with_detail("the keys must be fingerprint, key, record and padding")
-_INVITED_KEYS = MALFORMED.with_detail(
-    "the keys must be fingerprint, key, token, record and padding"
-)
-_WRONG_KEY = MALFORMED.with_detail("key must be 32 hexadecimal digits in lower case")
-_WRONG_TOKEN = MALFORMED.with_detail("token must be a text")
-_WRONG_PADDING = MALFORMED.with_detail("padding must be a text of spaces")
-_WRONG_RECORD = MALFORMED.with_detail("record must be an object")

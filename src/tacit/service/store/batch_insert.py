@@ -16,10 +16,9 @@ from sqlalchemy.sql.base import Executable
 
 from tacit.service.store.checksums import checksums
 from tacit.service.store.database import Database
-from tacit.service.store.link_tokens import LinkTokens, hash_of
-from tacit.service.store.response_outcomes import Ledger, Terms
+from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.sql_tables import responses, surveys
-from tacit.service.store.store_values import Outcome, Response, id_of
+from tacit.service.store.store_values import Ledger, Outcome, Response, Terms, hash_of, id_of
 from tacit.survey import Published
 
 _stored_codes = select(responses.c.id, responses.c.codes).where(

@@ -51,9 +51,10 @@ class Database(ABC):
             yield connection
 
     @contextmanager
-    @abstractmethod
     def written(self, connection: Connection) -> Iterator[None]:
         """A transaction that may write, on an open connection."""
+        with connection.begin():
+            yield
 
     def lock_layout(self, connection: Connection) -> None:
         """Wait, in the current transaction, until nobody else changes the layout."""
@@ -62,9 +63,10 @@ class Database(ABC):
     def claim(self) -> Connection:
         """The connection of the only writing server; refused while another server has it."""
 
-    @abstractmethod
     def release(self, connection: Connection) -> None:
         """Close the connection of `claim`, even if it is broken."""
+        connection.invalidate()
+        connection.close()
 
     @abstractmethod
     def insert_responses(

@@ -14,8 +14,7 @@ from sqlalchemy import insert, select
 from tacit.errors import FileError, StoreError
 from tacit.service.store.checksums import check_all
 from tacit.service.store.database import Database, database
-from tacit.service.store.migration import migrate
-from tacit.service.store.sql_tables import metadata
+from tacit.service.store.sql_tables import metadata, migrate
 from tacit.service.store.sqlite import Sqlite
 
 _ROWS = 10_000

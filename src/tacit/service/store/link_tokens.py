@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from tacit.service.store.database import Database
 from tacit.service.store.sql_tables import tokens
-from tacit.service.store.store_values import Response, token_hash, token_hashes
+from tacit.service.store.store_values import Response, hash_of, token_hashes
 
 _TOKEN_BYTES = 16
 #: Random rows of no survey that test whether a database accepts writes. The rows for one response
@@ -71,8 +71,3 @@ class LinkTokens:
             connection.execute(insert(tokens), random)
         with self._database.written(connection):
             connection.execute(delete_test_rows)
-
-
-def hash_of(response: Response) -> bytes | None:
-    """The hash of a response's token; None if it has none."""
-    return None if response.token is None else token_hash(response.survey, response.token)

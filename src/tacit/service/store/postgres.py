@@ -91,11 +91,6 @@ class Postgres(Database):
             with connection.begin():
                 yield connection
 
-    @contextmanager
-    def written(self, connection: Connection) -> Iterator[None]:
-        with connection.begin():
-            yield
-
     def lock_layout(self, connection: Connection) -> None:
         connection.execute(text(_WAIT_FOR_LOCK), {"kind": _LAYOUT_LOCK})
 
@@ -126,10 +121,6 @@ class Postgres(Database):
             raise StoreError(
                 f"{self.shown}: fsync is {durable}, nothing would be durable; turn it on"
             )
-
-    def release(self, connection: Connection) -> None:
-        connection.invalidate()
-        connection.close()
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]

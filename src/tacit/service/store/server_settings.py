@@ -6,8 +6,6 @@ administrator can stop it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlalchemy import Connection, text
 
 _SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY (:names)"
@@ -24,44 +22,26 @@ _ARCHIVED = (
 )
 
 
-def _on(value: str) -> bool:
-    return value != "off"
-
-
-def _from_zero(value: str) -> bool:
-    return float(value) >= 0
-
-
-def _above_zero(value: str) -> bool:
-    return float(value) > 0
-
-
-#: For each setting: when it is a risk, what is then kept, and what to set instead.
-RISKS: dict[str, tuple[Callable[[str], bool], str, str]] = {
-    "log_statement": (lambda value: value in ("mod", "all"), _STATEMENTS, "none"),
-    "log_duration": (_on, _STATEMENTS, "off"),
-    "log_min_duration_statement": (_from_zero, _STATEMENTS, "-1"),
-    "log_min_duration_sample": (_from_zero, _STATEMENTS, "-1"),
-    "log_transaction_sample_rate": (_above_zero, _STATEMENTS, "0"),
-    "auto_explain.log_min_duration": (_from_zero, _STATEMENTS, "-1"),
-    "pgaudit.log": (lambda value: value not in ("", "none"), _STATEMENTS, "none"),
-    "track_commit_timestamp": (_on, "the server keeps the time of each commit", "off"),
-    "archive_mode": (_on, _ARCHIVED, "off"),
+#: For each setting what it keeps, and the harmless values; the first one is recommended.
+RISKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "log_statement": (_STATEMENTS, ("none", "ddl")),
+    "log_duration": (_STATEMENTS, ("off",)),
+    "log_min_duration_statement": (_STATEMENTS, ("-1",)),
+    "log_min_duration_sample": (_STATEMENTS, ("-1",)),
+    "log_transaction_sample_rate": (_STATEMENTS, ("0",)),
+    "auto_explain.log_min_duration": (_STATEMENTS, ("-1",)),
+    "pgaudit.log": (_STATEMENTS, ("none", "")),
+    "track_commit_timestamp": ("the server keeps the time of each commit", ("off",)),
+    "archive_mode": (_ARCHIVED, ("off",)),
     "wal_level": (
-        lambda value: value == "logical",
         "other programs can follow the write-ahead log row by row",
-        "replica",
+        ("replica", "minimal"),
     ),
     "wal_recycle": (
-        _on,
         "old segments of the write-ahead log stay on disk until they are overwritten",
-        "off",
+        ("off",),
     ),
-    "wal_keep_size": (
-        _above_zero,
-        "so many megabytes of the write-ahead log stay on disk",
-        "0",
-    ),
+    "wal_keep_size": ("so many megabytes of the write-ahead log stay on disk", ("0",)),
 }
 
 
@@ -70,9 +50,9 @@ def warnings(connection: Connection) -> list[str]:
     found = connection.execute(text(_SETTINGS), {"names": list(RISKS)})
     values: dict[str, str] = {row.name: row.setting for row in found}
     said = [
-        f"PostgreSQL: {name} is {values[name]}: {kept}; set it to {instead}"
-        for name, (risky, kept, instead) in RISKS.items()
-        if name in values and risky(values[name])
+        f"PostgreSQL: {name} is {values[name]}: {kept}; set it to {harmless[0]}"
+        for name, (kept, harmless) in RISKS.items()
+        if values.get(name, harmless[0]) not in harmless
     ]
     slots = list(connection.scalars(text(_SLOTS)))
     if slots:

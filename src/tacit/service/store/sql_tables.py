@@ -1,4 +1,4 @@
-"""The tables: surveys, responses, tokens. No time is finer than a day.
+"""The tables (surveys, responses, tokens) and their migrations. No time is finer than a day.
 
 The key of a response is its random id, that of a token its hash. A used token has no row, so that
 nothing of it (an order, a transaction number) can be matched with a response. `survey` has no
@@ -8,7 +8,24 @@ the number of records whose order of arrival is erased.
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Date, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    column,
+    inspect,
+    select,
+    table,
+)
+
+from tacit.errors import StoreError
 
 #: The newest migration.
 REVISION = "0002"
@@ -46,3 +63,30 @@ tokens = Table(
     Column("hash", LargeBinary(16), primary_key=True),
     sqlite_with_rowid=False,
 )
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The layout of a database; None if it has no tables of tacit yet."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.scalar(select(column("version_num")).select_from(table(VERSION_TABLE)))
+
+
+def migrate(connection: Connection, shown: str) -> None:
+    """Run the missing migrations in the current transaction; refuse a newer database."""
+    current = revision_of(connection)
+    if current == REVISION:
+        return
+    from alembic import command  # slow to import and rarely needed
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", f"{__package__}:migrations")
+    known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+    if current is not None and current not in known:
+        raise StoreError(
+            f"{shown}: the database has layout {current!r}, this tacit knows up to {REVISION!r}; "
+            "upgrade tacit"
+        )
+    command.upgrade(config, REVISION)

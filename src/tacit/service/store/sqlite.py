@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +103,14 @@ class Sqlite(Database):
     def release(self, connection: Connection) -> None:
         self._held = None
         self._file.note_closed()
-        connection.invalidate()
-        connection.close()
+        super().release(connection)
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
         ids, codes, sums = zip(*rows, strict=True)
-        own = {"survey": survey, "day": day, "ids": b"".join(ids), "codes": b"".join(codes)}
-        own |= {"sums": b"".join(sums)}
+        joined = {"ids": b"".join(ids), "codes": b"".join(codes), "sums": b"".join(sums)}
+        own = {"survey": survey, "day": day} | joined
         sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes), "sum": _size(sums)}
         return connection.exec_driver_sql(_INSERT, own | sizes).rowcount
 
@@ -135,7 +134,9 @@ class Sqlite(Database):
         return self._truncate_log(0.0)
 
     def _truncate_log(self, patience: float) -> bool:
-        with self.translating_errors(), self._held_or_other() as connection:
+        # The cache of the writing connection stays valid if it truncates the log itself.
+        held = None if self._held is None else nullcontext(self._held)
+        with self.translating_errors(), held or self.engine.connect() as connection:
             driver = _driver(connection)
             driver.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
             try:
@@ -145,15 +146,6 @@ class Sqlite(Database):
         self._file.note_content()
         self._emptied = not busy
         return self._emptied
-
-    @contextmanager
-    def _held_or_other(self) -> Iterator[Connection]:
-        """The writing connection if there is one: its cache stays valid if it truncates the log."""
-        if self._held is not None:
-            yield self._held
-        else:
-            with self.engine.connect() as connection:
-                yield connection
 
     def check(self, connection: Connection) -> None:
         (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars()
@@ -209,15 +201,11 @@ class Sqlite(Database):
         if self._file.changed_by_others():
             if self._differs(connection):
                 self._file.note_damage()
-            else:
-                self._drop_caches(connection)
+            else:  # drop caches: a copy with the same records may have them on other pages
+                self._file.note_content()
+                _driver(connection).execute("PRAGMA shrink_memory")
+                self.engine.dispose()  # closes idle connections
             self._refuse_if_lost()
-
-    def _drop_caches(self, connection: Connection) -> None:
-        """Read the file again: a copy with the same records may have them on other pages."""
-        self._file.note_content()
-        _driver(connection).execute("PRAGMA shrink_memory")
-        self.engine.dispose()  # closes idle connections
 
     def _refuse_if_lost(self) -> None:
         lost = self.lost()

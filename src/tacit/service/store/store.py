@@ -17,9 +17,8 @@ from tacit.service.store.batch_insert import BatchInsert, find
 from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import WRITE_SECONDS, Database, database
 from tacit.service.store.link_tokens import LinkTokens
-from tacit.service.store.migration import migrate
 from tacit.service.store.packed_codes import unpacked
-from tacit.service.store.sql_tables import surveys
+from tacit.service.store.sql_tables import migrate, surveys
 from tacit.service.store.store_values import Outcome, Response, SurveyState
 from tacit.survey import Published
 
@@ -85,7 +84,7 @@ class Store:
         if type(n) is not int or n < 1:
             raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
         with self.database.writing() as connection:
-            number = self._number(connection, fingerprint)
+            number = self._row(connection, fingerprint)["number"]
             made = self._tokens.issue(connection, number, fingerprint, n)
             _add_issued(connection, number, n)
         return made
@@ -93,14 +92,14 @@ class Store:
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Revoke links that were not sent."""
         with self.database.writing() as connection:
-            number = self._number(connection, fingerprint)
+            number = self._row(connection, fingerprint)["number"]
             taken = self._tokens.revoke(connection, number, fingerprint, unsent)
             _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
         """Accept no more responses: none is stored after this returns."""
         with self.database.writing() as connection:
-            number = self._number(connection, fingerprint)
+            number = self._row(connection, fingerprint)["number"]
             shut = update(surveys).where(surveys.c.number == number).values(closed=True)
             connection.execute(shut)
         self.erase_order()
@@ -258,10 +257,6 @@ class Store:
         if self._held is not None:
             self.database.release(self._held)
             self._held = None
-
-    def _number(self, connection: Connection, fingerprint: str) -> int:
-        number: int = self._row(connection, fingerprint)["number"]
-        return number
 
     def _row(self, connection: Connection, fingerprint: str) -> RowMapping:
         row = find(connection, fingerprint)

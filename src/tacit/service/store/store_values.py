@@ -1,12 +1,15 @@
-"""Values of the store: responses, outcomes, the state of a survey; ids and hashes."""
+"""Responses, their ids and hashes, and the rules that decide their outcomes; no database here."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
 from typing import NamedTuple
+
+from tacit.survey import Survey
 
 _BYTES = 16
 
@@ -63,6 +66,11 @@ def token_hash(survey: str, token: str) -> bytes:
     return _digest(b"tacit token", survey, token.encode("utf-8", "surrogatepass"))
 
 
+def hash_of(response: Response) -> bytes | None:
+    """The hash of a response's token; None if it has none."""
+    return None if response.token is None else token_hash(response.survey, response.token)
+
+
 def token_hashes(survey: str, tokens: Iterable[str]) -> list[bytes]:
     """The sorted distinct hashes of tokens."""
     return sorted({token_hash(survey, token) for token in tokens})
@@ -70,3 +78,66 @@ def token_hashes(survey: str, tokens: Iterable[str]) -> list[bytes]:
 
 def _digest(purpose: bytes, survey: str, secret: bytes) -> bytes:
     return hashlib.sha256(b"%b\0%b\0%b" % (purpose, survey.encode(), secret)).digest()[:_BYTES]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Who may answer a survey, when, and how many."""
+
+    invited: bool
+    opens: date | None
+    closes: date | None
+    quota: int | None
+
+    @classmethod
+    def of(cls, survey: Survey) -> Terms:
+        """The terms of a survey."""
+        return cls(survey.access == "invited", survey.opens, survey.closes, survey.quota)
+
+    def refusal(self, closed: bool, records: int, today: date) -> Outcome | None:
+        """Why a survey with so many records accepts no more; None if it does."""
+        if closed or (self.closes is not None and today > self.closes):
+            return Outcome.CLOSED
+        if self.opens is not None and today < self.opens:
+            return Outcome.NOT_YET_OPEN
+        return Outcome.FULL if self.quota is not None and records >= self.quota else None
+
+
+@dataclass
+class Ledger:
+    """One survey in one transaction.
+
+    `codes` are the stored responses with the ids of the batch, `tokens` the usable hashes of the
+    batch; `stored` and `spent` collect what is to be written.
+    """
+
+    terms: Terms
+    closed: bool
+    records: int
+    codes: dict[bytes, bytes]
+    tokens: set[bytes]
+    stored: list[tuple[bytes, bytes]] = field(default_factory=list)
+    spent: list[bytes] = field(default_factory=list)
+
+    def take(self, response: Response, today: date) -> Outcome:
+        """The outcome of one response; later ones take it into account.
+
+        A repeat is always acknowledged, because it is in the store.
+        """
+        own = id_of(response)
+        known = self.codes.get(own)
+        if known is not None:
+            return Outcome.REPEATED if known == response.codes else Outcome.CHANGED
+        refused = self.terms.refusal(self.closed, self.records, today)
+        if refused is not None:
+            return refused
+        if self.terms.invited:
+            token = hash_of(response)
+            if token is None or token not in self.tokens:
+                return Outcome.UNKNOWN_TOKEN
+            self.tokens.discard(token)
+            self.spent.append(token)
+        self.codes[own] = response.codes
+        self.stored.append((own, response.codes))
+        self.records += 1
+        return Outcome.STORED
