@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tacit.service.page.manifest import HTML
+from tacit.service.page import HTML
 
 #: Changes the body and the headers of what is sent for a path.
 Change = Callable[[str, bytes, list[tuple[str, str]]], bytes]

@@ -31,8 +31,8 @@ def manifest(as_json: AsJson = False) -> None:
 
     Example: [bold]tacit page manifest[/bold]
     """
-    from tacit.service.page.manifest import integrity
-    from tacit.service.page.manifest import manifest as page_files
+    from tacit.service.page import integrity
+    from tacit.service.page import manifest as page_files
 
     sent = page_files()
     if as_json:

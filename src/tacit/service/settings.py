@@ -5,17 +5,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    field_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, SettingsConfigDict
 
 from tacit.errors import FileError, ServiceError, unknown
@@ -32,6 +26,13 @@ def _split(value: Any) -> Any:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return value
+
+
+def _networks(value: Any) -> Any:
+    try:
+        return tuple(ip_network(part) for part in _split(value))
+    except (TypeError, ValueError):
+        raise ValueError("must be addresses or networks, such as 10.0.0.1 or fd00::/8") from None
 
 
 class ServiceSettings(BaseSettings):
@@ -62,7 +63,7 @@ class ServiceSettings(BaseSettings):
         description="Submissions that one open survey takes from everybody, or off.",
     )
     trusted_proxy: Annotated[
-        tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_split)
+        tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)
     ] = Field(
         default=(),
         description="Addresses or networks of proxies whose X-Forwarded-For is believed.",
@@ -111,23 +112,10 @@ class ServiceSettings(BaseSettings):
         """
         return min(self.queue, max(1, self.connections // 2))
 
-    @field_validator("trusted_proxy", mode="wrap")
-    @classmethod
-    def _networks(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        try:
-            return check(value)
-        except ValidationError:
-            raise ValueError(
-                "must be addresses or networks, such as 10.0.0.1 or fd00::/8"
-            ) from None
-
     @field_validator("rate", "open_rate")
     @classmethod
     def _limit(cls, value: str) -> str:
-        try:
-            parse_limit(value)
-        except ValueError:
-            raise ValueError("must be such as 600/minute or 20/second, or off") from None
+        parse_limit(value)
         return value
 
 

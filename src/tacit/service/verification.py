@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from tacit.errors import ServiceError, TacitError
 from tacit.service.collect.http_responses import PROTECTION
-from tacit.service.page.manifest import BASE, HTML, integrity, manifest
+from tacit.service.page import BASE, HTML, integrity, manifest
 from tacit.survey import Published
 from tacit.survey.disclosure_bound import understates
 from tacit.survey.published import SLUG_LETTERS

@@ -29,7 +29,7 @@ def fault(device: str, design: Design, at: Callable[[Fraction], Design | None]) 
 
     `at` gives the same design with another theta; None if there is none or it is singular.
     """
-    unfit = [] if device not in OUTCOMES else list(_unfit(design, OUTCOMES[device]))
+    unfit = _unfit(design, OUTCOMES[device]) if device in OUTCOMES else []
     if not unfit:
         return None
     group = design.groups[0]
@@ -47,20 +47,15 @@ def _nearest(
 ) -> list[Fraction]:
     """Up to two thetas that the device can decide, nearest to this one, in order."""
     outcomes = OUTCOMES[device]
-    able: list[Fraction] = []
-    for count in sorted(range(1, outcomes), key=lambda n: abs(Fraction(n, outcomes) - asked)):
-        design = at(Fraction(count, outcomes))
-        if design is not None and not any(True for _ in _unfit(design, outcomes)):
-            able.append(Fraction(count, outcomes))
-    return sorted(able[:2])
+    made = {theta: at(theta) for theta in (Fraction(n, outcomes) for n in range(1, outcomes))}
+    able = [t for t, design in made.items() if design is not None and not _unfit(design, outcomes)]
+    return sorted(sorted(able, key=lambda theta: abs(theta - asked))[:2])
 
 
-def _unfit(design: Design, outcomes: int) -> Iterator[Fraction]:
+def _unfit(design: Design, outcomes: int) -> list[Fraction]:
     """Probabilities of the design's coins that the device cannot produce."""
-    for group in design.groups:
-        for chance in _thrown(design, group):
-            if (chance * outcomes).denominator != 1:
-                yield chance
+    chances = (chance for group in design.groups for chance in _thrown(design, group))
+    return [chance for chance in chances if (chance * outcomes).denominator != 1]
 
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:

@@ -16,8 +16,7 @@ from playwright.sync_api import Browser, Page
 
 import tacit
 from tacit.errors import ServiceError
-from tacit.service.page import FILES
-from tacit.service.page.manifest import HTML, integrity, manifest
+from tacit.service.page import FILES, HTML, integrity, manifest
 from tacit.service.verification import verify
 from tests.support.browser import PATIENCE, Served, device, serving, watched
 from tests.support.page_surveys import OPEN, WAVE

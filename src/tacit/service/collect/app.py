@@ -21,8 +21,7 @@ from tacit.service.collect.problem_details import FAULT
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.service.collect.submission import ResponseSink, Submissions
 from tacit.service.collect.submission_validator import SubmissionValidator
-from tacit.service.page import FILES
-from tacit.service.page.manifest import HTML, manifest
+from tacit.service.page import FILES, HTML, manifest
 from tacit.service.store import SurveyState
 from tacit.survey import Published
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tacit.service.page.manifest import import_map, integrity
+from tacit.service.page import import_map, integrity
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

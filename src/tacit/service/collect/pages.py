@@ -15,7 +15,7 @@ from tacit.service.collect.http_requests import wants_page
 from tacit.service.collect.http_responses import HTML, File
 from tacit.service.collect.problem_details import METHOD, NOT_FOUND, ProblemType
 from tacit.service.collect.submission_validator import SubmissionValidator
-from tacit.service.page import manifest
+from tacit.service.page import html
 from tacit.service.store import SurveyState
 from tacit.survey import Survey
 
@@ -51,7 +51,7 @@ class SurveyPage:
     ) -> None:
         self._survey, self._validator, self._state = survey, validator, state
         self._preview, self._today = preview, today
-        self._page = File(HTML, manifest.html())
+        self._page = File(HTML, html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         today = self._today()
@@ -92,4 +92,4 @@ def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: dat
 def _preview_page(language: str) -> File:
     """The page with a banner: this is a preview."""
     banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
-    return File(HTML, _BODY.sub(lambda found: found[0] + banner, manifest.html()))
+    return File(HTML, _BODY.sub(lambda found: found[0] + banner, html()))

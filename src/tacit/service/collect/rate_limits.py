@@ -43,7 +43,7 @@ def parse_limit(text: str) -> RateLimit | None:
     found = _LIMIT.fullmatch(text)
     times = int(found["times"] or 1) if found else 0
     if not found or not times:
-        raise ValueError(text)
+        raise ValueError("must be such as 600/minute or 20/second, or off")
     return RateLimit(int(found["number"]), times * _SECONDS[found["unit"]])
 
 

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from tacit.errors import StoreError
 
+_IDENTITY = ("st_dev", "st_ino")
+_CONTENT = ("st_mtime_ns", "st_size")
+
 
 class DatabaseFile:
     """An existing database file, by the given path and its real path.
@@ -25,8 +28,8 @@ class DatabaseFile:
         self._given = Path(os.path.abspath(path))
         self.real = self._given.resolve()
         self._log = [Path(f"{self.real}{end}") for end in ("-wal", "-shm")]
-        self._noted = {self._given: _identity(self._given)}
-        self._content: tuple[int, int] | None = None
+        self._noted = {self._given: _figures(self._given, *_IDENTITY)}
+        self._content: tuple[int, ...] | None = None
         self._damaged = False
         if self._given.stat().st_nlink > 1:
             raise StoreError(
@@ -47,7 +50,7 @@ class DatabaseFile:
     def note_open(self) -> None:
         """Record the log and the lock file; a connection must be open."""
         for path in (*self._log, self.lock):
-            self._noted[path] = _identity(path)
+            self._noted[path] = _figures(path, *_IDENTITY)
 
     def note_closed(self) -> None:
         """From now on SQLite may delete and create the log."""
@@ -56,11 +59,12 @@ class DatabaseFile:
 
     def note_content(self) -> None:
         """Record that all changes so far are our own."""
-        self._content = self._changed()
+        self._content = _figures(self._given, *_CONTENT)
 
     def changed_by_others(self) -> bool:
         """Whether another program may have written to the file since `note_content`."""
-        return self._content is not None and self._changed() != self._content
+        changed = _figures(self._given, *_CONTENT) != self._content
+        return changed and self._content is not None
 
     def note_damage(self) -> None:
         """Record that the file does not contain what was written; only a restart helps."""
@@ -69,7 +73,7 @@ class DatabaseFile:
     def lost(self) -> str | None:
         """What happened to the files; None if they are in place."""
         for path, own in self._noted.items():
-            if _identity(path) != own:
+            if _figures(path, *_IDENTITY) != own:
                 return f"{path.name} was deleted, moved or replaced while it was open"
         return f"{self.real.name} was overwritten while it was open" if self._damaged else None
 
@@ -77,17 +81,11 @@ class DatabaseFile:
         """Bytes in the log."""
         return self._log[0].stat().st_size
 
-    def _changed(self) -> tuple[int, int] | None:
-        try:
-            found = self._given.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size
 
-
-def _identity(path: Path) -> tuple[int, int] | None:
+def _figures(path: Path, *names: str) -> tuple[int, ...] | None:
+    """Figures of a file, as `os.stat` names them; None if there is no such file."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return tuple(getattr(found, name) for name in names)

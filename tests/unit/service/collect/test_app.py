@@ -18,7 +18,7 @@ from tacit.service.collect.app import AppParts, application
 from tacit.service.collect.http_responses import PROTECTION
 from tacit.service.collect.problem_details import FAULT, LONG_HEAD, PROBLEMS
 from tacit.service.collect.rate_limits import AddressRateLimit, RateLimit
-from tacit.service.page import manifest
+from tacit.service.page import html
 from tacit.service.store import Outcome, Response, SurveyState
 from tests.support.asking import ask, compact, place, submission
 from tests.support.published import published
@@ -203,7 +203,7 @@ def test_the_page_is_the_same_for_every_survey_and_the_survey_is_as_published() 
     other = published(title="Another")
     both = app(surveys=[SURVEY, other])
     pages = [ask(both, "GET", place(survey)) for survey in (SURVEY, other)]
-    assert pages[0].content == pages[1].content == manifest.html()
+    assert pages[0].content == pages[1].content == html()
     for survey in (SURVEY, other):
         sent = ask(both, "GET", place(survey, "survey.json"))
         assert sent.text == survey.to_json()
