@@ -12,8 +12,7 @@ from datetime import date
 from typing import Any
 
 from tacit.attribute import text
-from tacit.errors import FileError
-from tacit.json_documents import parse_json
+from tacit.json_documents import DECODER
 from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problem_details import (
     LINK_USED,
@@ -120,8 +119,8 @@ def body_limit(published: Published) -> int:
 def _parse_object(body: bytes) -> dict[str, Any]:
     """Parse a UTF-8 JSON object; reject duplicate keys."""
     try:
-        found = parse_json(body.decode(), "submission")
-    except (FileError, UnicodeDecodeError):
+        found = DECODER.decode(body.decode())
+    except (ValueError, RecursionError):
         raise Refused(MALFORMED, _NOT_JSON) from None
     if type(found) is not dict:
         raise Refused(MALFORMED, _NOT_JSON)
