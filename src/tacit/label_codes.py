@@ -168,13 +168,13 @@ def _labels(attribute: Attribute, n_records: int) -> Any:
 
 
 def _arrow(values: Sequence[Label]) -> Any:
-    """Values as an Arrow array; as text if they mix types or exceed 64 bits."""
+    """Values as an Arrow array, None as null; as text if they mix types or exceed 64 bits."""
     import pyarrow as pa
 
-    kinds = {type(value) for value in values}
+    kinds = {type(value) for value in values if value is not None}
     wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
     if len(kinds) > 1 or wide:
-        return pa.array([text(value) for value in values])
+        return pa.array([None if value is None else text(value) for value in values])
     return pa.array(values)
 
 

@@ -340,3 +340,11 @@ def test_decoding_checks_its_codes() -> None:
 def test_only_eager_frames_have_a_backend(other: object) -> None:
     with pytest.raises(DataError, match=f"type {type(other).__name__} is not a frame"):
         backend_of(other)
+
+
+def test_numbers_stay_numbers_beside_a_missing_one() -> None:
+    frame = frame_of({"bound": [0.75, None]}, "pyarrow")
+    assert frame.to_pydict() == {"bound": [0.75, None]}
+    assert frame_of({"mixed": [1, "one", None]}, "pyarrow").to_pydict() == {
+        "mixed": ["1", "one", None]
+    }
