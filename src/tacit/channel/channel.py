@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.channel.linear_maps import Dense, Linear, outer
+from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.numbers import log_up
 
 #: Position of an attribute in its group, and the codes of two of its categories.
@@ -27,7 +27,7 @@ WORST_CONDITION = 1e12
 
 @dataclass(frozen=True)
 class SecondMoments:
-    """What one report weighs, squared, in the estimate of a cell (one entry a cell).
+    """What one report weighs, squared, in the estimate of a cell (one entry per cell).
 
     Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
     `high` bound E[g^2 | true = x'] over the other cells x'. Intervals need them to know the
@@ -40,14 +40,11 @@ class SecondMoments:
 
     def __mul__(self, other: SecondMoments) -> SecondMoments:
         """Those of two groups' joint cells; another cell differs in one group or in both."""
+        least, most = np.minimum(other.own, other.low), np.maximum(other.own, other.high)
         return SecondMoments(
-            outer(self.own, other.own),
-            np.minimum(
-                outer(self.low, np.minimum(other.own, other.low)), outer(self.own, other.low)
-            ),
-            np.maximum(
-                outer(self.high, np.maximum(other.own, other.high)), outer(self.own, other.high)
-            ),
+            np.kron(self.own, other.own),
+            np.minimum(np.kron(self.low, least), np.kron(self.own, other.low)),
+            np.maximum(np.kron(self.high, most), np.kron(self.own, other.high)),
         )
 
 

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from tacit.channel.channel import Channel
-from tacit.channel.numbers import texts
 from tacit.schema import Attribute
 
 Attributes = tuple[Attribute, ...]
@@ -96,15 +95,11 @@ class Coin(ABC):
 
 def plain(value: Any) -> Any:
     """Fractions as strings, tuples as lists, named pairs as objects."""
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, tuple) and value and isinstance(value[0], Fraction):
-        return texts(value)
-    if isinstance(value, tuple) and value and is_pair(value[0]):
-        return {name: plain(item) for name, item in value}
     if isinstance(value, tuple):
+        if value and is_pair(value[0]):
+            return {name: plain(item) for name, item in value}
         return [plain(item) for item in value]
-    return value
+    return str(value) if isinstance(value, Fraction) else value
 
 
 def is_pair(value: Any) -> bool:
@@ -121,8 +116,3 @@ def _short(value: Any) -> str:
 def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:
     """`kept`, or every position."""
     return tuple(range(len(attributes))) if kept is None else kept
-
-
-def single_units(attributes: Attributes) -> tuple[Unit, ...]:
-    """Every attribute a unit of its own."""
-    return tuple((i,) for i in range(len(attributes)))

@@ -1,152 +1,109 @@
-"""Known distributions over a group's categories: one an attribute, or one joint table."""
+"""Distribution: what a coin may say in place of the truth, over a group's joint categories."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.channel.coin import Unit
-from tacit.channel.linear_maps import outer
+
+Probabilities = tuple[Fraction, ...]
 
 
-class Distribution(ABC):
-    """A distribution over the joint categories of a group."""
+@dataclass(frozen=True)
+class Distribution:
+    """Independent draws of units: attributes at some positions, drawn together from one table.
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """Number of categories of each attribute."""
+    `shape` is the number of categories of each attribute. `units` has the positions of each unit
+    and its table, in which the last attribute runs fastest.
+    """
 
-    @abstractmethod
+    shape: tuple[int, ...]
+    units: tuple[tuple[Unit, ...], tuple[Probabilities, ...]]
+
+    @classmethod
+    def independent(cls, margins: Iterable[Probabilities]) -> Distribution:
+        """Every attribute a unit of its own."""
+        tables = tuple(margins)
+        return cls(tuple(map(len, tables)), (tuple((i,) for i in range(len(tables))), tables))
+
+    @classmethod
+    def joint(cls, shape: tuple[int, ...], table: Probabilities) -> Distribution:
+        """All attributes one unit."""
+        return cls(shape, ((tuple(range(len(shape))),), (table,)))
+
+    def _table(self, unit: Unit, table: Probabilities) -> Any:
+        """An exact table with one axis per attribute of its unit."""
+        return np.array(table, dtype=object).reshape([self.shape[i] for i in unit])
+
     def marginal(self, kept: Unit) -> Distribution:
         """The distribution of the attributes at these positions, in that order."""
+        found = []
+        for unit, table in zip(*self.units, strict=True):
+            if wanted := [i for i in kept if i in unit]:
+                left = [i for i in unit if i in kept]
+                dropped = tuple(axis for axis, i in enumerate(unit) if i not in kept)
+                full = self._table(unit, table)
+                summed = np.asarray(full.sum(axis=dropped) if dropped else full, dtype=object)
+                own = summed.transpose([left.index(i) for i in wanted]).ravel()
+                found.append((tuple(map(kept.index, wanted)), tuple(own)))
+        units, tables = zip(*sorted(found), strict=True)
+        return Distribution(tuple(self.shape[i] for i in kept), (units, tables))
 
     @property
-    @abstractmethod
     def smallest(self) -> Fraction:
         """The smallest probability of a cell, exact."""
-
-    @property
-    @abstractmethod
-    def concentration(self) -> float:
-        """Number of cells times the sum of squared probabilities; 1 if and only if uniform."""
-
-    @property
-    @abstractmethod
-    def cells(self) -> Array:
-        """Probabilities of all cells, flattened."""
-
-    @property
-    @abstractmethod
-    def units(self) -> tuple[tuple[Unit, ...], tuple[tuple[Fraction, ...], ...]]:
-        """How to draw from it: positions drawn together, and their distributions."""
-
-    def at(self, codes: Sequence[Index]) -> Array:
-        """Probabilities of cells, given by the codes of each attribute."""
-        found: Array = np.ones(1)
-        for positions, table in zip(*self.units, strict=True):
-            shape = [self.shape[i] for i in positions]
-            cells = np.ravel_multi_index(tuple(codes[i] for i in positions), shape)
-            found = found * np.array(table, dtype=np.float64)[cells]
-        return found
-
-    def smallest_with(self, position: int, code: int) -> Fraction:
-        """The smallest probability of a cell in which an attribute has this code, exact."""
-        found = Fraction(1)
-        for positions, table in zip(*self.units, strict=True):
-            cells = np.array(table, dtype=object).reshape([self.shape[i] for i in positions])
-            if position in positions:
-                cells = cells.take(code, axis=positions.index(position))
-            found *= min(np.asarray(cells).ravel().tolist())
-        return found
+        return math.prod(map(min, self.units[1]), start=Fraction(1))
 
     @property
     def two_smallest(self) -> tuple[Fraction, Fraction]:
         """The two smallest probabilities of cells, exact."""
-        tables = [sorted(table)[:2] for table in self.units[1]]
-        seconds = (self._with_second(tables, i) for i in range(len(tables)))
+        pairs = [sorted(table)[:2] for table in self.units[1]]
+        seconds = (
+            math.prod((p[int(i == place)] for i, p in enumerate(pairs)), start=Fraction(1))
+            for place in range(len(pairs))
+        )
         return self.smallest, min(seconds)
 
-    @staticmethod
-    def _with_second(tables: list[list[Fraction]], place: int) -> Fraction:
-        """The product of the smallest entries, of one table the second smallest."""
-        picked = (table[int(i == place)] for i, table in enumerate(tables))
-        return math.prod(picked, start=Fraction(1))
-
-
-@dataclass(frozen=True)
-class Independent(Distribution):
-    """One distribution an attribute, drawn independently."""
-
-    margins: tuple[tuple[Fraction, ...], ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(len(margin) for margin in self.margins)
-
-    def marginal(self, kept: Unit) -> Independent:
-        return Independent(tuple(self.margins[i] for i in kept))
-
-    @property
-    def smallest(self) -> Fraction:
-        return math.prod((min(margin) for margin in self.margins), start=Fraction(1))
+    def smallest_with(self, position: int, code: int) -> Fraction:
+        """The smallest probability of a cell in which an attribute has this code, exact."""
+        found = Fraction(1)
+        for unit, table in zip(*self.units, strict=True):
+            cells = table
+            if position in unit:
+                axis = unit.index(position)
+                cells = self._table(unit, table).take([code], axis).ravel().tolist()
+            found *= min(cells)
+        return found
 
     @property
     def concentration(self) -> float:
-        return math.prod(len(m) * float(sum(p * p for p in m)) for m in self.margins)
+        """Number of cells times the sum of squared probabilities; 1 if and only if uniform."""
+        return math.prod(len(table) * float(sum(p * p for p in table)) for table in self.units[1])
 
     @cached_property
     def cells(self) -> Array:
-        return reduce(outer, (np.array(margin, dtype=np.float64) for margin in self.margins))
+        """Probabilities of all cells, flattened."""
+        tables = (table.astype(np.float64) for table in map(self._table, *self.units))
+        axes = [position for unit in self.units[0] for position in unit]
+        return reduce(np.multiply.outer, tables).transpose(np.argsort(axes)).ravel()
 
-    @property
-    def units(self) -> tuple[tuple[Unit, ...], tuple[tuple[Fraction, ...], ...]]:
-        return tuple((i,) for i in range(len(self.margins))), self.margins
-
-
-@dataclass(frozen=True)
-class Joint(Distribution):
-    """One table over the whole group."""
-
-    sizes: tuple[int, ...]
-    table: tuple[Fraction, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.sizes
-
-    def marginal(self, kept: Unit) -> Joint:
-        full = np.array(self.table, dtype=object).reshape(self.sizes)
-        dropped = tuple(i for i in range(len(self.sizes)) if i not in kept)
-        order = np.argsort(np.argsort(kept))
-        summed = full.sum(axis=dropped) if dropped else full
-        table = np.asarray(summed, dtype=object).transpose(order)
-        return Joint(tuple(self.sizes[i] for i in kept), tuple(table.ravel()))
-
-    @property
-    def smallest(self) -> Fraction:
-        return min(self.table)
-
-    @property
-    def concentration(self) -> float:
-        return len(self.table) * float(sum(p * p for p in self.table))
-
-    @cached_property
-    def cells(self) -> Array:
-        return np.array(self.table, dtype=np.float64)
-
-    @property
-    def units(self) -> tuple[tuple[Unit, ...], tuple[tuple[Fraction, ...], ...]]:
-        return (tuple(range(len(self.sizes))),), (self.table,)
+    def at(self, codes: Sequence[Index]) -> Array:
+        """Probabilities of cells, given by the codes of each attribute."""
+        found: Array = np.ones(1)
+        for unit, table in zip(*self.units, strict=True):
+            cells = self._table(unit, table).astype(np.float64)
+            found = found * cells[tuple(codes[i] for i in unit)]
+        return found
 
 
-def uniform(sizes: tuple[int, ...]) -> Independent:
+def uniform(sizes: Iterable[int]) -> Distribution:
     """Every category of every attribute equally likely."""
-    return Independent(tuple((Fraction(1, k),) * k for k in sizes))
+    return Distribution.independent((Fraction(1, k),) * k for k in sizes)

@@ -38,7 +38,7 @@ from tacit.channel.coin import (
     all_positions,
     is_pair,
 )
-from tacit.channel.distribution import Distribution, Independent, Joint, uniform
+from tacit.channel.distribution import Distribution, Probabilities, uniform
 from tacit.channel.linear_maps import DiagonalPlusOuter
 from tacit.channel.numbers import Number, distribution, fraction, probability
 from tacit.errors import DesignError, unknown
@@ -55,13 +55,16 @@ class Replacing(Coin):
 
     advice: ClassVar[str] = "take theta above 0"
 
+    def check(self, attributes: Attributes) -> None:
+        self.drawn(attributes)
+
     @abstractmethod
     def weight(self, attributes: Attributes) -> Fraction:
         """Probability of the truth."""
 
     def drawn(self, attributes: Attributes) -> Distribution:
         """What is reported otherwise."""
-        return uniform(tuple(a.size for a in attributes))
+        return uniform(a.size for a in attributes)
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         weight = self.weight(attributes)
@@ -101,9 +104,6 @@ class Unrelated(Replacing):
     family: ClassVar[str] = "unrelated"
     asks = "either"
 
-    def check(self, attributes: Attributes) -> None:
-        self.drawn(attributes)
-
     def weight(self, attributes: Attributes) -> Fraction:
         return self.theta
 
@@ -118,9 +118,6 @@ class Forced(Replacing):
     theta: Fraction
     forced: Known
     family: ClassVar[str] = "forced"
-
-    def check(self, attributes: Attributes) -> None:
-        self.drawn(attributes)
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.theta
@@ -259,28 +256,25 @@ def _freeze(values: Any, what: str) -> Known:
     nested = np.array(values, dtype=object)
     if nested.ndim <= 1:
         return distribution(values, what)
-    return _nest(distribution(nested.ravel().tolist(), what), nested.shape)
+    nested.flat = distribution(nested.ravel().tolist(), what)
+    return tuple(_nested(nested.tolist()))
 
 
-def _nest(flat: tuple[Fraction, ...], shape: tuple[int, ...]) -> Known:
-    """A flat tuple as nested tuples of this shape."""
-    if len(shape) == 1:
-        return flat
-    step = len(flat) // shape[0]
-    parts = (flat[i : i + step] for i in range(0, len(flat), step))
-    return tuple(_nest(part, shape[1:]) for part in parts)
+def _nested(values: Any) -> Any:
+    """Nested lists as nested tuples."""
+    return tuple(map(_nested, values)) if isinstance(values, list) else values
 
 
 def _fit(known: Known, attributes: Attributes, what: str) -> Distribution:
     """The known distribution over these attributes, or an error that says what does not fit."""
     sizes = tuple(a.size for a in attributes)
     if is_pair(known[0]):
-        return Independent(_by_name(dict(known), attributes, what))
+        return Distribution.independent(_by_name(dict(known), attributes, what))
     table = np.array(known, dtype=object)
     if table.ndim == 1 and set(sizes) == {table.size}:
-        return Independent((known,) * len(sizes))
+        return Distribution.independent((known,) * len(sizes))
     if table.ndim > 1 and table.shape == sizes:
-        return Joint(sizes, tuple(table.ravel()))
+        return Distribution.joint(sizes, tuple(table.ravel()))
     raise DesignError(
         f"{what} has shape {'x'.join(map(str, table.shape))}, but the group has "
         + ", ".join(f"{a.name!r} with {a.size} categories" for a in attributes)
@@ -289,19 +283,17 @@ def _fit(known: Known, attributes: Attributes, what: str) -> Distribution:
 
 
 def _by_name(
-    margins: dict[str, tuple[Fraction, ...]], attributes: Attributes, what: str
-) -> tuple[tuple[Fraction, ...], ...]:
+    margins: dict[str, Probabilities], attributes: Attributes, what: str
+) -> list[Probabilities]:
     names = [a.name for a in attributes]
     for name in margins:
         if name not in names:
             raise DesignError(unknown("attribute", name, names, f" in {what}"))
     for a in attributes:
-        if len(margins.get(a.name, ())) != a.size:
-            raise DesignError(
-                f"{what} needs {a.size} probabilities for {a.name!r}, "
-                f"got {len(margins.get(a.name, ()))}"
-            )
-    return tuple(margins[name] for name in names)
+        given = len(margins.get(a.name, ()))
+        if given != a.size:
+            raise DesignError(f"{what} needs {a.size} probabilities for {a.name!r}, got {given}")
+    return [margins[name] for name in names]
 
 
 def truthful() -> Truthful:

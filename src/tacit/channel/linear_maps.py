@@ -7,8 +7,7 @@ squaring the entries, which is all that estimates and their variances need:
     DiagonalPlusOuter   diag(d) + u v^T
     Agreement           entries depend only on which attributes agree
 
-`chain` applies one map a group to a table, group by group; their Kronecker product is
-never built.
+`chain` applies one map per group to a table; their Kronecker product is never built.
 """
 
 from __future__ import annotations
@@ -97,9 +96,9 @@ class DiagonalPlusOuter(Linear):
 class Agreement(Linear):
     """A symmetric map whose entry (x, y) depends only on where x and y agree.
 
-    `eigenvalues` has one axis of length 2 an attribute: index 0 for the constant vector, 1 for
+    `eigenvalues` has one axis of length 2 per attribute: index 0 for the constant vector, 1 for
     contrasts between categories. All such maps share their eigenvectors, products of one
-    orthonormal contrast basis an attribute, so inverting is dividing.
+    orthonormal basis per attribute (Helmert), so inverting is dividing.
     """
 
     sizes: tuple[int, ...]
@@ -111,7 +110,9 @@ class Agreement(Linear):
         return cells, cells
 
     def __matmul__(self, columns: Array) -> Array:
-        bases = [Dense(contrasts(k)) for k in self.sizes]
+        from scipy.linalg import helmert  # slow to load
+
+        bases = [Dense(helmert(k, full=True)) for k in self.sizes]
         kind = np.ix_(*([min(i, 1) for i in range(k)] for k in self.sizes))
         weights = self.eigenvalues[kind].reshape(-1, 1)
         spectrum = chain(bases, columns) * weights
@@ -122,7 +123,9 @@ class Agreement(Linear):
         return self
 
     def squared(self) -> Agreement:
-        return Agreement(self.sizes, _eigenvalues(self.sizes, self.coefficients() ** 2))
+        # The inverse of `coefficients`: I has eigenvalues 1, 1 and J - I has k - 1, -1.
+        steps = [np.array([[k - 1.0, 1.0], [-1.0, 1.0]]) for k in self.sizes]
+        return Agreement(self.sizes, along_axes(steps, self.coefficients() ** 2))
 
     def inverse(self) -> Agreement:
         """The inverse map; the caller has checked that no eigenvalue is zero."""
@@ -131,48 +134,23 @@ class Agreement(Linear):
     def coefficients(self) -> Array:
         """Entries by agreement: axis a has index 0 where attribute a differs, 1 where it agrees."""
         steps = [np.array([[1, -1], [1, k - 1]]) / k for k in self.sizes]
-        return _along_axes(steps, self.eigenvalues)
+        return along_axes(steps, self.eigenvalues)
 
 
-def _eigenvalues(sizes: tuple[int, ...], coefficients: Array) -> Array:
-    """Inverse of `Agreement.coefficients`: I has eigenvalues 1, 1 and J - I has k - 1, -1."""
-    steps = [np.array([[k - 1.0, 1.0], [-1.0, 1.0]]) for k in sizes]
-    return _along_axes(steps, coefficients)
-
-
-def _along_axes(steps: Sequence[Array], table: Array) -> Array:
+def along_axes(steps: Sequence[Array], table: Array) -> Array:
     """Apply one small matrix along each axis of a table."""
     flat = chain([Dense(step) for step in steps], table.reshape(-1, 1))
     return flat.reshape(table.shape)
 
 
-def contrasts(k: int) -> Array:
-    """Orthonormal basis of R^k (Helmert): row 0 is constant, the others sum to zero.
-
-    >>> contrasts(2).round(3).tolist()
-    [[0.707, 0.707], [0.707, -0.707]]
-    """
-    basis = np.zeros((k, k))
-    basis[0] = 1 / np.sqrt(k)
-    for row in range(1, k):
-        basis[row, :row] = 1 / np.sqrt(row * (row + 1))
-        basis[row, row] = -row / np.sqrt(row * (row + 1))
-    return basis
-
-
 def chain(maps: Sequence[Linear], columns: Array) -> Array:
     """Apply kron(maps) to every column, one map at a time.
 
-    Each turn works on the leading axis and moves it to the back; after all turns the axes
-    stand in their first order again. The columns ride along as one more axis.
+    Each step works on the leading axis and moves it to the back, so that after all steps the axes
+    are in their first order again. The columns are one more axis.
     """
     batch = columns.shape[1]
     turning = columns
     for step in maps:
         turning = (step @ turning.reshape(step.shape[1], -1)).T
     return turning.reshape(batch, -1).T
-
-
-def outer(first: Array, second: Array) -> Array:
-    """Flattened outer product of two vectors: the diagonal of a Kronecker product."""
-    return np.multiply.outer(first, second).ravel()

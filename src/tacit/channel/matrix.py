@@ -16,15 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.channel.channel import (
-    Channel,
-    Outcomes,
-    SecondMoments,
-    Target,
-    erasure,
-    second_moments,
-)
-from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit
+from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure, second_moments
+from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit, plain
 from tacit.channel.linear_maps import Dense
 from tacit.channel.numbers import distribution
 from tacit.errors import DesignError
@@ -62,7 +55,7 @@ class Matrix(Coin):
         return False
 
     def reported(self, attributes: Attributes) -> Attributes:
-        """The true attributes if M is square, else one attribute with a category a row."""
+        """The true attributes if M is square, else one attribute with a category per row."""
         if self.labels is None and len(self.rows) == len(self.columns):
             return attributes
         numbered = [f"r{i + 1}" for i in range(len(self.rows))]
@@ -90,13 +83,8 @@ class Matrix(Coin):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        result: dict[str, Any] = {
-            "family": self.family,
-            "matrix": [[str(v) for v in r] for r in self.rows],
-        }
-        if self.labels is not None:
-            result["reported"] = list(self.labels.categories)
-        return result
+        own = {} if self.labels is None else {"reported": list(self.labels.categories)}
+        return {"family": self.family, "matrix": plain(self.rows), **own}
 
 
 @dataclass(frozen=True)
@@ -147,11 +135,7 @@ class MatrixChannel(Channel):
     @cached_property
     def inverse(self) -> Dense | None:
         rows, columns = self.forward.shape
-        return (
-            Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
-            if rows == columns
-            else None
-        )
+        return Dense(np.linalg.inv(self.forward.entries)) if rows == columns else None
 
     @property
     def second_moments(self) -> SecondMoments:

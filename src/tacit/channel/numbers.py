@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -78,27 +78,21 @@ def distribution(values: Any, what: str) -> tuple[Fraction, ...]:
         raise DesignError(f"{what} must be a list of probabilities, got {values!r}")
     given = list(values)
     exact = all(isinstance(v, int | str | Fraction | Decimal) for v in given)
-    entries = [_entry(v, f"{what}[{i}]", exact) for i, v in enumerate(given)]
+    slack = Fraction(0) if exact else FLOAT_SLACK
+    entries = [_entry(v, f"{what}[{i}]", slack) for i, v in enumerate(given)]
     rest = 1 - sum(entries, Fraction(0))
-    if not entries or abs(rest) > (Fraction(0) if exact else FLOAT_SLACK):
+    if not entries or abs(rest) > slack:
         raise DesignError(f"{what} must sum to 1, but sums to {float(1 - rest):.12g}")
     largest = max(range(len(entries)), key=entries.__getitem__)
     entries[largest] += rest
     return tuple(entries)
 
 
-def _entry(value: Any, what: str, exact: bool) -> Fraction:
-    """A probability; that of a float may miss 0 or 1 by its rounding."""
-    if exact:
-        return probability(value, what)
+def _entry(value: Any, what: str, slack: Fraction) -> Fraction:
+    """A probability; the value may lie outside [0, 1] by `slack`."""
     given = fraction(value, what)
     inside = min(max(given, Fraction(0)), Fraction(1))
-    return inside if abs(given - inside) <= FLOAT_SLACK else probability(value, what)
-
-
-def texts(values: Sequence[Fraction]) -> list[str]:
-    """Fractions as the exact strings a design file holds."""
-    return [str(v) for v in values]
+    return inside if abs(given - inside) <= slack else probability(value, what)
 
 
 def log_up(ratio: Fraction | None) -> float:

@@ -23,16 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
-from tacit.channel.coin import (
-    Attributes,
-    Coin,
-    Differ,
-    Keep,
-    Strategy,
-    Unit,
-    all_positions,
-    single_units,
-)
+from tacit.channel.coin import Attributes, Coin, Differ, Keep, Strategy, Unit, all_positions
 from tacit.channel.linear_maps import Agreement
 from tacit.channel.numbers import Number, probability
 from tacit.errors import DesignError
@@ -49,7 +40,8 @@ class Related(Coin):
     family: ClassVar[str] = "related"
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
-        return ((self.theta, Keep()), (1 - self.theta, Differ(single_units(attributes))))
+        units = tuple((i,) for i in range(len(attributes)))
+        return ((self.theta, Keep()), (1 - self.theta, Differ(units)))
 
     def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
         positions = all_positions(attributes, kept)
@@ -122,9 +114,7 @@ class AgreementChannel(Channel):
         return k * min(self.theta, (1 - self.theta) / (k - 1))
 
     def experiments(self, target: Target | None = None) -> list[Outcomes]:
-        """Cells that differ in all attributes; of several attributes, also cells that agree in
-        one.
-        """
+        """Cells that differ in all attributes; of several, also cells that agree in one."""
         theta, sizes, none = self.theta, self.sizes, Fraction(0)
         off = (1 - theta) / math.prod(k - 1 for k in sizes)
         both = off * math.prod(k - 2 for k in sizes)

@@ -11,8 +11,6 @@ from tacit.channel.linear_maps import (
     DiagonalPlusOuter,
     Linear,
     chain,
-    contrasts,
-    outer,
 )
 from tests.support.tables import kron_all
 
@@ -47,19 +45,8 @@ def test_entries_of_an_agreement_depend_only_on_where_cells_agree() -> None:
     np.testing.assert_allclose(values, [0.2, 0.2, 0.3, 0.3, 0.4, 1.0], atol=1e-13)
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
-def test_contrasts_are_an_orthonormal_basis_with_a_constant_first(k: int) -> None:
-    basis = contrasts(k)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(k), atol=1e-14)
-    np.testing.assert_allclose(basis[1:].sum(axis=1), 0, atol=1e-14)
-
-
 def test_a_chain_is_the_kronecker_product_that_is_never_built() -> None:
     steps = maps()
     columns = np.random.default_rng(2).normal(size=(3 * 4 * 6, 2))
     expected = kron_all([step.matrix() for step in steps]) @ columns
     np.testing.assert_allclose(chain(steps, columns), expected, atol=1e-11)
-
-
-def test_outer_flattens_with_the_last_factor_running_fastest() -> None:
-    np.testing.assert_array_equal(outer(np.array([1.0, 2]), np.array([3.0, 5])), [3, 5, 6, 10])
