@@ -81,18 +81,28 @@ class Design:
         return {name: group for group in self.groups for name in group.attributes}
 
     @cached_property
-    def reported(self) -> Schema:
-        """The schema of reported records: the true one, unless a matrix has reports of its own."""
-        found: dict[str, tuple[Attribute, ...]] = {}
+    def _reports(self) -> dict[str, Attribute]:
+        """What each attribute is reported as; the attributes of a joint report share it."""
+        found: dict[str, Attribute] = {}
         for group in self.groups:
-            reported = group.coin.reported(self.attributes_of(group))
-            if len(reported) == len(group.attributes):
-                found |= {n: (a,) for n, a in zip(group.attributes, reported, strict=True)}
-            else:
-                _check_free(reported[0].name, self.schema, group)
-                first = min(group.attributes, key=self.schema.index)
-                found |= dict.fromkeys(group.attributes, ()) | {first: reported}
-        return Schema([a for name in self.schema.names for a in found[name]])
+            reports = group.coin.reported(self.attributes_of(group))
+            if len(reports) != len(group.attributes):
+                if reports[0].name in self.schema:
+                    raise DesignError(
+                        f"{reports[0].name!r} is an attribute and also names the joint report of "
+                        f"{', '.join(group.attributes)}; rename the attribute"
+                    )
+                reports *= len(group.attributes)
+            found |= zip(group.attributes, reports, strict=True)
+        return found
+
+    @cached_property
+    def reported(self) -> Schema:
+        """The schema of reported records: the true one, unless a matrix has reports of its own.
+
+        A joint report takes the position of its first attribute.
+        """
+        return Schema(list(dict.fromkeys(self._reports[name] for name in self.schema.names)))
 
     def closure(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
@@ -107,45 +117,22 @@ class Design:
         """The channel of these attributes, in this order, as a product of the groups' channels."""
         wanted = _distinct(names)
         true = self.schema.subset(wanted)
-        parts = [(g, [n for n in g.attributes if n in wanted]) for g in self.groups]
-        touched = [(group, kept) for group, kept in parts if kept]
-        reported = self.reported.subset(
-            _in_order_of(wanted, [self._reports(group, kept) for group, kept in touched])
-        )
-        return ProductChannel(
-            true,
-            reported,
-            tuple(self._factor(group, kept, true, reported) for group, kept in touched),
-        )
-
-    def _reports(self, group: Group, kept: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The group's true attributes in question, and the names under which they are reported."""
-        own = group.coin.reported(self.attributes_of(group))
-        merged = len(own) != len(group.attributes)
-        return tuple(kept), tuple(a.name for a in own) if merged else tuple(kept)
-
-    def _factor(self, group: Group, kept: list[str], true: Schema, reported: Schema) -> Factor:
-        attributes = self.attributes_of(group)
-        positions = tuple(group.attributes.index(name) for name in kept)
-        _, reports = self._reports(group, kept)
-        return Factor(
-            names=tuple(kept),
-            coin=group.coin,
-            channel=group.coin.channel(attributes, positions),
-            true_axes=tuple(true.index(name) for name in kept),
-            reported_axes=tuple(reported.index(name) for name in reports),
-        )
+        reported = self.reported.subset(dict.fromkeys(self._reports[n].name for n in wanted))
+        factors = []
+        for group in self.groups:
+            kept = tuple(name for name in group.attributes if name in true)
+            if kept:
+                positions = tuple(map(group.attributes.index, kept))
+                channel = group.coin.channel(self.attributes_of(group), positions)
+                reports = dict.fromkeys(self._reports[name].name for name in kept)
+                axes = (tuple(map(true.index, kept)), tuple(map(reported.index, reports)))
+                factors.append(Factor(kept, group.coin, channel, *axes))
+        return ProductChannel(true, reported, tuple(factors))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready description with exact numbers."""
-        return {
-            **FORMAT.header,
-            **self.schema.to_dict(),
-            "groups": [
-                {"attributes": list(group.attributes), "coin": group.coin.to_dict()}
-                for group in self.groups
-            ],
-        }
+        groups = [{"attributes": list(g.attributes), "coin": g.coin.to_dict()} for g in self.groups]
+        return {**FORMAT.header, **self.schema.to_dict(), "groups": groups}
 
     def to_json(self) -> str:
         """The design file."""
@@ -155,9 +142,14 @@ class Design:
     def from_json(cls, text: str) -> Design:
         """The design that a design file describes, or that a published survey holds."""
         data = parse_json(text, FORMAT.name)
-        if isinstance(data, dict) and data.get("tacit") == "published-survey":
-            return _published(cls.from_dict(data.get("design")), data.get("fingerprint"))
-        return cls.from_dict(data)
+        if not isinstance(data, dict) or data.get("tacit") != "published-survey":
+            return cls.from_dict(data)
+        design = cls.from_dict(data.get("design"))
+        if design.fingerprint != data.get("fingerprint"):
+            raise FileError(
+                "the design does not match the fingerprint: changed since it was published"
+            )
+        return design
 
     @classmethod
     def from_dict(cls, data: Any) -> Design:
@@ -167,9 +159,8 @@ class Design:
         groups = content["groups"]
         if not isinstance(groups, list):
             raise DesignError(f"groups must be a list, got {groups!r}")
-        return cls(
-            schema, [_group_from_dict(item, f"groups[{i}]") for i, item in enumerate(groups)]
-        )
+        described = [_group_from_dict(item, f"groups[{i}]") for i, item in enumerate(groups)]
+        return cls(schema, described)
 
     @property
     def fingerprint(self) -> str:
@@ -179,13 +170,6 @@ class Design:
         """
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _published(design: Design, fingerprint: object) -> Design:
-    """The design of a published survey; raises if it was changed since."""
-    if design.fingerprint != fingerprint:
-        raise FileError("the design does not match the fingerprint: changed since it was published")
-    return design
 
 
 def check_design(design: object) -> None:
@@ -204,27 +188,6 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
         what = f"{repeated[0]!r} is asked for twice" if repeated else "no attribute is asked for"
         raise SchemaError(f"{what}; name each attribute once, and at least one")
     return wanted
-
-
-def _in_order_of(
-    wanted: tuple[str, ...], reports: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]
-) -> tuple[str, ...]:
-    """Reported names in the order of the true ones; a joint report comes at its first attribute."""
-    place: dict[str, int] = {}
-    for true, reported in reports:
-        merged = len(true) != len(reported)
-        for i, name in enumerate(reported):
-            place[name] = min(map(wanted.index, true)) if merged else wanted.index(true[i])
-    return tuple(sorted(place, key=place.__getitem__))
-
-
-def _check_free(name: str, schema: Schema, group: Group) -> None:
-    """Raise if a joint report has the name of an attribute."""
-    if name in schema:
-        raise DesignError(
-            f"{name!r} is an attribute and also names the joint report of "
-            f"{', '.join(group.attributes)}; rename the attribute"
-        )
 
 
 def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:

@@ -42,7 +42,7 @@ class SecondMoments:
         """Those of two groups' joint cells; another cell differs in one group or in both."""
         least, most = np.minimum(other.own, other.low), np.maximum(other.own, other.high)
         return SecondMoments(
-            np.kron(self.own, other.own),
+            np.asarray(np.kron(self.own, other.own), np.float64),
             np.minimum(np.kron(self.low, least), np.kron(self.own, other.low)),
             np.maximum(np.kron(self.high, most), np.kron(self.own, other.high)),
         )

@@ -93,7 +93,8 @@ class Distribution:
         """Probabilities of all cells, flattened."""
         tables = (table.astype(np.float64) for table in map(self._table, *self.units))
         axes = [position for unit in self.units[0] for position in unit]
-        return reduce(np.multiply.outer, tables).transpose(np.argsort(axes)).ravel()
+        joint = reduce(np.multiply.outer, tables)
+        return np.asarray(joint.transpose(np.argsort(axes)).ravel())
 
     def at(self, codes: Sequence[Index]) -> Array:
         """Probabilities of cells, given by the codes of each attribute."""

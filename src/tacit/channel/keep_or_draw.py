@@ -256,7 +256,7 @@ def _freeze(values: Any, what: str) -> Known:
     nested = np.array(values, dtype=object)
     if nested.ndim <= 1:
         return distribution(values, what)
-    nested.flat = distribution(nested.ravel().tolist(), what)
+    nested.flat[:] = distribution(nested.ravel().tolist(), what)
     return tuple(_nested(nested.tolist()))
 
 

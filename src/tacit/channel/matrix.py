@@ -134,8 +134,9 @@ class MatrixChannel(Channel):
 
     @cached_property
     def inverse(self) -> Dense | None:
-        rows, columns = self.forward.shape
-        return Dense(np.linalg.inv(self.forward.entries)) if rows == columns else None
+        if self.forward.shape[0] != self.forward.shape[1]:
+            return None
+        return Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
 
     @property
     def second_moments(self) -> SecondMoments:

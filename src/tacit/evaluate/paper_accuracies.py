@@ -24,7 +24,7 @@ from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.group_weights import GroupWeights
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.reconstruction.signed_kernels import Columns, DrawKernel
+from tacit.reconstruction.signed_kernels import DrawKernel
 from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
 
 #: Up to this many joint answers P(Y cc) is summed over all of them; beyond, as many are drawn.
@@ -83,9 +83,7 @@ def personal_accuracy(
     right = linear_estimate([(classifier.correct(patterns.patterns), patterns.counts)], "accuracy")
     variance = float(right.stderr**2)
     if results is None:
-        order = tuple(map(weights.attributes.index, range(len(design.schema))))
-        drawn = weights.drawn.marginal(order)
-        personal, spread = _known(classifier, design, drawn, generator(rng))
+        personal, spread = _known(classifier, design, weights.drawn, generator(rng))
         variance += (1 - theta) ** 2 * spread
     else:
         answers = _checked(results, n)
@@ -107,11 +105,13 @@ def _known(
 ) -> tuple[float, float]:
     """P(Y cc) under the known distribution, and the variance of that figure if it is drawn."""
     sizes, kind = design.schema.sizes, code_type(design.schema)
+    (factor,) = design.channel(design.schema.names).factors
     if math.prod(sizes) <= LISTED_CELLS:
         cells = np.indices(sizes, dtype=kind).reshape(len(sizes), -1).T
-        return float(drawn.cells @ classifier.correct(cells)), 0.0
-    records, places = np.empty((LISTED_CELLS, len(sizes)), kind), tuple(range(len(sizes)))
-    DrawKernel(Columns(places, sizes, places, sizes), 1.0, drawn).write(records, records, rng)
+        order = tuple(map(factor.true_axes.index, range(len(sizes))))
+        return float(drawn.marginal(order).cells @ classifier.correct(cells)), 0.0
+    records = np.empty((LISTED_CELLS, len(sizes)), kind)
+    DrawKernel(factor, 1.0, drawn).write(records, records, rng)
     right = classifier.correct(records)
     return float(right.mean()), float(right.var()) / LISTED_CELLS
 

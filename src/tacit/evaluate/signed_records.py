@@ -23,11 +23,11 @@ import numpy as np
 
 from tacit.arrays import Array, Codes
 from tacit.counting import PatternTable
-from tacit.design import Design, Group
+from tacit.design import Design
 from tacit.errors import DesignError
 from tacit.label_codes import code_type
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.reconstruction.signed_kernels import Columns, SignedKernel, cell_kernels
+from tacit.reconstruction.signed_kernels import SignedKernel, cell_kernels
 
 Kernels = tuple[SignedKernel, ...]
 
@@ -102,26 +102,16 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
     """
     design.channel(design.schema.names).require_reconstructable()
     reports = ReportWeights(table, design)
-    columns = [_columns(design, group) for group in design.groups]
-    few = [reports.group(g).weights.kernels(own) for g, own in enumerate(columns)]
-    cells = [math.prod(own.sizes) for own in columns]
+    few = [reports.group(g).weights.kernels(own) for g, own in enumerate(reports.factors)]
+    cells = [math.prod(factor.channel.true_shape) for factor in reports.factors]
     fixed = [None if kernels and any(k.random for k in kernels) else kernels for kernels in few]
     chosen = fixed if math.prod(_numbers(fixed, cells)) <= FEW_COPIES else few
     _check_number(design, _numbers(chosen, cells))
     groups = tuple(
-        kernels or cell_kernels(columns[g], reports.inverse(g)) for g, kernels in enumerate(chosen)
+        kernels or cell_kernels(reports.factors[g], reports.inverse(g))
+        for g, kernels in enumerate(chosen)
     )
     return SignedRecords(design, groups, draws)
-
-
-def _columns(design: Design, group: Group) -> Columns:
-    channel = design.channel(group.attributes)
-    return Columns(
-        tuple(map(design.schema.index, group.attributes)),
-        channel.true.sizes,
-        tuple(map(design.reported.index, channel.reported.names)),
-        channel.reported.sizes,
-    )
 
 
 def _numbers(chosen: Sequence[Kernels | None], cells: Sequence[int]) -> list[int]:

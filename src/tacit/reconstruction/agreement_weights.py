@@ -10,11 +10,13 @@ from itertools import accumulate, repeat
 import numpy as np
 
 from tacit.arrays import Array, Index, Mask
+from tacit.channel.linear_maps import along_axes
+from tacit.channel.product import Factor
 from tacit.errors import DataError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.interval import EventMoments
-from tacit.reconstruction.signed_kernels import Columns, KeepKernel, PowerKernel, SignedKernel
+from tacit.reconstruction.signed_kernels import KeepKernel, PowerKernel, SignedKernel
 
 #: An int64 has room for this many attributes, one bit each.
 _WORD = 63
@@ -82,21 +84,22 @@ class KeepOrDifferWeights(GroupWeights):
         numbers = np.array([event.of(a).sum() for a in self.attributes])
         kinds = _counted(self._kinds(numbers))
         squares = _by_hits(self.theta, kinds) ** 2
-        moved = squares
-        for axis, (b, k, n) in enumerate(kinds):
-            hit, miss = np.array([k - b, b - 1]) / (k - 1), np.array([k - b - 1, b]) / (k - 1)
-            moved = _along(axis, _hit_products(n, hit, miss), moved)
+        steps = [
+            _hit_products(n, np.array([k - b, b - 1]) / (k - 1), np.array([k - b - 1, b]) / (k - 1))
+            for b, k, n in kinds
+        ]
+        moved = along_axes(steps, squares)
         *outside, inside = (self.theta * squares + (1 - self.theta) * moved).ravel()
         return EventMoments((inside, inside), (min(outside), max(outside)))
 
-    def kernels(self, columns: Columns) -> tuple[SignedKernel, ...] | None:
+    def kernels(self, factor: Factor) -> tuple[SignedKernel, ...] | None:
         ratio = (1 - self.theta) / self.theta if self.theta > 0 else math.inf
         if ratio >= 1:
             return None
         if ratio == 0:
-            return (KeepKernel(columns, 1.0),)
+            return (KeepKernel(factor, 1.0),)
         even = self.theta / (2 * self.theta - 1)
-        return (PowerKernel(columns, even, 0, ratio), PowerKernel(columns, 1 - even, 1, ratio))
+        return (PowerKernel(factor, even, 0, ratio), PowerKernel(factor, 1 - even, 1, ratio))
 
 
 def _counted(kinds: dict[tuple[int, int], list[int]]) -> Kinds:
@@ -120,11 +123,11 @@ def _by_hits(theta: float, kinds: Kinds) -> Array:
     products = np.ones(())
     for _, k, n in kinds:
         products = np.multiply.outer(products, (-1 / (k - 1)) ** np.arange(n + 1))
-    found = np.asarray(1 / (theta + (1 - theta) * products))
-    for axis, (b, k, n) in enumerate(kinds):
-        hit, miss = np.array([b / k, 1 - b / k]), np.array([b / k, -b / k])
-        found = _along(axis, _hit_products(n, hit, miss), found)
-    return found
+    steps = [
+        _hit_products(n, np.array([b / k, 1 - b / k]), np.array([b / k, -b / k]))
+        for b, k, n in kinds
+    ]
+    return along_axes(steps, 1 / (theta + (1 - theta) * products))
 
 
 def _hit_products(n: int, hit: Array, miss: Array) -> Array:
@@ -132,8 +135,3 @@ def _hit_products(n: int, hit: Array, miss: Array) -> Array:
     hits = list(accumulate(repeat(hit, n), np.convolve, initial=np.ones(1)))
     misses = list(accumulate(repeat(miss, n), np.convolve, initial=np.ones(1)))
     return np.stack([np.convolve(hits[h], misses[n - h]) for h in range(n + 1)])
-
-
-def _along(axis: int, step: Array, table: Array) -> Array:
-    """Apply a matrix along one axis."""
-    return np.asarray(np.moveaxis(np.tensordot(step, table, axes=(1, axis)), 0, axis))

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Array, Index, Mask
+from tacit.channel.product import Factor
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.interval import EventMoments
-from tacit.reconstruction.signed_kernels import Columns, SignedKernel
+from tacit.reconstruction.signed_kernels import SignedKernel
 
 States = npt.NDArray[np.signedinteger[Any]]
 
@@ -72,7 +73,7 @@ class GroupWeights(ABC):
         """Weights that estimate the mean of E[g^2 | x] over the event, 1 x states."""
         return self.moments(event).inside[0] * self.weights(event, states)
 
-    def kernels(self, columns: Columns) -> tuple[SignedKernel, ...] | None:
+    def kernels(self, factor: Factor) -> tuple[SignedKernel, ...] | None:
         """W as a signed mixture of few stochastic kernels; None if there is none."""
         return None
 

@@ -52,7 +52,8 @@ class ReportWeights:
     """The reports in a pattern table of a design, prepared group by group."""
 
     def __init__(self, patterns: PatternTable, design: Design) -> None:
-        self.patterns, self.design = patterns, design
+        self.patterns = patterns
+        self.factors = design.channel(design.schema.names).factors
         self._groups: dict[int, GroupReports] = {}
 
     def group(self, g: int) -> GroupReports:
@@ -62,36 +63,27 @@ class ReportWeights:
         return self._groups[g]
 
     def _prepared(self, g: int) -> GroupReports:
-        design, patterns = self.design, self.patterns
-        channel = design.channel(design.groups[g].attributes)
-        (factor,) = channel.factors
-        places = tuple(map(design.schema.index, factor.names))
-        names = channel.reported.names
-        weights = weights_of_channel(places, factor.channel, partial(self.inverse, g))
-        columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
+        factor, patterns = self.factors[g], self.patterns.patterns
+        weights = weights_of_channel(factor.true_axes, factor.channel, partial(self.inverse, g))
+        columns = [patterns[:, axis] for axis in factor.reported_axes]
         if weights.by_attribute:
             nothing = np.zeros(len(patterns), np.intp)
-            return GroupReports(weights, dict(zip(places, columns, strict=True)), nothing)
-        keys = column_blocks(columns, channel.reported.sizes)
-        cells = np.concatenate([block.astype(np.intp) for block in keys])
-        return GroupReports(weights, {}, cells)
+            return GroupReports(weights, dict(zip(factor.true_axes, columns, strict=True)), nothing)
+        keys = column_blocks(columns, factor.channel.reported_shape)
+        return GroupReports(weights, {}, np.concatenate([k.astype(np.intp) for k in keys]))
 
     def inverse(self, g: int) -> Array:
         """W of one group, all entries."""
-        channel = self.design.channel(self.design.groups[g].attributes)
-        n = self.patterns.n_records
-
-        def frequencies() -> Array:
-            return self.patterns.marginal(channel.reported.names).ravel() / n
-
-        return left_inverse(channel.factors[0].channel, frequencies, n).matrix()
+        factor, n = self.factors[g], self.patterns.n_records
+        names = [self.patterns.schema.names[axis] for axis in factor.reported_axes]
+        return left_inverse(
+            factor.channel, lambda: self.patterns.marginal(names).ravel() / n, n
+        ).matrix()
 
     def conditioned(self, event: Events) -> Iterator[GroupReports]:
         """The groups on which an event has conditions."""
-        schema = self.design.schema
-        for g, group in enumerate(self.design.groups):
-            places = map(schema.index, group.attributes)
-            if not all(event.allowed[0, event.span(a)].all() for a in places):
+        for g, factor in enumerate(self.factors):
+            if not all(event.allowed[0, event.span(a)].all() for a in factor.true_axes):
                 yield self.group(g)
 
 

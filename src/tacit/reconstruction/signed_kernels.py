@@ -30,24 +30,15 @@ import numpy as np
 
 from tacit.arrays import Array, Codes
 from tacit.channel.distribution import Distribution
+from tacit.channel.product import Factor
 from tacit.exact_draws import Draws, source_of
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a group in true records and in reported ones."""
-
-    true: tuple[int, ...]
-    sizes: tuple[int, ...]
-    reported: tuple[int, ...]
-    reported_sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class SignedKernel(ABC):
-    """One kernel of a group; its weight is the same for every report unless it says otherwise."""
+    """One kernel of a group, which is a factor of the channel of whole records; its weight is the same for every report unless it says otherwise."""
 
-    columns: Columns
+    factor: Factor
     weight: float
 
     #: Whether two calls of `write` may differ.
@@ -69,7 +60,7 @@ class KeepKernel(SignedKernel):
     flip: int = 0
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
-        for true, report in zip(self.columns.true, self.columns.reported, strict=True):
+        for true, report in zip(self.factor.true_axes, self.factor.reported_axes, strict=True):
             copy[:, true] = reported[:, report] ^ self.flip
 
 
@@ -90,9 +81,9 @@ class DrawKernel(SignedKernel):
         source = source_of(rng)
         for unit, draws in self._units:
             cells = draws.draw(None, len(copy), source)
-            answers = np.unravel_index(cells, [self.columns.sizes[i] for i in unit])
+            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
             for place, codes in zip(unit, answers, strict=True):
-                copy[:, self.columns.true[place]] = codes
+                copy[:, self.factor.true_axes[place]] = codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +101,11 @@ class PowerKernel(SignedKernel):
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
         power = 2 * (rng.geometric(1 - self.ratio**2, len(copy)) - 1) + self.parity
-        places = zip(self.columns.true, self.columns.reported, self.columns.sizes, strict=True)
-        for true, report, k in places:
+        axes, sizes = (
+            (self.factor.true_axes, self.factor.reported_axes),
+            self.factor.channel.true_shape,
+        )
+        for true, report, k in zip(*axes, sizes, strict=True):
             same = (1 + (k - 1) * (-1 / (k - 1)) ** power) / k
             other = rng.random(len(copy)) >= same
             shift = np.where(other, rng.integers(1, k, len(copy)), 0)
@@ -126,17 +120,15 @@ class CellKernel(SignedKernel):
     entries: Array
 
     def weights(self, reported: Codes) -> Array:
-        reports = [reported[:, column] for column in self.columns.reported]
-        joint = np.ravel_multi_index(reports, self.columns.reported_sizes)
+        reports = [reported[:, column] for column in self.factor.reported_axes]
+        joint = np.ravel_multi_index(reports, self.factor.channel.reported_shape)
         return np.asarray(self.entries[joint])
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
-        answers = np.unravel_index(self.cell, self.columns.sizes)
-        for true, code in zip(self.columns.true, answers, strict=True):
-            copy[:, true] = code
+        copy[:, self.factor.true_axes] = np.unravel_index(self.cell, self.factor.channel.true_shape)
 
 
-def cell_kernels(columns: Columns, inverse: Array) -> tuple[SignedKernel, ...]:
+def cell_kernels(factor: Factor, inverse: Array) -> tuple[SignedKernel, ...]:
     """One kernel per true cell: exact for any channel."""
     rows = enumerate(inverse)
-    return tuple(CellKernel(columns, 0.0, x, np.ascontiguousarray(row)) for x, row in rows)
+    return tuple(CellKernel(factor, 0.0, x, np.ascontiguousarray(row)) for x, row in rows)

@@ -23,12 +23,13 @@ from tacit.arrays import Array, Index, Mask
 from tacit.channel.channel import Channel
 from tacit.channel.distribution import Distribution
 from tacit.channel.keep_or_draw import ReplacementChannel
+from tacit.channel.product import Factor
 from tacit.channel.related import AgreementChannel
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.interval import EventMoments
-from tacit.reconstruction.signed_kernels import Columns, DrawKernel, KeepKernel, SignedKernel
+from tacit.reconstruction.signed_kernels import DrawKernel, KeepKernel, SignedKernel
 
 #: The state of a yes/no group after a miss and a hit in each state.
 _AFTER = np.array([[2, 1], [3, 1], [2, 3], [3, 3]], np.int8).ravel()
@@ -72,9 +73,9 @@ class KeepOrDrawWeights(GroupWeights):
         drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
         return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
 
-    def kernels(self, columns: Columns) -> tuple[SignedKernel, ...]:
-        kept = KeepKernel(columns, 1 / self.theta)
-        drawn = DrawKernel(columns, -self._draw_weight, self.drawn)
+    def kernels(self, factor: Factor) -> tuple[SignedKernel, ...]:
+        kept = KeepKernel(factor, 1 / self.theta)
+        drawn = DrawKernel(factor, -self._draw_weight, self.drawn)
         return (kept,) if self.exact else (kept, drawn)
 
     @property
@@ -130,9 +131,9 @@ class KeepOrComplementWeights(GroupWeights):
         mixed = sum(not event.of(a).all() for a in self.attributes) > 1
         return EventMoments((inside, inside), (0.0 if mixed else opposite, opposite))
 
-    def kernels(self, columns: Columns) -> tuple[SignedKernel, ...]:
+    def kernels(self, factor: Factor) -> tuple[SignedKernel, ...]:
         keep, complement = self._by_state[1:3].tolist()
-        both = (KeepKernel(columns, keep), KeepKernel(columns, complement, flip=1))
+        both = (KeepKernel(factor, keep), KeepKernel(factor, complement, flip=1))
         return tuple(kernel for kernel in both if kernel.weight)
 
 
