@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,45 +37,33 @@ Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.integer[Any]]
 
 
-class Source(Protocol):
-    """A source of random digits."""
-
-    def digits(self, n: int) -> Bytes:
-        """n independent uniform bytes."""
-        ...
+#: A source of random digits: n independent uniform bytes for a number n.
+Source = Callable[[int], Bytes]
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """Digits of a NumPy generator: repeatable, for simulation only."""
-
-    rng: np.random.Generator
-
-    def digits(self, n: int) -> Bytes:
-        """n independent uniform bytes, eight from each 64-bit word."""
-        words = self.rng.integers(0, 1 << 64, size=-(-n // 8), dtype=np.uint64)
-        return words.view(np.uint8)[:n]
-
-
-@dataclass(frozen=True)
-class Entropy:
+def entropy(n: int) -> Bytes:
     """Digits of the operating system's entropy: for the answers of real respondents."""
-
-    def digits(self, n: int) -> Bytes:
-        """n independent uniform bytes."""
-        return np.frombuffer(os.urandom(n), dtype=np.uint8)
+    return np.frombuffer(os.urandom(n), dtype=np.uint8)
 
 
 def source_of(rng: np.random.Generator | None) -> Source:
-    """The source for a generator; None means the operating system's entropy."""
-    return Entropy() if rng is None else Simulated(rng)
+    """Digits of a generator, repeatable, for simulation only; None is the system's entropy."""
+    if rng is None:
+        return entropy
+
+    def simulated(n: int) -> Bytes:
+        words = rng.integers(0, 1 << 64, size=-(-n // 8), dtype=np.uint64)
+        return words.view(np.uint8)[:n]
+
+    return simulated
 
 
 class Draws:
     """Distributions prepared for drawing. Each must sum to 1: the caller checks."""
 
     def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
-        self._tree = _Tree(distributions)
+        self._frontier = [_root(distribution) for distribution in distributions]
+        self._levels: list[npt.NDArray[np.int32]] = []
         self._coin = len(distributions) == 1 and len(distributions[0]) == 2
         self._type = np.min_scalar_type(max(map(len, distributions)) - 1)
 
@@ -88,14 +76,54 @@ class Draws:
         drawn = np.empty(size, self._type)
         for start in range(0, size, BLOCK):
             part = drawn[start : start + BLOCK]
-            digits = source.digits(len(part))
+            digits = source(len(part))
             if self._coin:
-                tied, nodes = self._tree.toss(digits, part)
+                tied, nodes = self._toss(digits, part)
             else:
                 chosen = None if which is None else which[start : start + BLOCK]
-                tied, nodes = self._tree.choose(digits, chosen, part)
-            self._tree.settle(part, tied, nodes, source)
+                tied, nodes = self._choose(digits, chosen, part)
+            self._settle(part, tied, nodes, source)
         return drawn
+
+    def _level(self, depth: int) -> npt.NDArray[np.int32]:
+        """Rows of the nodes at this depth, one after the other: entry node * 256 + digit."""
+        while len(self._levels) <= depth:
+            rows = np.empty((len(self._frontier), BASE), np.int32)
+            children: list[_Node] = []
+            for node, row in zip(self._frontier, rows, strict=True):
+                _grow(node, row, children)
+            self._frontier = children
+            self._levels.append(rows.reshape(-1))
+        return self._levels[depth]
+
+    def _toss(self, digits: Bytes, out: Integers) -> tuple[Index, Index]:
+        """First digit of draws from one distribution of two categories: a plain comparison."""
+        row = self._level(0)
+        pending = np.flatnonzero(row < 0)
+        first_one = int(np.count_nonzero(row <= 0))
+        np.greater_equal(digits, first_one, out=out.view(np.bool_))
+        if not pending.size:
+            return pending, pending
+        tied = np.flatnonzero(digits == pending[0])
+        return tied, np.zeros_like(tied)
+
+    def _choose(self, digits: Bytes, which: Integers | None, out: Integers) -> tuple[Index, Index]:
+        """First digit of any draws, by lookup: the draws still tied and their nodes."""
+        places = digits if which is None else which.astype(np.intp) * BASE + digits
+        found = self._level(0).take(places)
+        out[...] = found
+        tied = np.flatnonzero(found < 0)
+        return tied, (~found[tied]).astype(np.intp)
+
+    def _settle(self, out: Integers, tied: Index, nodes: Index, source: Source) -> None:
+        """Draw further digits for the tied draws until each is decided."""
+        depth = 1
+        while tied.size:
+            found = self._level(depth)[nodes * BASE + source(len(tied))]
+            decided = found >= 0
+            out[tied[decided]] = found[decided]
+            tied, nodes = tied[~decided], (~found[~decided]).astype(np.intp)
+            depth += 1
 
 
 @dataclass(frozen=True)
@@ -116,54 +144,6 @@ def _root(distribution: Sequence[Fraction]) -> _Node:
     shares = (p.numerator * (denominator // p.denominator) for p in distribution)
     thresholds = list(accumulate(shares))[:-1]
     return _Node(0, [t for t in thresholds if t < denominator], denominator)
-
-
-class _Tree:
-    """The digit tree of several distributions; levels are built when they are first needed."""
-
-    def __init__(self, distributions: Sequence[Sequence[Fraction]]) -> None:
-        self._frontier = [_root(distribution) for distribution in distributions]
-        self._levels: list[npt.NDArray[np.int32]] = []
-
-    def level(self, depth: int) -> npt.NDArray[np.int32]:
-        """Rows of the nodes at this depth, one after the other: entry node * 256 + digit."""
-        while len(self._levels) <= depth:
-            rows = np.empty((len(self._frontier), BASE), np.int32)
-            children: list[_Node] = []
-            for node, row in zip(self._frontier, rows, strict=True):
-                _grow(node, row, children)
-            self._frontier = children
-            self._levels.append(rows.reshape(-1))
-        return self._levels[depth]
-
-    def toss(self, digits: Bytes, out: Integers) -> tuple[Index, Index]:
-        """First digit of draws from one distribution of two categories: a plain comparison."""
-        row = self.level(0)
-        pending = np.flatnonzero(row < 0)
-        first_one = int(np.count_nonzero(row <= 0))
-        np.greater_equal(digits, first_one, out=out.view(np.bool_))
-        if not pending.size:
-            return pending, pending
-        tied = np.flatnonzero(digits == pending[0])
-        return tied, np.zeros_like(tied)
-
-    def choose(self, digits: Bytes, which: Integers | None, out: Integers) -> tuple[Index, Index]:
-        """First digit of any draws, by lookup: the draws still tied and their nodes."""
-        places = digits if which is None else which.astype(np.intp) * BASE + digits
-        found = self.level(0).take(places)
-        out[...] = found
-        tied = np.flatnonzero(found < 0)
-        return tied, (~found[tied]).astype(np.intp)
-
-    def settle(self, out: Integers, tied: Index, nodes: Index, source: Source) -> None:
-        """Draw further digits for the tied draws until each is decided."""
-        depth = 1
-        while tied.size:
-            found = self.level(depth)[nodes * BASE + source.digits(len(tied))]
-            decided = found >= 0
-            out[tied[decided]] = found[decided]
-            tied, nodes = tied[~decided], (~found[~decided]).astype(np.intp)
-            depth += 1
 
 
 def _grow(node: _Node, row: npt.NDArray[np.int32], children: list[_Node]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -60,16 +60,9 @@ def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
     return reported
 
 
-class _Device(Protocol):
-    """Throws the coin of one or more groups."""
-
-    def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
-        """Fill the columns of its groups in a block of reported records."""
-
-
-def _devices(design: Design) -> list[_Device]:
+def _devices(design: Design) -> list[_Flipping | _Following]:
     """A device per group; groups of yes/no answers with the same odds share one."""
-    devices: list[_Device] = []
+    devices: list[_Flipping | _Following] = []
     flips: dict[tuple[Fraction, ...], list[list[int]]] = {}
     same_columns = design.schema.names == design.reported.names
     for group in design.groups:
@@ -177,12 +170,12 @@ def _redraws(
         case Substitute(columns):
             every = tuple(range(len(sizes)))
             places = tuple(range(len(reported_sizes)))
-            redraw = _by_truth(Draws(columns))
+            redraw = _drawn(Draws(columns), by_truth=True)
             return [_UnitRedraw(every, tuple(sizes), places, tuple(reported_sizes), redraw)]
         case Differ(units):
             redraws = [_another([sizes[i] for i in unit]) for unit in units]
         case Replace(units, distributions):
-            redraws = [_any(Draws([distribution])) for distribution in distributions]
+            redraws = [_drawn(Draws([law]), by_truth=False) for law in distributions]
     shapes = [tuple(sizes[i] for i in unit) for unit in units]
     return [
         _UnitRedraw(unit, shape, unit, shape, redraw)
@@ -190,14 +183,9 @@ def _redraws(
     ]
 
 
-def _by_truth(draws: Draws) -> Redraw:
-    """From the distribution that belongs to the true answer."""
-    return lambda joint, source: draws.draw(joint, len(joint), source)
-
-
-def _any(draws: Draws) -> Redraw:
-    """From one distribution, whatever the true answer."""
-    return lambda joint, source: draws.draw(None, len(joint), source)
+def _drawn(draws: Draws, by_truth: bool) -> Redraw:
+    """From the distribution that belongs to the true answer, or from the only one."""
+    return lambda joint, source: draws.draw(joint if by_truth else None, len(joint), source)
 
 
 def _another(sizes: Sequence[int]) -> Redraw:

@@ -8,13 +8,14 @@ the number of records, so nothing is lost and every key fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from operator import mul
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Index
 from tacit.counting.keys import KEY_CELLS, Codes, Unsigned, all_keys, smallest
 
 Counts = npt.NDArray[np.int64]
@@ -23,33 +24,18 @@ Counted = tuple[Unsigned, Counts]  # keys or patterns, and how often each occurs
 TURN_BLOCK = 1 << 12  # records turned from runs of records to runs of attributes in the cache
 
 
-def distinct_keys(keys: Unsigned) -> Counted:
-    """Distinct keys, in order, with multiplicities; sorts its argument."""
-    keys.sort()
-    starts = _starts(keys)
-    return keys[starts], np.diff(starts, append=len(keys))
-
-
-def merged_keys(tables: Sequence[Counted]) -> Counted:
-    """One table of keys from several."""
-    keys = np.concatenate([keys for keys, _ in tables])
-    order = np.argsort(keys)
-    keys = keys[order]
-    starts = _starts(keys)
-    counts = np.concatenate([counts for _, counts in tables])
-    return keys[starts], np.add.reduceat(counts[order], starts)
+def distinct_keys(keys: Unsigned, weights: Counts | None = None) -> Counted:
+    """Distinct keys, in order, with the sum of their weights (None: each counts once)."""
+    if weights is None:
+        return np.unique(keys, return_counts=True)
+    places, counts = _grouped(keys, weights)
+    return keys[places], counts
 
 
 def distinct(codes: Codes, sizes: Sequence[int], weights: Counts | None = None) -> Counted:
     """Distinct records, in order, with the sum of their weights (None: each counts once)."""
-    keys = _ordered_keys(codes, sizes)
-    order = np.argsort(keys)
-    starts = _starts(keys[order])
-    if weights is None:
-        counts = np.diff(starts, append=len(keys))
-    else:
-        counts = np.add.reduceat(weights[order], starts)
-    return _chosen(codes, order[starts], smallest(max(sizes))), counts
+    places, counts = _grouped(_ordered_keys(codes, sizes), weights)
+    return _chosen(codes, places, smallest(max(sizes))), counts
 
 
 def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
@@ -58,12 +44,27 @@ def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
     return distinct(patterns, sizes, np.concatenate([counts for _, counts in tables]))
 
 
-def _starts(ordered: Unsigned) -> npt.NDArray[np.intp]:
-    """Where each run of equal keys starts."""
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+def combined(tables: Iterable[Counted], merge: Callable[[Sequence[Counted]], Counted]) -> Counted:
+    """One table from many; tables of similar length are merged, so none is merged often."""
+    kept: list[Counted] = []
+    for table in tables:
+        kept.append(table)
+        while len(kept) > 1 and len(kept[-2][1]) <= 2 * len(kept[-1][1]):
+            kept[-2:] = [merge(kept[-2:])]
+    return kept[0] if len(kept) == 1 else merge(kept)
 
 
-def _chosen(codes: Codes, places: npt.NDArray[np.intp], dtype: npt.DTypeLike) -> Unsigned:
+def _grouped(keys: Unsigned, weights: Counts | None) -> tuple[Index, Counts]:
+    """The place of one record per distinct key, in the order of the keys, and sums of weights."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    if weights is None:
+        return order[starts], np.diff(starts, append=len(keys))
+    return order[starts], np.add.reduceat(weights[order], starts)
+
+
+def _chosen(codes: Codes, places: Index, dtype: npt.DTypeLike) -> Unsigned:
     """The records at these places, in Fortran order."""
     chosen = np.empty((len(places), codes.shape[1]), dtype, order="F")
     if codes.flags.c_contiguous:
@@ -81,24 +82,13 @@ def _ordered_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
     start = _reach(sizes, KEY_CELLS)
     keys = all_keys(codes[:, :start], sizes[:start])
     while start < len(sizes):
-        keys, found = _ranks(keys)
-        stop = start + _reach(sizes[start:], KEY_CELLS // found)
+        found, ranks = np.unique(keys, return_inverse=True)
+        stop = start + _reach(sizes[start:], KEY_CELLS // len(found))
+        keys = ranks.astype(np.uint64)
         keys *= np.uint64(math.prod(sizes[start:stop]))
         keys += all_keys(codes[:, start:stop], sizes[start:stop])
         start = stop
     return keys
-
-
-def _ranks(keys: Unsigned) -> tuple[npt.NDArray[np.uint64], int]:
-    """The rank of each key among the distinct ones, and how many these are."""
-    order = np.argsort(keys)
-    ordered = keys[order]
-    rising = np.empty(len(keys), np.uint64)
-    rising[0] = 0
-    np.cumsum(ordered[1:] != ordered[:-1], out=rising[1:])
-    ranks = np.empty_like(rising)
-    ranks[order] = rising
-    return ranks, int(rising[-1]) + 1
 
 
 def _reach(sizes: Sequence[int], cells: int) -> int:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from tacit.counting.distinct import Counted, distinct, distinct_keys, merged, merged_keys
+from tacit.counting.distinct import Counted, combined, distinct, distinct_keys, merged
 from tacit.counting.keys import (
     COLUMN_BLOCK,
     KEY_CELLS,
@@ -74,17 +76,17 @@ def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
 
 def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
     """At most 2^64 cells: sort the keys."""
-    keys, counts = _in_blocks(
-        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
-    )
+
+    def merge(tables: Sequence[Counted]) -> Counted:
+        return distinct_keys(*map(np.concatenate, zip(*tables, strict=True)))
+
+    keys, counts = _in_blocks(codes, lambda block: distinct_keys(all_keys(block, sizes)), merge)
     return split(keys, sizes), counts
 
 
 def _by_rank(codes: Codes, sizes: tuple[int, ...]) -> Counted:
     """Any number of cells: sort the records."""
-    return _in_blocks(
-        codes, lambda block: distinct(block, sizes), lambda tables: merged(tables, sizes)
-    )
+    return _in_blocks(codes, partial(distinct, sizes=sizes), partial(merged, sizes=sizes))
 
 
 def _in_blocks(
@@ -92,16 +94,14 @@ def _in_blocks(
     table: Callable[[Codes], Counted],
     merge: Callable[[Sequence[Counted]], Counted],
 ) -> Counted:
-    """One table from those of blocks; like merges with like, so that none is merged often.
+    """One table from those of blocks.
 
     Where most records of the first block are distinct the table will be about as long as the
     records: blocks would save no memory and all are sorted at once.
     """
-    tables = [table(codes[:SORT_BLOCK])]
-    if len(codes) > SORT_BLOCK and 2 * len(tables[0][1]) > SORT_BLOCK:
+    first = table(codes[:SORT_BLOCK])
+    if len(codes) > SORT_BLOCK and 2 * len(first[1]) > SORT_BLOCK:
         return table(codes)
-    for start in range(SORT_BLOCK, len(codes), SORT_BLOCK):
-        tables.append(table(codes[start : start + SORT_BLOCK]))
-        while len(tables) > 1 and len(tables[-2][1]) <= 2 * len(tables[-1][1]):
-            tables[-2:] = [merge(tables[-2:])]
-    return tables[0] if len(tables) == 1 else merge(tables)
+    others = range(SORT_BLOCK, len(codes), SORT_BLOCK)
+    rest = (table(codes[start : start + SORT_BLOCK]) for start in others)
+    return combined(chain([first], rest), merge)

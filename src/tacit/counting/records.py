@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tacit.counting.distinct import combined, merged
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
 from tacit.design import Design
@@ -21,7 +23,11 @@ def count_records(records: Any, schema: Schema, progress: Progress | None = None
     patterns, however many records there are. `progress` is called with the share that is done.
     """
     if isinstance(records, str | os.PathLike):
-        return _counted(Path(records), schema, progress)
+        from tacit.files import read_batches
+
+        batches = read_batches(Path(records), schema, progress)
+        tables = ((t.patterns, t.counts) for t in (count(codes, schema) for codes in batches))
+        return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
     return count(encode(records, schema), schema)
 
 
@@ -30,17 +36,3 @@ def count_reported(records: Any, design: Design) -> PatternTable:
     if isinstance(records, str | os.PathLike):
         check_origin(Path(records), Origin(design.fingerprint))
     return count_records(records, design.reported)
-
-
-def _counted(path: Path, schema: Schema, progress: Progress | None) -> PatternTable:
-    """Count batch by batch; tables of similar size are merged, so no pattern is merged often."""
-    from tacit.files import read_batches
-
-    tables: list[PatternTable] = []
-    for codes in read_batches(path, schema, progress):
-        tables.append(count(codes, schema))
-        while len(tables) > 1 and len(tables[-2]) <= 2 * len(tables[-1]):
-            tables[-2:] = [tables[-2] + tables[-1]]
-    while len(tables) > 1:
-        tables[-2:] = [tables[-2] + tables[-1]]
-    return tables[0]

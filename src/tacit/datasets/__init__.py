@@ -1,9 +1,9 @@
 """Data that come with the package, with their attribution in `data/ATTRIBUTION.md`."""
 
-from tacit.datasets.adult import adult_native, load_adult
+from tacit.datasets.adult import adult_native
 from tacit.datasets.adult_survey import adult_survey
 from tacit.datasets.binary import adult_binary, wisconsin_binary
-from tacit.datasets.breast_cancer import load_ljubljana, load_wisconsin
+from tacit.datasets.uci_tables import load_adult, load_ljubljana, load_wisconsin
 
 __all__ = [
     "adult_binary",

@@ -1,18 +1,12 @@
-"""Adult: the census records of UCI, the common test bed of the literature that tacit implements.
-
-B. Becker and R. Kohavi (1996), UCI Machine Learning Repository, doi:10.24432/C5XW20, licence
-CC BY 4.0. Changes are listed in `data/ATTRIBUTION.md`.
-"""
+"""Adult: census records, the common test bed of the literature that tacit implements."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tacit import frames
 from tacit.arrays import Codes
 from tacit.attribute import Attribute
 from tacit.binning import quantiles
-from tacit.datasets.stored import stored_table
+from tacit.datasets.uci_tables import load_adult
 from tacit.label_codes import encode
 from tacit.schema import Schema
 
@@ -40,19 +34,6 @@ NOMINAL = {
 }
 
 
-def load_adult() -> Any:
-    """All 48,842 records as a PyArrow table: 14 attributes and income, `?` for unknown.
-
-    In the order of the files, the 32,561 training records first; `adult.slice(0, 10_000)` are
-    "the first 10,000 instances" of the papers.
-
-    >>> adult = load_adult()
-    >>> adult.num_rows, adult.column_names[-1]
-    (48842, 'income')
-    """
-    return stored_table("adult")
-
-
 def adult_native(bins: int = 5) -> tuple[Codes, Schema]:
     """Adult with its own categories, and its numeric attributes cut at their quantiles.
 
@@ -66,11 +47,10 @@ def adult_native(bins: int = 5) -> tuple[Codes, Schema]:
     ((48842, 15), ('White', 'Asian-Pac-Islander'))
     """
     adult = load_adult()
-    schema = Schema([_attribute(adult[name], name, bins) for name in adult.column_names])
+    schema = Schema(
+        Attribute(name, NOMINAL[name].split())
+        if name in NOMINAL
+        else quantiles(bins)(name, frames.numbers(adult[name]))
+        for name in adult.column_names
+    )
     return encode(adult, schema), schema
-
-
-def _attribute(column: Any, name: str, bins: int) -> Attribute:
-    if name in NOMINAL:
-        return Attribute(name, NOMINAL[name].split())
-    return quantiles(bins)(name, frames.numbers(column))

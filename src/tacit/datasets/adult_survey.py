@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from tacit.attribute import Attribute
 from tacit.channel import related, unrelated
-from tacit.datasets.adult import load_adult
+from tacit.datasets.uci_tables import load_adult
 from tacit.design import Design, Group
 from tacit.schema import Schema
 
@@ -40,28 +40,20 @@ def adult_survey() -> tuple[Any, Design]:
     four share one: all true with probability 1/3, else each drawn uniformly from its categories.
     """
     adult = load_adult()
+    married = pc.index_in(adult["marital-status"], value_set=pa.array(list(MARITAL)))
     records = pa.table(
         {
             "income": adult["income"],
             "sex": adult["sex"],
             "age": adult["age"],
-            "marital": _renamed(adult["marital-status"], MARITAL),
+            "marital": pa.array(list(MARITAL.values())).take(married.combine_chunks()),
             "hours": adult["hours-per-week"],
         }
     )
-    return records, Design(SCHEMA, [_income(), _others()])
-
-
-def _income() -> Group:
-    return Group(["income"], related(theta="3/4"))
-
-
-def _others() -> Group:
     others = [attribute for attribute in SCHEMA if attribute.name != "income"]
     alike = {a.name: [f"1/{a.size}"] * a.size for a in others}
-    return Group([a.name for a in others], unrelated(theta="1/3", personal=alike))
-
-
-def _renamed(column: Any, names: dict[str, str]) -> Any:
-    places = pc.index_in(column, value_set=pa.array(list(names)))
-    return pa.chunked_array([pa.array(list(names.values())).take(chunk) for chunk in places.chunks])
+    groups = [
+        Group(["income"], related(theta="3/4")),
+        Group(list(alike), unrelated(theta="1/3", personal=alike)),
+    ]
+    return records, Design(SCHEMA, groups)

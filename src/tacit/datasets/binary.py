@@ -18,7 +18,7 @@ from tacit.arrays import Codes
 from tacit.attribute import Attribute
 from tacit.binning import median
 from tacit.datasets.adult import adult_native
-from tacit.datasets.breast_cancer import load_wisconsin
+from tacit.datasets.uci_tables import load_wisconsin
 from tacit.frames import numbers
 from tacit.label_codes import encode
 from tacit.schema import Schema

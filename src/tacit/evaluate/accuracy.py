@@ -13,8 +13,6 @@ A test set must contain other records than those the model was fitted on, as alw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,15 +50,16 @@ def accuracy(
     `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
     designs that replace answers of many categories; None always draws the same.
     """
-    test = _Test.of(model, reported, design, target)
-    own = test.model_weights()
+    table = reconstruct(reported, design).patterns
+    classifier = Classifier(model, design.schema, target)
+    own = _model_weights(model, table, design)
     if own is not None:
-        return linear_estimate([(own.trace(axis1=1, axis2=2), test.table.counts)], "accuracy")
+        return linear_estimate([(own.trace(axis1=1, axis2=2), table.counts)], "accuracy")
 
     def right(records: Codes) -> Predicted:
-        return test.classifier.correct(records).astype(np.intp)
+        return classifier.correct(records).astype(np.intp)
 
-    blocks = test.outcome_weights(right, 2, rng, draws)
+    blocks = outcome_weights(signed_records(design, table, draws), table, right, 2, rng)
     return linear_estimate(((weights[:, 1], counts) for weights, counts in blocks), "accuracy")
 
 
@@ -76,27 +75,25 @@ def confusion(
 
     The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
-    test = _Test.of(model, reported, design, target)
-    classifier, size = test.classifier, test.classifier.target.size
-    if size**2 > MOST_CELLS:
+    table = reconstruct(reported, design).patterns
+    classifier = Classifier(model, design.schema, target)
+    true, cells = classifier.target, classifier.target.size**2
+    if cells > MOST_CELLS:
         raise DataError(
-            f"the confusion table of {classifier.target.name!r} has {size**2:,} cells, "
+            f"the confusion table of {true.name!r} has {cells:,} cells, "
             f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
         )
 
     def cell(records: Codes) -> Predicted:
-        return classifier.truth(records) * size + classifier.predict(records)
+        return classifier.truth(records) * true.size + classifier.predict(records)
 
-    true = classifier.target
     name = "predicted_" if true.name == "predicted" else "predicted"
-    own = test.model_weights()
-    return linear_estimate(
-        test.outcome_weights(cell, size**2, rng, draws)
-        if own is None
-        else [(own, test.table.counts)],
-        f"P({true.name}, {name})",
-        (true, Attribute(name, true.categories)),
-    )
+    title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
+    own = _model_weights(model, table, design)
+    if own is not None:
+        return linear_estimate([(own, table.counts)], title, attributes)
+    blocks = outcome_weights(signed_records(design, table, draws), table, cell, cells, rng)
+    return linear_estimate(blocks, title, attributes)
 
 
 def recall(
@@ -115,64 +112,28 @@ def recall(
     number if the estimate of P(c) is not positive.
     """
     table = confusion(model, reported, design, target, rng, draws)
-    own = table.attributes[0]
-    value, slopes = _ratios(table.value)
-    covariance: Array = slopes @ table.covariance @ slopes.T
-    return replace(
-        table,
-        attributes=(own,),
-        value=value,
-        stderr=np.sqrt(np.maximum(covariance.diagonal(), 0)),
-        name=f"recall by {own.name}",
-        covariance_of=partial(np.asarray, covariance),
-    )
-
-
-def _ratios(table: Array) -> tuple[Array, Array]:
-    """Recall of each class and its derivatives by the cells of the confusion table."""
-    k = len(table)
-    totals = table.sum(axis=1)
+    own, n = table.attributes[0], table.n_records
+    totals = table.value.sum(axis=1)
     totals = np.where(totals > 0, totals, np.nan)
-    value: Array = table.diagonal() / totals
-    slopes = np.zeros((k, k, k))
-    each = np.arange(k)
-    slopes[each, each, :] = (-value / totals)[:, None]
+    value = np.asarray(table.value.diagonal() / totals)
+    slopes, each = np.zeros((own.size,) * 3), np.arange(own.size)
+    slopes[each, each] = -(value / totals)[:, None]
     slopes[each, each, each] += 1 / totals
     slopes[np.isnan(value)] = np.nan
-    return value, slopes.reshape(k, k * k)
+    flat = slopes.reshape(own.size, -1)
+    covariance = np.asarray(flat @ table.covariance @ flat.T)
+    name = f"recall by {own.name}"
+    return Estimate.of_covariance((own,), value, covariance, n, table.method, name)
 
 
-@dataclass(frozen=True, eq=False)
-class _Test:
-    """A classifier and the reported records it is tested on."""
+def _model_weights(model: Any, table: PatternTable, design: Design) -> Array | None:
+    """Weights of patterns for each true and predicted class, if the model can compute them.
 
-    classifier: Classifier
-    table: PatternTable
-    design: Design
-    model: Any
-
-    @classmethod
-    def of(cls, model: Any, reported: Any, design: Design, target: str | None) -> _Test:
-        table = reconstruct(reported, design).patterns
-        return cls(Classifier(model, design.schema, target), table, design, model)
-
-    def model_weights(self) -> Array | None:
-        """Weights of patterns for each true and predicted class, if the model can compute them.
-
-        A tree can: each of its leaves is an event with few conditions, so whole records need not
-        be copied and the design may have any number of groups.
-        """
-        outcomes = getattr(self.model, "outcomes", None)
-        return None if outcomes is None else np.asarray(outcomes(self.table, self.design))
-
-    def outcome_weights(
-        self, outcome: Outcome, outcomes: int, rng: np.random.Generator | None, draws: int
-    ) -> Iterator[tuple[Array, Array]]:
-        """Weights of records for each outcome of testing a black box; see `outcome_weights`."""
-        if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-            raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
-        records = signed_records(self.design, self.table, draws)
-        return outcome_weights(records, self.table, outcome, outcomes, generator(rng))
+    A tree can: each of its leaves is an event with few conditions, so whole records need not be
+    copied and the design may have any number of groups.
+    """
+    outcomes = getattr(model, "outcomes", None)
+    return None if outcomes is None else np.asarray(outcomes(table, design))
 
 
 def outcome_weights(
@@ -180,16 +141,17 @@ def outcome_weights(
     table: PatternTable,
     outcome: Outcome,
     outcomes: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
 ) -> Iterator[tuple[Array, Array]]:
     """g of reported records for each outcome 0 .. outcomes - 1 of a function of the true record.
 
     Blocks of weights, records x outcomes, and how often each record counts.
     """
+    source = generator(rng)
     for reported, counts in records.blocks(table, max(256, min(RECORD_BLOCK, 2**22 // outcomes))):
         places = np.arange(len(reported)) * outcomes
         result = np.zeros(len(reported) * outcomes)
-        for batch, weights in records.of(reported, rng):
+        for batch, weights in records.of(reported, source):
             found = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
             result += np.bincount((found + places).ravel(), weights.ravel(), result.size)
         yield result.reshape(len(reported), outcomes), counts

@@ -24,7 +24,7 @@ import numpy as np
 from tacit.arrays import Array, Codes
 from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.errors import DesignError
+from tacit.errors import DataError, DesignError
 from tacit.label_codes import code_type
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import SignedKernel, cell_kernels
@@ -100,6 +100,8 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
     If enumerating all cells of the groups that would be drawn makes few copies, they are
     enumerated. A matrix with more reported than true categories takes its inverse from `table`.
     """
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+        raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
     design.channel(design.schema.names).require_reconstructable()
     reports = ReportWeights(table, design)
     few = [reports.group(g).weights.kernels(own) for g, own in enumerate(reports.factors)]

@@ -23,7 +23,7 @@ from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
-from tacit.mine.miner import Miner, estimate_of, non_negative, reported_patterns
+from tacit.mine.miner import Miner, non_negative, reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import GrowthSettings, grow
@@ -157,10 +157,9 @@ class DecisionTree(Miner):
         """P(class) with its standard error."""
         view = self._view()
         tree, target = view.tree, view.schema[view.target]
-        name = f"P({target.name})"
-        return estimate_of(
-            tree.value[0], tree.covariance[0], (target,), tree.n_records, "inversion", name
-        )
+        value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
+        n = tree.n_records
+        return Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.

@@ -183,26 +183,6 @@ def reported_patterns(records: Any, y: Any, design: Design, target: str) -> Patt
     return count(np.insert(codes, place, classes[:, 0], axis=1), design.reported)
 
 
-def estimate_of(
-    value: Array,
-    covariance: Array,
-    attributes: tuple[Attribute, ...],
-    n_records: int,
-    method: str,
-    name: str,
-) -> Estimate:
-    """An estimate with normal intervals from its covariance."""
-    return Estimate(
-        attributes=attributes,
-        value=value,
-        stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)).reshape(value.shape),
-        n_records=n_records,
-        method=method,
-        name=name,
-        covariance_of=lambda: covariance,
-    )
-
-
 def non_negative(name: str, value: Any) -> float:
     """Check that an argument is a finite number of at least 0."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -32,7 +32,7 @@ from tacit.mine.bayes_parameters import (
     pairs,
     rows_summing_to_one,
 )
-from tacit.mine.miner import Miner, estimate_of
+from tacit.mine.miner import Miner
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Attribute, Schema
@@ -118,12 +118,12 @@ class NaiveBayes(Miner):
         """P(class) with its standard error."""
         design, target = self.design_and_target()
         own = logit_positions(design, target)[target]
-        prior = self.parameters_.prior
+        learnt, prior = self.parameters_, self.parameters_.prior
         slope = np.diag(prior) - np.outer(prior, prior)
-        spread = slope @ self._covariance()[np.ix_(own, own)] @ slope
-        learnt = self.parameters_
-        return estimate_of(
-            prior, spread, (design.schema[target],), learnt.n_records, learnt.method, f"P({target})"
+        covariance = slope @ self._covariance()[np.ix_(own, own)] @ slope
+        attributes, name = (design.schema[target],), f"P({target})"
+        return Estimate.of_covariance(
+            attributes, prior, covariance, learnt.n_records, learnt.method, name
         )
 
     def log_odds(self, attribute: str) -> Estimate:
@@ -134,10 +134,10 @@ class NaiveBayes(Miner):
         positions = logit_positions(design, target)
         own = np.concatenate([positions[target], positions[attribute]])
         value, slopes = log_odds(self.parameters_.prior, table)
-        return estimate_of(
+        return Estimate.of_covariance(
+            (design.schema[target], features[attribute]),
             value,
             slopes @ self._covariance()[np.ix_(own, own)] @ slopes.T,
-            (design.schema[target], features[attribute]),
             self.parameters_.n_records,
             self.parameters_.method,
             f"log-odds of {target} by {attribute}",

@@ -24,7 +24,7 @@ def em(
     channel = problem.channel
     unbiased = inversion(problem)
     transposed = [factor.channel.forward.T for factor in channel.factors]
-    found = maximise(
+    value, convergence = maximise(
         channel.disguised,
         lambda table: channel.to_true(transposed, table),
         problem.frequencies,
@@ -32,7 +32,5 @@ def em(
         tolerance,
         max_iterations,
     )
-    extra = tuple(range(problem.wanted, found.value.ndim))
-    return replace(
-        unbiased, value=found.value.sum(axis=extra), method="em", convergence=found.convergence
-    )
+    wanted = value.sum(axis=tuple(range(problem.wanted, value.ndim)))
+    return replace(unbiased, value=wanted, method="em", convergence=convergence)

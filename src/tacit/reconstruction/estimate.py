@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,21 @@ class Estimate:
     score: ScoreTest | None = None
     convergence: Convergence | None = None
     covariance_of: Callable[[], Array] | None = None
+
+    @classmethod
+    def of_covariance(
+        cls,
+        attributes: tuple[Attribute, ...],
+        value: Array,
+        covariance: Array,
+        n_records: int,
+        method: str,
+        name: str,
+    ) -> Estimate:
+        """An estimate with normal intervals from its covariance matrix."""
+        stderr = np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(value.shape)
+        found = partial(np.asarray, covariance)
+        return cls(attributes, value, stderr, n_records, method, name, covariance_of=found)
 
     @property
     def covariance(self) -> Array:
@@ -98,11 +114,7 @@ class Estimate:
         """The table as a person reads it, under its caption."""
         columns = self.columns(level)
         estimates, errors, lower, upper = (columns.pop(name) for name in _NUMBERS)
-        shown = (
-            map(decimals, estimates),
-            map(decimals, errors),
-            map(span, lower, upper),
-        )
+        shown = map(decimals, estimates), map(decimals, errors), map(span, lower, upper)
         heads = [*columns, "estimate", "std. error", f"{100 * level:g} % interval"]
         labels = [map(str, column) for column in columns.values()]
         rows = list(zip(*labels, *shown, strict=True))

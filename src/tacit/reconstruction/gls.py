@@ -18,7 +18,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.channel import Channel
 from tacit.channel.linear_maps import Dense, Linear
-from tacit.reconstruction.likelihood import fit
+from tacit.reconstruction.likelihood import most_likely
 
 
 def left_inverse(channel: Channel, frequencies: Callable[[], Array], n_records: int) -> Linear:
@@ -33,7 +33,7 @@ def gls(matrix: Array, frequencies: Array, n_records: int) -> Dense:
 
     Half a record is added to every true cell, so no reported category has infinite weight.
     """
-    likely = fit(Dense(matrix), frequencies).value * n_records + 0.5
+    likely = most_likely(matrix, frequencies) * n_records + 0.5
     weights = 1 / (matrix @ (likely / likely.sum()))
     weighted = matrix.T * weights
     return Dense(np.linalg.solve(weighted @ matrix, weighted))

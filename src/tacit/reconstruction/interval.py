@@ -24,8 +24,8 @@ import numpy as np
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 
-#: Bisection steps for a limit and for a critical value.
-_OUTER, _INNER = 40, 40
+#: Steps of a bisection, for a limit or for a critical value.
+_BISECTIONS = 40
 #: A bound this many standard errors away does not matter.
 _FAR = 8.0
 _TINY = 1e-300
@@ -121,11 +121,14 @@ def score_interval(score: ScoreTest, level: float) -> Interval:
     best = np.clip(score.center, 0.0, 1.0)
 
     def accepted(p0: Array) -> Mask:
-        return _accepted(score, best, p0, level)
+        """Whether the likelihood ratio of p0 against the best value is below its critical value."""
+        stderr = score.stderr(p0)
+        excess = (score.center - p0) ** 2 - (score.center - best) ** 2
+        statistic = np.sqrt(np.maximum(excess, 0)) / stderr
+        return statistic <= _critical(p0 / stderr, (1 - p0) / stderr, level)
 
-    lower = _edge(accepted, np.zeros_like(best), best)
-    upper = _edge(accepted, np.ones_like(best), best)
-    return Interval(lower, upper)
+    bounds = np.zeros_like(best), np.ones_like(best)
+    return Interval(*(np.where(accepted(b), b, _last(accepted, b, best)) for b in bounds))
 
 
 def _quantile(level: float) -> float:
@@ -135,22 +138,13 @@ def _quantile(level: float) -> float:
     return float(ndtri((1 + level) / 2))
 
 
-def _edge(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> Array:
+def _last(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> Array:
     """The last accepted value on the way from `inside` to `outside`, by bisection."""
-    open_end = accepted(outside)
-    for _ in range(_OUTER):
+    for _ in range(_BISECTIONS):
         middle = (inside + outside) / 2
         good = accepted(middle)
         inside, outside = np.where(good, middle, inside), np.where(good, outside, middle)
-    return np.where(open_end, np.round(outside), inside)
-
-
-def _accepted(score: ScoreTest, best: Array, p0: Array, level: float) -> Mask:
-    """Whether the likelihood ratio of p0 against the best value stays under its critical value."""
-    stderr = score.stderr(p0)
-    excess = (score.center - p0) ** 2 - (score.center - best) ** 2
-    statistic = np.sqrt(np.maximum(excess, 0)) / stderr
-    return statistic <= _critical(p0 / stderr, (1 - p0) / stderr, level)
+    return inside
 
 
 def _critical(below: Array, above: Array, level: float) -> Array:
@@ -179,12 +173,10 @@ def _solved(near: Array, far: Array, level: float) -> Array:
     """The critical value at which the estimate is accepted with probability `level`."""
     from scipy.special import ndtr  # slow to load
 
-    least, most = np.zeros_like(near), np.full_like(near, _quantile(level))
-    for _ in range(_INNER):
-        c = (least + most) / 2
-        enough = ndtr(_reach(c, far)) - ndtr(-_reach(c, near)) >= level
-        least, most = np.where(enough, least, c), np.where(enough, c, most)
-    return most
+    def enough(c: Array) -> Mask:
+        return np.asarray(ndtr(_reach(c, far)) - ndtr(-_reach(c, near)) >= level)
+
+    return _last(enough, np.zeros_like(near), np.full_like(near, _quantile(level)))
 
 
 def _reach(c: Array, room: Array) -> Array:

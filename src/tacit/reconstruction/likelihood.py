@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.channel.linear_maps import Linear
 
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 2_000
@@ -53,14 +52,6 @@ class EMStep:
     gap: float
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The maximum-likelihood distribution and how it was reached."""
-
-    value: Array
-    convergence: Convergence
-
-
 def maximise(
     forward: Map,
     backward: Map,
@@ -68,7 +59,7 @@ def maximise(
     start: Array,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
-) -> Fit:
+) -> tuple[Array, Convergence]:
     """Maximise sum observed * log(forward(p)) over distributions p.
 
     `forward` is the channel, `backward` its transpose; both map tables to tables.
@@ -81,17 +72,13 @@ def maximise(
         likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
         return EMStep(p * gradient, likelihood, float(gradient.max() - 1))
 
-    return Fit(*squarem(step, start, lambda p: p / p.sum(), tolerance, max_iterations))
+    return squarem(step, start, lambda p: p / p.sum(), tolerance, max_iterations)
 
 
-def fit(forward: Linear, frequencies: Array) -> Fit:
-    """Maximum-likelihood distribution of the cells of one group."""
-    return maximise(
-        lambda p: (forward @ p[:, None])[:, 0],
-        lambda q: (forward.T @ q[:, None])[:, 0],
-        frequencies,
-        np.full(forward.shape[1], 1 / forward.shape[1]),
-    )
+def most_likely(matrix: Array, frequencies: Array) -> Array:
+    """The maximum-likelihood distribution of true cells for one channel matrix."""
+    start = np.full(matrix.shape[1], 1 / matrix.shape[1])
+    return maximise(lambda p: matrix @ p, lambda q: matrix.T @ q, frequencies, start)[0]
 
 
 def squarem(

@@ -8,7 +8,6 @@ Tables, probabilities, expectations, tree nodes and accuracies are all means of 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,13 +49,5 @@ def linear_estimate(
         squares = squares + (columns.T * times) @ columns
     mean, second = total / n, squares / n
     covariance = covariance_of_means(second, mean[:, None], mean, round(n))
-    shape = tuple(a.size for a in attributes)
-    return Estimate(
-        attributes=attributes,
-        value=mean.reshape(shape),
-        stderr=np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(shape),
-        n_records=round(n),
-        method="inversion",
-        name=name,
-        covariance_of=partial(np.asarray, covariance),
-    )
+    value = mean.reshape(tuple(a.size for a in attributes))
+    return Estimate.of_covariance(attributes, value, covariance, round(n), "inversion", name)

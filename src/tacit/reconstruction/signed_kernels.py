@@ -36,7 +36,10 @@ from tacit.exact_draws import Draws, source_of
 
 @dataclass(frozen=True, eq=False)
 class SignedKernel(ABC):
-    """One kernel of a group, which is a factor of the channel of whole records; its weight is the same for every report unless it says otherwise."""
+    """One kernel of a group, a factor of the channel of whole records.
+
+    Its weight is the same for every report unless it says otherwise.
+    """
 
     factor: Factor
     weight: float

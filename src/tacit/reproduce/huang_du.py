@@ -17,7 +17,7 @@ from tacit.datasets import load_adult
 from tacit.frames import numbers
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
 from tacit.optimize.search_method import SearchMethod
-from tacit.reconstruction.likelihood import maximise
+from tacit.reconstruction.likelihood import most_likely
 from tacit.reproduce.section import Chart, Check, Curve, Section, matching, points, table_of
 from tacit.reproduce.study_settings import Plan, Results, Rows, Setting, Tell, setting
 from tacit.table import Table
@@ -143,7 +143,7 @@ def _row(one: Setting, found: Front, i: int, again: bool = False) -> dict[str, A
     if again:
         prior = prior_of(one["case"])
         drawn = one.rng(i).multinomial(RECORDS, matrix @ prior, size=one["draws"]) / RECORDS
-        errors = [np.mean((_estimate(matrix, shares) - prior) ** 2) for shares in drawn]
+        errors = [np.mean((most_likely(matrix, shares) - prior) ** 2) for shares in drawn]
         error = float(np.mean(errors))
     return {
         "case": f"{one['case']}-iterative" if again else one["case"],
@@ -154,14 +154,6 @@ def _row(one: Setting, found: Front, i: int, again: bool = False) -> dict[str, A
         "reported": len(matrix),
         "iterative_mse": error,
     }
-
-
-def _estimate(matrix: Array, shares: Array) -> Array:
-    """The maximum-likelihood distribution of true categories."""
-    start = np.full(matrix.shape[1], 1 / matrix.shape[1])
-    return maximise(
-        lambda table: matrix @ table, lambda table: matrix.T @ table, shares, start
-    ).value
 
 
 def section(results: Results) -> Section:

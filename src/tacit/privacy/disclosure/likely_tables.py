@@ -123,4 +123,4 @@ def _joint(
         (1 - _APART) * inverted / inverted.sum() + _APART * apart,
         _TOLERANCE,
         _ITERATIONS,
-    ).value
+    )[0]
