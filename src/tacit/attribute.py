@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Array
 from tacit.errors import SchemaError, unknown
 
 Label = str | int | bool | float
@@ -25,14 +25,6 @@ T = TypeVar("T")
 
 #: Python does not print integers of over 4,300 digits.
 MOST_DIGITS = 1000
-
-
-class BinningRule(Protocol):
-    """Learns a binned attribute from the values of a numeric column (see tacit.binning)."""
-
-    def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:
-        """The attribute of this name with the edges that the rule finds."""
-        ...
 
 
 @dataclass(frozen=True, init=False)
@@ -58,15 +50,19 @@ class Attribute:
         missing: Label | None = None,
         edges: Iterable[float] = (),
     ) -> None:
-        self._set("name", _name(name))
+        if not isinstance(name, str) or not name.strip():
+            raise SchemaError(f"the name of an attribute must be a non-empty text, got {name!r}")
+        self._set("name", name)
         at = f"attribute {name!r}:"
         listed = in_order(categories, f"{at} categories")
         self._set("categories", tuple(_plain(label, name) for label in listed))
         cuts = in_order(edges, f"{at} edges")
         self._set("edges", tuple(as_edge(edge, name) for edge in cuts))
         self._check_categories()
-        self._set("missing", None if missing is None else self._own(missing))
-        self._check_edges()
+        own = None if missing is None else self.categories[self.code(missing, "as missing of")]
+        self._set("missing", own)
+        if self.edges:
+            self._check_edges()
 
     @property
     def size(self) -> int:
@@ -78,11 +74,11 @@ class Attribute:
         plain = _unboxed(label)
         return self._codes.get(text(plain)) if _is_label(plain) else None
 
-    def code(self, label: object) -> int:
+    def code(self, label: object, role: str = "of") -> int:
         """The code of a category; if there is none, an error that names the nearest one."""
         found = self.find(label)
         if found is None:
-            where = f" of attribute {self.name!r}"
+            where = f" {role} attribute {self.name!r}"
             raise SchemaError(unknown("category", _printable(label), self.categories, where))
         return found
 
@@ -116,13 +112,6 @@ class Attribute:
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
 
-    def _own(self, label: Label) -> Label:
-        found = self.find(label)
-        if found is None:
-            where = f" as missing of attribute {self.name!r}"
-            raise SchemaError(unknown("category", _printable(label), self.categories, where))
-        return self.categories[found]
-
     def _check_categories(self) -> None:
         if self.size < 2:
             raise SchemaError(
@@ -137,8 +126,6 @@ class Attribute:
             )
 
     def _check_edges(self) -> None:
-        if not self.edges:
-            return
         at = f"attribute {self.name!r}"
         if any(high <= low for low, high in pairwise(self.edges)):
             raise SchemaError(f"{at}: edges must increase strictly, got {list(self.edges)}")
@@ -155,17 +142,15 @@ class Attribute:
                 raise SchemaError(f"{at}: categories of a binned attribute must be text: {label!r}")
 
 
+#: Learns a binned attribute from its name and the values of a column (see tacit.binning).
+BinningRule = Callable[[str, Array], Attribute]
+
+
 def text(label: Label) -> str:
     """The text by which labels are compared: 2.0 gives "2", True gives "True"."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise SchemaError(f"the name of an attribute must be a non-empty text, got {name!r}")
-    return name
 
 
 def in_order(values: Iterable[T], what: str) -> Iterator[T]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Array
 from tacit.attribute import Attribute, BinningRule, as_edge, in_order
 from tacit.errors import SchemaError
 
@@ -35,7 +35,7 @@ class Quantiles:
         if type(self.n) is not int or self.n < 2:
             raise SchemaError(f"quantiles: n must be an integer of 2 or more, got {self.n!r}")
 
-    def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:
+    def __call__(self, name: str, values: Array, /) -> Attribute:
         """The attribute cut at these quantiles of its values."""
         seen = np.unique(_finite(name, values))
         if len(seen) < 2:
@@ -52,7 +52,7 @@ class Edges:
     cuts: tuple[float, ...]
     labels: tuple[str, ...] | None = None
 
-    def __call__(self, name: str, values: npt.NDArray[np.float64], /) -> Attribute:
+    def __call__(self, name: str, values: Array, /) -> Attribute:
         """The attribute with these edges, whatever the values."""
         labels = _labels(self.cuts) if self.labels is None else self.labels
         return Attribute(name, labels, edges=self.cuts)
@@ -79,7 +79,7 @@ def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> Binning
     return rule
 
 
-def _finite(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _finite(name: str, values: Array) -> Array:
     floats = np.asarray(values, dtype=np.float64)
     absent, endless = (int(np.count_nonzero(f(floats))) for f in (np.isnan, np.isinf))
     if absent:
@@ -97,7 +97,7 @@ def _finite(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     return floats
 
 
-def _apart(cuts: npt.NDArray[np.float64], seen: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _apart(cuts: Array, seen: Array) -> Array:
     """The cuts that split the sorted distinct values, one for each split; at least one."""
     below = np.searchsorted(seen, cuts, side="right")
     splits, first = np.unique(below, return_index=True)

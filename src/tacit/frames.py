@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
+from tacit.arrays import Array
 from tacit.errors import DataError, unknown
 
 FRAMES = "a pandas, Polars or PyArrow frame"
@@ -78,8 +79,7 @@ def column(frame: nw.DataFrame[Any], name: str) -> Any:
 
 def is_numeric(array: Any) -> bool:
     """Whether the column holds numbers; booleans are not numbers."""
-    kind = _value_type(array)
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or _is_decimal(kind))
+    return _is_number(_value_type(array))
 
 
 def is_boolean(array: Any) -> bool:
@@ -92,13 +92,13 @@ def is_ordered(array: Any) -> bool:
     return bool(pa.types.is_dictionary(array.type) and array.type.ordered)
 
 
-def numbers(array: Any) -> npt.NDArray[np.float64]:
+def numbers(array: Any) -> Array:
     """A numeric column as floats, missing cells as NaN."""
     plain = array.cast(_value_type(array)) if pa.types.is_dictionary(array.type) else array
     floats = plain.cast(pa.float64(), safe=False)
     if isinstance(floats, pa.ChunkedArray):
         floats = floats.combine_chunks()
-    result: npt.NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
+    result: Array = floats.to_numpy(zero_copy_only=False)
     return result
 
 
@@ -126,12 +126,12 @@ def _value_type(array: Any) -> Any:
 def _readable(kind: Any) -> bool:
     types = pa.types
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    number = types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind)
-    return bool(text or number or types.is_boolean(kind) or types.is_null(kind))
+    return bool(text or _is_number(kind) or types.is_boolean(kind) or types.is_null(kind))
 
 
-def _is_decimal(kind: Any) -> bool:
-    return bool(pa.types.is_decimal(kind))
+def _is_number(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_nan(value: object) -> bool:

@@ -28,10 +28,12 @@ class Schema:
             raise SchemaError("a schema needs at least one attribute")
         taken: set[str] = set()
         for place, attribute in enumerate(self.attributes):
-            name = _name_of(attribute, f"attributes[{place}]")
-            if name in taken:
-                raise SchemaError(f"attributes[{place}]: the name {name!r} is taken")
-            taken.add(name)
+            where = f"attributes[{place}]"
+            if not isinstance(attribute, Attribute):
+                raise SchemaError(f"{where}: must be an Attribute, got {type(attribute).__name__}")
+            if attribute.name in taken:
+                raise SchemaError(f"{where}: the name {attribute.name!r} is taken")
+            taken.add(attribute.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -56,6 +58,10 @@ class Schema:
     def subset(self, names: Iterable[str]) -> Schema:
         """The schema of these attributes, in the order asked."""
         return Schema([self[name] for name in names])
+
+    def without(self, name: str) -> Schema:
+        """The schema of the other attributes."""
+        return self.subset([other for other in self.names if other != name])
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[self.index(name)]
@@ -110,12 +116,6 @@ class Schema:
         from tacit import schema_inference  # Arrow is slow to start
 
         return cls(schema_inference.attributes(frame, bins or {}, missing, max_categories))
-
-
-def _name_of(attribute: object, where: str) -> str:
-    if not isinstance(attribute, Attribute):
-        raise SchemaError(f"{where}: must be an Attribute, got {type(attribute).__name__}")
-    return attribute.name
 
 
 def _fields(

@@ -25,14 +25,12 @@ def attributes(
     for name in rules:
         if name not in frame.columns:
             raise SchemaError(unknown("column", name, frame.columns, " in bins"))
-    found = []
-    for name in frame.columns:
-        column = frames.column(frame, name)
-        if name in rules:
-            found.append(_binned(name, column, rules[name], missing))
-        else:
-            found.append(_listed(name, column, missing, max_categories))
-    return found
+    return [
+        _binned(name, frames.column(frame, name), rules[name], missing)
+        if name in rules
+        else _listed(name, frames.column(frame, name), missing, max_categories)
+        for name in frame.columns
+    ]
 
 
 def _check_options(rules: object, max_categories: object) -> None:
@@ -77,7 +75,11 @@ def _listed(name: str, column: Any, missing: Label | None, max_categories: int) 
     absent = np.array([value is None for value in seen.values])
     keep = ~absent if frames.is_ordered(column) else ~absent & (count > 0)
     categories = _in_order(column, name, [seen.values[i] for i in np.flatnonzero(keep)])
-    _check_number(name, column, categories, max_categories)
+    if len(categories) > max_categories:
+        advice = _bin(name) if frames.is_numeric(column) else "leave it out or raise max_categories"
+        raise SchemaError(
+            f"column {name!r} holds {len(categories)} categories, over {max_categories}; {advice}"
+        )
     label = _label_for(int(count[absent].sum()), name, missing)
     if label is not None and text(label) not in map(text, categories):
         categories.append(label)
@@ -104,15 +106,6 @@ def _in_order(column: Any, name: str, values: list[Any]) -> list[Any]:
     if not all(value == int(value) for value in values):
         raise SchemaError(f"column {name!r} holds numbers that are not whole; {_bin(name)}")
     return sorted(int(value) for value in values)
-
-
-def _check_number(name: str, column: Any, categories: list[Any], largest: int) -> None:
-    if len(categories) <= largest:
-        return
-    help_ = _bin(name) if frames.is_numeric(column) else "leave it out or raise max_categories"
-    raise SchemaError(
-        f"column {name!r} holds {len(categories)} categories, over {largest}; {help_}"
-    )
 
 
 def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:

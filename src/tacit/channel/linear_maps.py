@@ -143,6 +143,11 @@ def along_axes(steps: Sequence[Array], table: Array) -> Array:
     return flat.reshape(table.shape)
 
 
+def row_products(first: Array, second: Array) -> Array:
+    """The Kronecker products of the rows of two matrices."""
+    return np.asarray((first[:, :, None] * second[:, None]).reshape(len(first), -1))
+
+
 def chain(maps: Sequence[Linear], columns: Array) -> Array:
     """Apply kron(maps) to every column, one map at a time.
 

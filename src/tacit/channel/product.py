@@ -123,6 +123,10 @@ def apply(
 ) -> Array:
     """Apply kron(maps): map i takes the axes inward[i] to the axes outward[i] of the result."""
     before = [axis for axes in inward for axis in axes]
-    after = [axis for axes in outward for axis in axes]
-    flat = chain(maps, table.transpose(before).reshape(-1, 1))
-    return flat.reshape([shape[axis] for axis in after]).transpose(np.argsort(after))
+    return arranged(chain(maps, table.transpose(before).reshape(-1, 1)), outward, shape)
+
+
+def arranged(flat: Array, groups: Sequence[Axes], shape: tuple[int, ...]) -> Array:
+    """A flattened table in the order of the groups, each with these axes, in the order of axes."""
+    axes = [axis for group in groups for axis in group]
+    return flat.reshape([shape[axis] for axis in axes]).transpose(np.argsort(axes))

@@ -32,9 +32,11 @@ def key_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Unsigned]:
 
     Needs prod(sizes) <= 2^64. Either memory order and any integer type will do; bytes are fastest.
     """
-    if _packs(codes, sizes):
+    in_bytes = codes.itemsize == 1 and codes.flags.c_contiguous
+    if in_bytes and 1 < len(sizes) <= 57 and set(sizes) == {2}:  # 57 bits fit at any offset
         return _bit_blocks(codes)
-    if _by_record(codes) and max(sizes) <= BYTE_CELLS:
+    by_record = codes.shape[1] > 1 and codes.strides[1] == codes.itemsize
+    if by_record and max(sizes) <= BYTE_CELLS:
         return _record_blocks(codes, sizes)
     return column_blocks(list(codes.T), sizes)
 
@@ -48,12 +50,6 @@ def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Un
         block = [column[start : start + COLUMN_BLOCK] for column in columns]
         parts = (_horner(block[a:b], sizes[a:b], space) for a, b in spans)
         yield _join(parts, len(block[0]), space)
-
-
-def _packs(codes: Codes, sizes: Sequence[int]) -> bool:
-    """Whether records are runs of bytes 0 or 1 whose bits fit a word at any offset in a byte."""
-    runs = codes.itemsize == 1 and codes.flags.c_contiguous
-    return runs and 1 < len(sizes) <= 57 and set(sizes) == {2}
 
 
 def _bit_blocks(codes: Codes) -> Iterator[Unsigned]:
@@ -129,11 +125,6 @@ class _Space:
         if (use, dtype) not in self._arrays:
             self._arrays[use, dtype] = np.empty(self._capacity, dtype)
         return self._arrays[use, dtype][:n]
-
-
-def _by_record(codes: Codes) -> bool:
-    """Whether the codes of a record lie together in memory."""
-    return codes.shape[1] > 1 and codes.strides[1] == codes.itemsize
 
 
 def _spans(sizes: Sequence[int], widest: int) -> list[tuple[int, int]]:

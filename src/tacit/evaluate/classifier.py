@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Codes
+from tacit.arrays import Codes, Mask
 from tacit.errors import DataError, SchemaError, unknown
 from tacit.label_codes import decode
 from tacit.schema import Attribute, Schema
@@ -39,7 +39,13 @@ class Classifier:
         tacit = isinstance(own, Schema)
         named = None if tacit else getattr(model, "feature_names_in_", None)
         self._features = own if isinstance(own, Schema) else _features(named, schema, self.target)
-        self._columns = [_column(feature, schema) for feature in self._features]
+        for feature in self._features:
+            if schema[feature.name] != feature:
+                raise SchemaError(
+                    f"the model was learnt with other categories of {feature.name!r} than the "
+                    "design has"
+                )
+        self._columns = [schema.index(name) for name in self._features.names]
         self._given_labels = named is not None
         self._labels_first = tacit or self._given_labels
 
@@ -47,7 +53,9 @@ class Classifier:
         """The codes of the categories that the model predicts for true records."""
         given: Any = np.ascontiguousarray(records[:, self._columns])
         if self._given_labels:
-            given = decode(given, self._features, _backend())
+            # The data frame library to build frames with; scikit-learn supports both.
+            backend = "pandas" if find_spec("pandas") else "polars"
+            given = decode(given, self._features, backend)
         answers = np.asarray(self._model.predict(given))
         if answers.shape != (len(records),):
             raise DataError(
@@ -56,9 +64,9 @@ class Classifier:
             )
         return self._codes(answers)
 
-    def correct(self, records: Codes) -> npt.NDArray[np.bool_]:
+    def correct(self, records: Codes) -> Mask:
         """Whether the model predicts the target's category, record by record."""
-        right: npt.NDArray[np.bool_] = self.predict(records) == self.truth(records)
+        right: Mask = self.predict(records) == self.truth(records)
         return right
 
     def truth(self, records: Codes) -> Predicted:
@@ -110,20 +118,6 @@ def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
             f"the model was fitted with its target {target.name!r} among the features"
         )
     return schema.subset([str(name) for name in named])
-
-
-def _column(feature: Attribute, schema: Schema) -> int:
-    """The column of a feature in a record; an error if the model has other categories for it."""
-    if schema[feature.name] != feature:
-        raise SchemaError(
-            f"the model was learnt with other categories of {feature.name!r} than the design has"
-        )
-    return schema.index(feature.name)
-
-
-def _backend() -> str:
-    """The data frame library to build frames with; scikit-learn supports both."""
-    return "pandas" if find_spec("pandas") else "polars"
 
 
 def _as_labels(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:

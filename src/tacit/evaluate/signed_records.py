@@ -108,7 +108,15 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
     cells = [math.prod(factor.channel.true_shape) for factor in reports.factors]
     fixed = [None if kernels and any(k.random for k in kernels) else kernels for kernels in few]
     chosen = fixed if math.prod(_numbers(fixed, cells)) <= FEW_COPIES else few
-    _check_number(design, _numbers(chosen, cells))
+    numbers = _numbers(chosen, cells)
+    copies, worst = math.prod(numbers), int(np.argmax(numbers))
+    if copies > MAX_COPIES:
+        raise DesignError(
+            f"testing on this design needs {copies:,} copies of every record, more than the "
+            f"{MAX_COPIES:,} allowed, most of them ({numbers[worst]:,}) for group "
+            f"{design.groups[worst]}; use fewer groups, smaller matrix groups, and theta above 1/2 "
+            "for related groups of more than two categories"
+        )
     groups = tuple(
         kernels or cell_kernels(reports.factors[g], reports.inverse(g))
         for g, kernels in enumerate(chosen)
@@ -119,15 +127,3 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
 def _numbers(chosen: Sequence[Kernels | None], cells: Sequence[int]) -> list[int]:
     """How many kernels each group has; None stands for one per cell."""
     return [len(kernels) if kernels else n for kernels, n in zip(chosen, cells, strict=True)]
-
-
-def _check_number(design: Design, numbers: list[int]) -> None:
-    """Raise DesignError if there are too many copies, naming the group that makes the most."""
-    copies, worst = math.prod(numbers), int(np.argmax(numbers))
-    if copies > MAX_COPIES:
-        raise DesignError(
-            f"testing on this design needs {copies:,} copies of every record, more than the "
-            f"{MAX_COPIES:,} allowed, most of them ({numbers[worst]:,}) for group "
-            f"{design.groups[worst]}; use fewer groups, smaller matrix groups, and theta above 1/2 "
-            "for related groups of more than two categories"
-        )

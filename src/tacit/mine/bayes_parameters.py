@@ -69,13 +69,10 @@ BayesMethod = Callable[[Reconstruction, str, float], BayesParameters]
 
 def logit_positions(design: Design, target: str) -> dict[str, Index]:
     """Positions of the logits of the prior (under the target's name) and of each table."""
-    n, start = design.schema[target].size, 0
-    positions = {}
-    for name in [target, *(name for name in design.schema.names if name != target)]:
-        size = n if name == target else n * design.schema[name].size
-        positions[name] = np.arange(start, start + size)
-        start += size
-    return positions
+    others, n = design.schema.without(target), design.schema[target].size
+    ends = np.cumsum([n, *(n * size for size in others.sizes)])
+    positions = np.split(np.arange(ends[-1]), ends[:-1])
+    return dict(zip((target, *others.names), positions, strict=True))
 
 
 def rows_summing_to_one(table: Array) -> Array:
@@ -139,8 +136,8 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
 
 def _pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estimate]:
     """Reconstructed P(c, a) of every other attribute."""
-    others = [name for name in reconstruction.design.schema.names if name != target]
-    return {name: reconstruction.table([target, name]) for name in others}
+    others = reconstruction.design.schema.without(target)
+    return {name: reconstruction.table([target, name]) for name in others.names}
 
 
 def _from_pairs(

@@ -29,6 +29,7 @@ from scipy.linalg import block_diag
 
 from tacit.arrays import Array, Index
 from tacit.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Substitute, Unit
+from tacit.channel.linear_maps import row_products
 from tacit.counting import PatternTable
 from tacit.counting.keys import Unsigned, column_blocks
 from tacit.design import Design, Group
@@ -93,7 +94,7 @@ class BlockUnits:
     def _true(self, tables: Tables) -> Array:
         """D of every unit, classes x true answers."""
         units = ([tables[a] for a in unit] for unit, _ in self.spans)
-        return np.concatenate([reduce(_products, own) for own in units], axis=1)
+        return np.concatenate([reduce(row_products, own) for own in units], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +186,26 @@ class ConditionalModel:
         self.groups = [GroupBlocks.of(patterns, design, group) for group in design.groups]
 
     def posterior(self, prior: Array, tables: Tables, length: int) -> Iterator[ChunkPosterior]:
-        """Classes and strategies given the reports, `length` patterns at a time."""
+        """Classes and strategies given the reports, `length` patterns at a time.
+
+        Bayes' rule: P(c | y) is proportional to P(c) prod_G sum_s w_s P(y_G | s, c).
+        """
         block_tables = [group.tables(tables) for group in self.groups]
         for start in range(0, len(self.shares), length):
-            yield self._posterior(prior, block_tables, slice(start, start + length))
+            chunk = slice(start, start + length)
+            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
+            found = [_look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)]
+            by_strategy = [values for values, _ in found]
+            totals = [values.sum(axis=0) for values in by_strategy]
+            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in found)
+            for total in totals:
+                logs = logs + _rescale(classes)
+                classes = classes * total
+            likelihood = classes.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(likelihood)
+            shares, posterior = self.shares[chunk], _ratio(classes, likelihood)
+            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
 
     def step(self, parameters: Array, alpha: float) -> EMStep:
         """One step of expectation-maximisation, with `alpha` records added to every category."""
@@ -257,24 +274,6 @@ class ConditionalModel:
     def _free(self, tables: Tables) -> Tables:
         return [table for a, table in enumerate(tables) if a != self.target]
 
-    def _posterior(
-        self, prior: Array, block_tables: list[BlockTables], chunk: slice
-    ) -> ChunkPosterior:
-        """Bayes' rule: P(c | y) is proportional to P(c) prod_G sum_s w_s P(y_G | s, c)."""
-        codes = [[b.codes[chunk].astype(np.intp) for b in group.blocks] for group in self.groups]
-        found = [_look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)]
-        by_strategy = [values for values, _ in found]
-        totals = [values.sum(axis=0) for values in by_strategy]
-        classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in found)
-        for total in totals:
-            logs = logs + _rescale(classes)
-            classes = classes * total
-        likelihood = classes.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            logs = logs + np.log(likelihood)
-        shares, posterior = self.shares[chunk], _ratio(classes, likelihood)
-        return ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
-
     def _expected_tables(self, tables: Tables, sums: list[list[Array]], alpha: float) -> Tables:
         """P(x_a | c) of the expected true categories, with `alpha` records added to each."""
         counts = [np.zeros((self.n_classes, k)) for k in self.sizes]
@@ -302,11 +301,6 @@ def _add_by_cell(total: Array, cells: Index, weights: Array) -> None:
     for own, by_class in zip(total, weights, strict=True):
         for row, weight in zip(own, by_class, strict=True):
             row += np.bincount(cells, weight, row.size)
-
-
-def _products(first: Array, second: Array) -> Array:
-    """Joint distributions of independent answers, class by class."""
-    return np.asarray((first[:, :, None] * second[:, None]).reshape(len(first), -1))
 
 
 def _by_attribute(unit: Unit, joint: Array, tables: Tables) -> Iterator[tuple[int, Array]]:

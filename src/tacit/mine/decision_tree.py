@@ -67,11 +67,11 @@ class DecisionTree(Miner):
         self.caution = caution
         self.max_depth = max_depth
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         self._growth_settings()
 
     def _growth_settings(self) -> GrowthSettings:
-        if self.criterion not in CRITERIA:
+        if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
         caution = non_negative("caution", self.caution)
         check_max_depth(self.max_depth)

@@ -42,7 +42,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With `y`, X has only the other attributes and y the reported class: labels with a frame,
         codes with codes. Without a design, X has codes of true records and y their classes.
         """
-        self._check_arguments()
+        self.check_arguments()
         if self.design is None:
             X, y = validate_data(self, X, y, dtype="int")
             check_non_negative(X, f"{type(self).__name__} (input X)")
@@ -57,13 +57,13 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target = schema[self.target]
         if len(schema) == 1:
             raise DataError(f"the design has no other attribute to predict {target.name!r} from")
-        features = schema.subset([name for name in schema.names if name != self.target])
+        features = schema.without(self.target)
         patterns = reported_patterns(X, y, self.design, self.target)
         self._fit_reported(patterns, self.design, target, features)
         return self
 
     @abstractmethod
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         """Raise DataError if an argument of the constructor is not allowed."""
 
     @abstractmethod
@@ -167,7 +167,7 @@ def reported_patterns(records: Any, y: Any, design: Design, target: str) -> Patt
         raise DataError("a pattern table or a file already has the class; leave y out")
     if target not in design.reported:
         raise DataError(f"{target!r} is reported jointly with other attributes; leave y out")
-    others = design.reported.subset([n for n in design.reported.names if n != target])
+    others = design.reported.without(target)
     codes = encode(records, others)
     given = np.asarray(y)
     if given.shape != (len(codes),):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -12,15 +11,14 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.design import Design
-from tacit.errors import FileError, TacitError, unknown
+from tacit.errors import FileError, TacitError
 from tacit.json_documents import DocumentFormat, read_document
 from tacit.mine.bayes_parameters import BayesParameters
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
-from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.tree_json import nodes_of, tree_of
-from tacit.schema import Schema
+from tacit.schema import Attribute, Schema
 
 _COMMON = ("design", "target", "attributes", "n_records")
 _NAIVE_BAYES = DocumentFormat("naive-bayes", "model file", ((*_COMMON, "prior", "tables"),))
@@ -68,9 +66,8 @@ def model_from_json(text: str) -> Miner:
             raise FileError(f"n_records must be a positive integer, got {n_records!r}")
         if not isinstance(design, str) or not re.fullmatch("[0-9a-f]{64}", design):
             raise FileError(f"{design!r} is not the fingerprint of a design")
-        if content["tacit"] == _NAIVE_BAYES.kind:
-            return _naive_bayes(content, schema)
-        return _decision_tree(content, schema)
+        restore = _naive_bayes if content["tacit"] == _NAIVE_BAYES.kind else _decision_tree
+        return restore(content, schema, schema[content["target"]])
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
         kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
         raise FileError(f"not a model file: {kind}{error}") from None
@@ -80,9 +77,8 @@ def _dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _naive_bayes(content: dict[str, Any], schema: Schema) -> NaiveBayes:
-    target = schema[content["target"]]
-    features = schema.subset([name for name in schema.names if name != target.name])
+def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> NaiveBayes:
+    features = schema.without(target.name)
     prior = np.array(content["prior"], dtype=np.float64)
     tables = [np.array(table, dtype=np.float64) for table in content["tables"]]
     shapes = [(target.size, k) for k in features.sizes]
@@ -96,20 +92,13 @@ def _naive_bayes(content: dict[str, Any], schema: Schema) -> NaiveBayes:
     return model
 
 
-def _decision_tree(content: dict[str, Any], schema: Schema) -> DecisionTree:
-    target = schema[content["target"]]
-    features = schema.subset([name for name in schema.names if name != target.name])
-    criterion, caution, depth = (content[key] for key in ("criterion", "caution", "max_depth"))
-    if not isinstance(criterion, str) or criterion not in CRITERIA:
-        raise FileError(unknown("criterion", criterion, CRITERIA))
-    if type(caution) not in (int, float) or not 0 <= caution < math.inf:
-        raise FileError(f"caution must be a number from 0 up, got {caution!r}")
-    if depth is not None and (type(depth) is not int or depth < 0):
-        raise FileError(f"max_depth must be a whole number from 0 up, or null, got {depth!r}")
+def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -> DecisionTree:
+    settings = (content[key] for key in ("criterion", "caution", "max_depth"))
+    model = DecisionTree(None, target.name, *settings)
+    model.check_arguments()
     tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
-    model = DecisionTree(None, target.name, criterion, caution, depth)
     position, classes = schema.index(target.name), np.array(target.categories)
-    model.restore(features, classes, tree, position, content["design"])
+    model.restore(schema.without(target.name), classes, tree, position, content["design"])
     return model
 
 

@@ -58,7 +58,7 @@ class NaiveBayes(Miner):
         self.alpha = alpha
         self.method = method
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         real = isinstance(self.alpha, numbers.Real) and not isinstance(self.alpha, bool)
         if not real or not 0 < self.alpha < math.inf:
             raise DataError(f"alpha must be a number above 0, got {self.alpha!r}")
@@ -129,7 +129,7 @@ class NaiveBayes(Miner):
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories."""
         design, target = self.design_and_target()
-        features = design.schema.subset([n for n in design.schema.names if n != target])
+        features = design.schema.without(target)
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         positions = logit_positions(design, target)
         own = np.concatenate([positions[target], positions[attribute]])

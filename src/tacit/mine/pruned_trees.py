@@ -43,7 +43,7 @@ from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.number_text import number_of
-from tacit.reconstruction.linear_estimate import covariance_of_means
+from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 
 #: Shares and second moments below this are rounding errors.
 _ROUNDING = 1e-12
@@ -235,8 +235,7 @@ def choose_depth(
         right = right_by_depth(tree, reports, deepest)
         total, squares = total + right @ testing.counts, squares + right**2 @ testing.counts
     n = patterns.n_records
-    variance = np.maximum(squares / n - (total / n) ** 2, 0) / n
-    return DepthScores(total / n, np.sqrt(variance), n)
+    return DepthScores(total / n, stderr_of_means(squares / n, total / n, n), n)
 
 
 def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:

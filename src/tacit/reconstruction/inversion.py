@@ -21,7 +21,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.channel import SecondMoments, second_moments
 from tacit.channel.linear_maps import Dense, Linear
-from tacit.channel.product import Axes, Factor, apply
+from tacit.channel.product import Axes, Factor, apply, arranged
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import ScoreTest
@@ -77,21 +77,15 @@ def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
 def _score(problem: TableProblem, maps: list[Linear], value: Array, stderr: Array) -> ScoreTest:
     """Split the second moment of a cell's weights by whether the record is truly in the cell."""
     moments = reduce(mul, map(_moments, problem.channel.factors, maps))
-    own, low, high = (_arranged(problem, m) for m in (moments.own, moments.low, moments.high))
-    return ScoreTest.of(value, stderr, problem.n_records, own, low, high)
+    each = (moments.own, moments.low, moments.high)
+    bounds = (arranged(m, _wanted_axes(problem), value.shape) for m in each)
+    return ScoreTest.of(value, stderr, problem.n_records, *bounds)
 
 
 def _moments(factor: Factor, used: Linear) -> SecondMoments:
     if used is factor.channel.inverse:
         return factor.channel.second_moments
     return second_moments(Dense(factor.channel.matrix), Dense(used.matrix()))
-
-
-def _arranged(problem: TableProblem, flat: Array) -> Array:
-    """A flattened table in the order of the groups, as a table in the order asked for."""
-    axes = [axis for group in _wanted_axes(problem) for axis in group]
-    sizes = [a.size for a in problem.attributes]
-    return flat.reshape([sizes[axis] for axis in axes]).transpose(np.argsort(axes))
 
 
 def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Array:
@@ -106,7 +100,8 @@ def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Arra
         weights = np.kron(weights, step.matrix()).astype(np.float64)
     order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
     frequencies = problem.frequencies.transpose(order).ravel()
-    positions = _arranged(problem, np.arange(value.size, dtype=np.float64)).ravel().astype(int)
+    cells = np.arange(value.size, dtype=np.float64)
+    positions = arranged(cells, _wanted_axes(problem), value.shape).ravel().astype(int)
     rows, means = weights[positions], value.ravel()
     second = (rows * frequencies) @ rows.T
     return covariance_of_means(second, means[:, None], means, problem.n_records)

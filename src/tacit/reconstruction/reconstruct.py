@@ -20,7 +20,6 @@ from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.schema import Attribute
 
 TableMethod = Callable[[TableProblem], Estimate]
 
@@ -67,9 +66,12 @@ class Reconstruction:
                 "the event names no attribute: give a mapping such as "
                 f"{{'smokes': 'yes'}}, got {event!r}"
             )
-        schema = self.design.schema
-        allowed = {name: _labels(wanted) for name, wanted in event.items()}
-        codes = {schema.index(n): _codes(schema[n], labels) for n, labels in allowed.items()}
+        schema, several = self.design.schema, (list, tuple, set, frozenset)
+        allowed = {n: list(w) if isinstance(w, several) else [w] for n, w in event.items()}
+        codes = {schema.index(n): list(map(schema[n].code, own)) for n, own in allowed.items()}
+        for name, labels in allowed.items():
+            if not labels:
+                raise SchemaError(f"the event allows no category of {name!r}; give at least one")
         self.design.channel(self.design.closure(tuple(event))).require_reconstructable()
         conditions = (f"{n} = {' or '.join(map(str, labels))}" for n, labels in allowed.items())
         found = Events.conjunction(schema.sizes, codes)
@@ -123,16 +125,3 @@ def reconstruct(reported: Any, design: Design) -> Reconstruction:
             raise DataError("the pattern table was counted under another schema than the design's")
         return Reconstruction(reported, design)
     return Reconstruction(count_reported(reported, design), design)
-
-
-def _codes(attribute: Attribute, labels: list[Any]) -> list[int]:
-    """The codes of the categories that an event allows."""
-    if not labels:
-        raise SchemaError(f"the event allows no category of {attribute.name!r}; give at least one")
-    return [attribute.code(label) for label in labels]
-
-
-def _labels(wanted: Any) -> list[Any]:
-    """One label or several, as a list."""
-    several = isinstance(wanted, list | tuple | set | frozenset)
-    return list(wanted) if several else [wanted]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from tacit.arrays import Array, Index, Mask
 from tacit.channel.channel import Channel
 from tacit.channel.distribution import Distribution
 from tacit.channel.keep_or_draw import ReplacementChannel
+from tacit.channel.linear_maps import row_products
 from tacit.channel.product import Factor
 from tacit.channel.related import AgreementChannel
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
@@ -170,7 +171,6 @@ class MatrixWeights(GroupWeights):
         return np.asarray(((allowed * self._moments(allowed)) @ self.inverse)[:, states])
 
     def _allowed(self, events: Events) -> Array:
-        """Whether each joint cell is allowed, events x cells."""
         return _cells([events.of(a) for a in self.attributes])
 
     def _moments(self, allowed: Array) -> Array:
@@ -180,10 +180,7 @@ class MatrixWeights(GroupWeights):
 
 def _cells(masks: Sequence[Mask]) -> Array:
     """Whether each joint cell is allowed, events x cells."""
-    first, *others = (mask.astype(np.float64) for mask in masks)
-    for mask in others:
-        first = (first[:, :, None] * mask[:, None]).reshape(len(first), -1)
-    return first
+    return reduce(row_products, (mask.astype(np.float64) for mask in masks))
 
 
 def weights_of_channel(
