@@ -1,7 +1,5 @@
 """The array types that all modules share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

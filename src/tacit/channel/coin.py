@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from tacit.channel.channel import Channel
+from tacit.channel.numbers import shortened
 from tacit.schema import Attribute
 
 Attributes = tuple[Attribute, ...]
@@ -89,8 +90,8 @@ class Coin(ABC):
         return {"family": self.family} | {k: v for k, v in parameters.items() if v is not None}
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{k}={_short(v)}" for k, v in self.to_dict().items() if k != "family")
-        return f"{self.family}({shown})"
+        texts = {k: str(v).replace("'", "") for k, v in self.to_dict().items() if k != "family"}
+        return f"{self.family}({', '.join(f'{k}={shortened(v)}' for k, v in texts.items())})"
 
 
 def plain(value: Any) -> Any:
@@ -105,12 +106,6 @@ def plain(value: Any) -> Any:
 def is_pair(value: Any) -> bool:
     """Whether value is a (name, parameters) pair, the frozen form of a JSON object's member."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
-
-
-def _short(value: Any) -> str:
-    """A parameter for a line of text; long tables are only named."""
-    text = str(value).replace("'", "")
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:

@@ -56,7 +56,11 @@ def _exact(value: Any) -> Fraction:
 
 
 def _brief(value: Any) -> str:
-    text = str(value) if isinstance(value, Fraction) else repr(value)
+    return shortened(str(value) if isinstance(value, Fraction) else repr(value))
+
+
+def shortened(text: str) -> str:
+    """At most 60 characters, for one line of a message."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -1,7 +1,5 @@
 """Reported records to count tables."""
 
-from __future__ import annotations
-
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
 from tacit.counting.records import count_records, count_reported
