@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.channel.linear_maps import Dense, Linear
+from tacit.channel.linear_maps import Dense, Linear, outer
 from tacit.channel.numbers import log_up
 
 #: Position of an attribute in its group, and the codes of two of its categories.
@@ -42,9 +42,9 @@ class SecondMoments:
         """Those of two groups' joint cells; another cell differs in one group or in both."""
         least, most = np.minimum(other.own, other.low), np.maximum(other.own, other.high)
         return SecondMoments(
-            np.asarray(np.kron(self.own, other.own), np.float64),
-            np.minimum(np.kron(self.low, least), np.kron(self.own, other.low)),
-            np.maximum(np.kron(self.high, most), np.kron(self.own, other.high)),
+            outer(self.own, other.own),
+            np.minimum(outer(self.low, least), outer(self.own, other.low)),
+            np.maximum(outer(self.high, most), outer(self.own, other.high)),
         )
 
 

@@ -159,3 +159,8 @@ def chain(maps: Sequence[Linear], columns: Array) -> Array:
     for step in maps:
         turning = (step @ turning.reshape(step.shape[1], -1)).T
     return turning.reshape(batch, -1).T
+
+
+def outer(first: Array, second: Array) -> Array:
+    """Flattened outer product of two vectors: the diagonal of a Kronecker product."""
+    return np.multiply.outer(first, second).ravel()

@@ -11,6 +11,7 @@ from tacit.channel.linear_maps import (
     DiagonalPlusOuter,
     Linear,
     chain,
+    outer,
 )
 from tests.support.tables import kron_all
 
@@ -50,3 +51,7 @@ def test_a_chain_is_the_kronecker_product_that_is_never_built() -> None:
     columns = np.random.default_rng(2).normal(size=(3 * 4 * 6, 2))
     expected = kron_all([step.matrix() for step in steps]) @ columns
     np.testing.assert_allclose(chain(steps, columns), expected, atol=1e-11)
+
+
+def test_outer_flattens_with_the_last_factor_running_fastest() -> None:
+    np.testing.assert_array_equal(outer(np.array([1.0, 2]), np.array([3.0, 5])), [3, 5, 6, 10])
