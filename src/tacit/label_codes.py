@@ -190,7 +190,14 @@ def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes
     # A negative code seen as unsigned is huge, so one maximum finds both kinds of bad code.
     unsigned = records.view(np.dtype(f"{order}u{records.dtype.itemsize}".replace("|", "")))
     if int(unsigned.max()) >= min(schema.sizes):
-        _check_columns(unsigned, records, schema, first)
+        largest = unsigned.max(axis=0)
+        for place, attribute in enumerate(schema):
+            if int(largest[place]) >= attribute.size:
+                record = int((unsigned[:, place] >= attribute.size).argmax())
+                raise DataError(
+                    f"attribute {attribute.name!r}: code {int(records[record, place])} at record "
+                    f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
+                )
     if kind == "u" and records.dtype.isnative:
         return records
     return unsigned.astype(code_type(schema), order="F", copy=False)
@@ -206,13 +213,3 @@ def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
         raise DataError("the array holds 0 records; need at least one")
     if np.ma.is_masked(records):
         raise DataError("the array has masked cells; give missing cells a category of their own")
-
-
-def _check_columns(unsigned: Codes, records: npt.NDArray[Any], schema: Schema, first: int) -> None:
-    for place, (largest, attribute) in enumerate(zip(unsigned.max(axis=0), schema, strict=True)):
-        if int(largest) >= attribute.size:
-            record = int((unsigned[:, place] >= attribute.size).argmax())
-            raise DataError(
-                f"attribute {attribute.name!r}: code {int(records[record, place])} at record "
-                f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
-            )

@@ -7,7 +7,6 @@ which respondents test the model on their personal answers themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,9 +88,9 @@ def personal_accuracy(
         answers = _checked(results, n)
         personal, own = float(answers.mean()), float(answers.var())
         variance += (1 - theta) ** 2 * own * (1 / len(answers) - 2 / n)
-    value = (float(right) - (1 - theta) * personal) / theta
-    stderr = math.sqrt(max(variance / theta**2, 0.0))
-    return replace(right, value=np.asarray(value), stderr=np.asarray(stderr), covariance_of=None)
+    value = np.asarray((float(right) - (1 - theta) * personal) / theta)
+    covariance = np.full((1, 1), max(variance / theta**2, 0.0))
+    return Estimate.of_covariance((), value, covariance, n, right.method, right.name)
 
 
 def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:

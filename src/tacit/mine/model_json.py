@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import FileError, TacitError
 from tacit.json_documents import DocumentFormat, read_document
@@ -84,8 +83,9 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
     shapes = [(target.size, k) for k in features.sizes]
     if prior.shape != (target.size,) or [table.shape for table in tables] != shapes:
         raise FileError("its tables do not fit its attributes")
-    if not all(_are_distributions(table) for table in (prior, *tables)):
-        raise FileError("a prior or table is negative or does not sum to 1")
+    for each in (prior, *tables):
+        if not (each >= 0).all() or not np.allclose(each.sum(axis=-1), 1, atol=1e-9):
+            raise FileError("a prior or table is negative or does not sum to 1")
     model = NaiveBayes(target=target.name)
     parameters = BayesParameters(prior, tables, content["n_records"], "saved")
     model.restore(features, np.array(target.categories), parameters, content["design"])
@@ -100,9 +100,3 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
     position, classes = schema.index(target.name), np.array(target.categories)
     model.restore(schema.without(target.name), classes, tree, position, content["design"])
     return model
-
-
-def _are_distributions(table: Array) -> bool:
-    """Whether all rows are finite, not negative, and sum to 1."""
-    good = np.isfinite(table).all() and (table >= 0).all()
-    return bool(good and np.allclose(table.sum(axis=-1), 1, atol=1e-9))

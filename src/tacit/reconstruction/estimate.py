@@ -39,9 +39,9 @@ class Estimate:
     n_records: int
     method: str
     name: str
+    covariance_of: Callable[[], Array]
     score: ScoreTest | None = None
     convergence: Convergence | None = None
-    covariance_of: Callable[[], Array] | None = None
 
     @classmethod
     def of_covariance(
@@ -56,13 +56,11 @@ class Estimate:
         """An estimate with normal intervals from its covariance matrix."""
         stderr = np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(value.shape)
         found = partial(np.asarray, covariance)
-        return cls(attributes, value, stderr, n_records, method, name, covariance_of=found)
+        return cls(attributes, value, stderr, n_records, method, name, found)
 
     @property
     def covariance(self) -> Array:
         """Covariance matrix of the cells, flattened with the last attribute running fastest."""
-        if self.covariance_of is None:
-            return np.asarray(self.stderr**2).reshape(1, 1)
         return self.covariance_of()
 
     def interval(self, level: float = 0.95) -> Interval:
