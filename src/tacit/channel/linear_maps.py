@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -110,9 +111,7 @@ class Agreement(Linear):
         return cells, cells
 
     def __matmul__(self, columns: Array) -> Array:
-        from scipy.linalg import helmert  # slow to load
-
-        bases = [Dense(helmert(k, full=True)) for k in self.sizes]
+        bases = [_contrasts(k) for k in self.sizes]
         kind = np.ix_(*([min(i, 1) for i in range(k)] for k in self.sizes))
         weights = self.eigenvalues[kind].reshape(-1, 1)
         spectrum = chain(bases, columns) * weights
@@ -141,6 +140,14 @@ def along_axes(steps: Sequence[Array], table: Array) -> Array:
     """Apply one small matrix along each axis of a table."""
     flat = chain([Dense(step) for step in steps], table.reshape(-1, 1))
     return flat.reshape(table.shape)
+
+
+@lru_cache(maxsize=64)
+def _contrasts(k: int) -> Dense:
+    """Orthonormal basis of R^k: row 0 is constant, the others sum to zero."""
+    from scipy.linalg import helmert  # slow to load
+
+    return Dense(helmert(k, full=True))
 
 
 def row_products(first: Array, second: Array) -> Array:
