@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,6 +20,14 @@ SURVEY = published()
 resource = pytest.importorskip("resource")
 
 
+def lines_until(lines: Iterable[str], last: str) -> Iterator[str]:
+    """Lines up to the first one with this text."""
+    for line in lines:
+        yield line
+        if last in line:
+            return
+
+
 def test_a_limit_below_the_connections_is_warned_of_at_the_start(tmp_path: Path) -> None:
     survey = tmp_path / "published.json"
     survey.write_text(SURVEY.to_json())
@@ -29,10 +38,11 @@ def test_a_limit_below_the_connections_is_warned_of_at_the_start(tmp_path: Path)
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    _, warning = (process.stdout.readline() for _ in range(2))
+    assert process.stderr is not None
+    log = "".join(lines_until(process.stderr, '"event": "started"'))
     process.terminate()
-    _, log = process.communicate(timeout=SECONDS)
+    said, _ = process.communicate(timeout=SECONDS)
+    warning = said.splitlines()[1]
     assert warning.startswith("warning: the system allows this process 500 open files, ")
     assert "--connections" in warning
     assert '"event": "few-files"' in log

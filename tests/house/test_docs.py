@@ -44,6 +44,18 @@ def test_every_make_target_is_documented(texts: dict[str, str]) -> None:
     assert [t for t in targets if f"make {t}" not in texts["CONTRIBUTING.md"]] == []
 
 
+def test_the_readme_installs_from_a_clone_and_from_a_wheel_and_names_no_registry(
+    texts: dict[str, str],
+) -> None:
+    start, _, rest = texts["README.md"].partition("\n## Install\n")
+    install = rest.partition("\n## ")[0]
+    assert "```" not in start, "how to install comes first"
+    assert "pip install . " in install
+    assert "pip wheel --no-deps --wheel-dir dist ." in install
+    assert "pip install dist/tacit-*.whl" in install
+    assert "pip install tacit" not in texts["README.md"]
+
+
 def test_every_module_is_on_the_map(texts: dict[str, str]) -> None:
     tops = {name.split("/")[2] for name in texts if re.match(r"src/tacit/.+\.py$", name)}
     shown = {f"`{top}`" if top.endswith(".py") else f"`{top}/`" for top in tops - {"__init__.py"}}

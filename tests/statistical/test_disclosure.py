@@ -18,7 +18,7 @@ from tacit.privacy import Report, report
 from tacit.privacy.disclosure import assess
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
-from tests.support.families import attributes_of
+from tests.support.families import MAKERS, TAMEST, attributes_of, fits
 from tests.support.populations import copied, surveyed, three_way, truth
 
 SEEDS = range(40, 49)
@@ -66,6 +66,15 @@ def test_groups_taken_as_independent_would_be_detected() -> None:
         said, true = truth(apart, design)[1], truth(table, design)[1]
         misses += true.accuracy > said.accuracy + 0.01
     assert misses > allowed(RANGE_MISSES, populations)
+
+
+@pytest.mark.parametrize("sizes", [(2, 4, 3, 3, 5, 5), (2,) * 12])
+def test_the_study_finds_a_coin_of_every_family_that_fits(sizes: tuple[int, ...]) -> None:
+    """It draws until one can be reconstructed well, which never ends if none can."""
+    own, rng = attributes_of(sizes), np.random.default_rng(1)
+    for family in filter(lambda family: fits(family, sizes), MAKERS):
+        drawn = (MAKERS[family](own, rng) for _ in range(200))
+        assert any(coin.channel(own).condition <= TAMEST for coin in drawn), family
 
 
 def two_kinds(q: float, questions: int) -> Array:

@@ -107,6 +107,8 @@ def fits(family: str, sizes: Sizes) -> bool:
             return (len(sizes) == 2 if "joint" in family else True) and math.prod(sizes) <= 36
         case "frapp below 1":
             return math.prod(sizes) <= 6
+        case "frapp above 1":
+            return math.prod(sizes) <= 1000  # of more cells no lambda up to 80 is tame
         case _:
             return True
 

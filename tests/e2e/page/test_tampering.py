@@ -75,12 +75,21 @@ def test_a_file_that_was_changed_on_the_way_does_not_run(
         context.close()
 
 
+def test_a_style_sheet_that_was_changed_on_the_way_is_not_used(page: Page, served: Served) -> None:
+    with tampering(served.origin, leaking("style.css")) as origin:
+        seen = watched(page)
+        Respondent(page).opens(origin + PLACE)
+        assert any("integrity" in told and "style.css" in told for told in seen.complaints)
+        assert page.evaluate("document.styleSheets.length") == 0
+
+
 def test_the_page_that_was_released_runs(page: Page, served: Served) -> None:
     """Negative control: the same way to the same page, nothing changed."""
     with tampering(served.origin, lambda path, body, headers: body) as origin:
         seen = watched(page)
         assert Respondent(page).opens(origin + PLACE) == "Open"
         assert page.get_by_text(TOLD).count() == 0
+        assert page.evaluate("document.styleSheets.length") == 1
         assert seen.complaints == []
 
 

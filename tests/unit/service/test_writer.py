@@ -22,6 +22,7 @@ from tacit.service.store import Outcome, Store
 from tacit.service.writer import Writer
 from tests.support.postgres import Cluster
 from tests.support.published import published, response
+from tests.support.serving import SECONDS
 from tests.support.writers import (
     INVITED,
     OPEN,
@@ -275,7 +276,7 @@ def test_a_database_that_only_answers_reads_is_not_called_ready(cluster: Cluster
         await asyncio.to_thread(read_only, "on")
         with pytest.raises(Unavailable):
             await writer.submit(response(OPEN, 1))
-        await proofs.wait()
+        await asyncio.wait_for(proofs.wait(), SECONDS)  # recovery tried to write
         assert not writer.ready
         await asyncio.to_thread(read_only, "off")
         await until_ready(writer)
