@@ -11,6 +11,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
 from tacit.arrays import Array
 from tacit.bounds import Bound, any_dependence, bound_of
+from tacit.errors import DataError
 from tests.support.grids import slow_but_first
 from tests.support.written_out import WrittenOut, merged, random_design, written_out
 
@@ -77,6 +78,8 @@ def test_ten_questions_may_disclose_what_ten_copies_of_an_answer_would() -> None
     assert 0.8 <= alone.accuracy <= 0.8 + AGREEMENT
     assert 0.68 <= alone.drawn <= 0.68 + AGREEMENT
     assert 0.8 <= alone.worst_posterior <= 0.8 + AGREEMENT
+    with pytest.raises(DataError, match="'a0' must be one of the groups seen"):
+        bound_of(design, "a0", seen=[design.group_of("a1")])
 
 
 def test_dominating_experiments_and_a_grid_only_raise_the_bound(

@@ -67,6 +67,15 @@ def test_memory_order_and_layout_do_not_change_what_is_allowed(case: Case) -> No
         np.testing.assert_array_equal(given, codes)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_groups_with_the_same_odds_throw_separate_coins_and_a_group_throws_one(order: Any) -> None:
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
+    design = Design(schema, [Group(["a", "b"], related(0.6)), Group(["c"], related(0.6))])
+    flipped = disguise(np.zeros((200, 3), np.uint8, order=order), design, rng())
+    np.testing.assert_array_equal(flipped[:, 0], flipped[:, 1])
+    assert (flipped[:, 0] != flipped[:, 2]).any()
+
+
 def test_the_result_has_the_memory_order_of_the_records() -> None:
     codes = random_codes(SCHEMA)
     assert disguise(np.asfortranarray(codes), DESIGN, rng()).flags.f_contiguous
