@@ -138,6 +138,31 @@ def test_nothing_is_stored_in_a_backup_that_is_restored_under_the_writer(tmp_pat
     again.close()
 
 
+def test_nothing_is_stored_in_an_older_copy_if_sqlite_notices_the_damage_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file changes just after it was verified, while a program copies an older one over it."""
+    path, older, half = (tmp_path / name for name in ("survey.db", "older.db", "half.db"))
+    half.write_bytes(b"\1" * 8192)
+    store = _held(path)
+    _copied_over(path, older)
+    store.write([response(SURVEY, n) for n in range(600)], TODAY)
+    store.database.truncate_log()
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "_verify", lambda connection: None)
+        assert store._held is not None
+        store._held.exec_driver_sql("PRAGMA shrink_memory")
+        store._held.rollback()
+        _copied_over(half, path)
+        with pytest.raises(Unavailable, match=r"not a database|malformed"):
+            store.write([response(SURVEY, 600)], TODAY)
+    _copied_over(older, path)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="overwritten while it was open"):
+            store.write([response(SURVEY, 601)], TODAY)
+    store.close()
+
+
 def test_a_proof_leaves_no_rows_and_writes_more_than_the_batch_would(tmp_path: Path) -> None:
     path = tmp_path / "survey.db"
     store = _held(path)

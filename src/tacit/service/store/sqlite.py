@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import StoreError, Unavailable
 from tacit.service.store.database import PATIENCE, Database, NewRow, OpenConnections
@@ -35,6 +36,7 @@ _PRAGMAS = (
 FEWEST_IN_LOG, LONGEST_LOG = 32, 16 << 20
 #: Seconds to wait for readers before the log is truncated; long reads are not waited for.
 SHORT_READ = 0.05
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _CONTENT = "SELECT number, fingerprint, closed, records, issued FROM surveys ORDER BY number"
 
 #: SQLite has no arrays: values of equal size are joined, and split again by the statement.
@@ -86,6 +88,21 @@ class Sqlite(Database):
         finally:
             connection.execution_options(tacit_writes=False)
         self._verify(connection)
+
+    @contextmanager
+    def translating_errors(self) -> Iterator[None]:
+        """As in `Database`; what SQLite finds damaged under the writer was overwritten.
+
+        Without this note, the writer would open the file again and continue in an older copy.
+        """
+        with super().translating_errors():
+            try:
+                yield
+            except (sqlite3.Error, DBAPIError) as error:
+                code = getattr(getattr(error, "orig", error), "sqlite_errorcode", sqlite3.SQLITE_OK)
+                if self._held is not None and code & 0xFF in _DAMAGED:  # without the extended code
+                    self._file.note_damage()
+                raise
 
     def claim(self) -> Connection:
         if self._claim is None:
