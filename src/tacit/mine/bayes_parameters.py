@@ -31,7 +31,8 @@ from scipy.special import chdtri, ndtri
 from tacit.arrays import Array, Index
 from tacit.channel.coin import Differ, Keep
 from tacit.design import Design
-from tacit.mine.conditional_model import ConditionalModel, Tables
+from tacit.mine.block_units import Tables
+from tacit.mine.conditional_model import ConditionalModel
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.simplex import project

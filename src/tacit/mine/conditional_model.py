@@ -19,82 +19,35 @@ unit stays in one block. Patterns are processed in chunks, so memory use stays s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from tacit.arrays import Array, Index
-from tacit.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Substitute, Unit
-from tacit.channel.linear_maps import row_products
 from tacit.counting import PatternTable
 from tacit.counting.keys import Unsigned, column_blocks
 from tacit.design import Design, Group
+from tacit.mine.block_grid import BlockGrid
+from tacit.mine.block_units import (
+    BlockUnits,
+    Tables,
+    packed_blocks,
+    ratio,
+    side_by_side,
+    tied_positions,
+    unit_channels,
+)
 from tacit.reconstruction.likelihood import EMStep
 
 #: Patterns per chunk of an EM step: their tables fit in the processor's cache.
 CHUNK = 1 << 14
 #: The same for scores, of which a pattern has many.
 _SCORED = 2048
-#: Cells of a block, unless one unit has more: its tables fit in the fastest cache.
-CELLS = 512
 #: A product is rescaled before it can fall below this, long before it underflows.
 _VANISHING = 1e-150
-_TINY = float(np.finfo(np.float64).tiny)
-
-#: P(x_a | c) of every attribute, classes x categories; for the class itself, the identity.
-Tables = list[Array]
-
-
-@dataclass(frozen=True, eq=False)
-class BlockUnits:
-    """The units of a block under one strategy, their answers side by side in one row.
-
-    `spans` has the true attributes of each unit and their slice of the row of true answers.
-    `matrix` has B[reported, true] of all units along its diagonal. `cells` is the position of a
-    unit's report in the row of reports, units x cells of the block.
-    """
-
-    spans: tuple[tuple[Unit, slice], ...]
-    matrix: Array
-    cells: Index
-
-    def table(self, tables: Tables) -> Array:
-        """prod_u q_u[c, y_u], classes x cells."""
-        reported = self._true(tables) @ self.matrix.T
-        return np.asarray(reported.take(self.cells, axis=1).prod(axis=1))
-
-    def add(self, counts: Tables, tables: Tables, sums: Array) -> None:
-        """Add the expected true categories, given sums of reports by class and cell.
-
-        E[x | c] = D[c, x] sum_y B[y, x] sums[c, y] / q[c, y]
-        """
-        true = self._true(tables)
-        reported = true @ self.matrix.T
-        own, cells = np.empty_like(reported), self.cells.ravel()
-        for row, by_cell in zip(own, sums, strict=True):
-            row[:] = np.bincount(cells, np.concatenate([by_cell] * len(self.cells)), row.size)
-        joint = true * (_ratio(own, reported) @ self.matrix)
-        for unit, span in self.spans:
-            for a, table in _by_attribute(unit, joint[:, span], tables):
-                counts[a] += table
-
-    def posteriors(self, tables: Tables) -> Iterator[tuple[int, Array]]:
-        """P(x_a | c, y) of each attribute: classes x categories x cells."""
-        true = self._true(tables)
-        reported = true @ self.matrix.T
-        posterior = _ratio(true[:, :, None] * self.matrix.T, reported[:, None])
-        for (unit, span), cells in zip(self.spans, self.cells, strict=True):
-            for a, table in _by_attribute(unit, posterior[:, span], tables):
-                yield a, table.take(cells, axis=2)
-
-    def _true(self, tables: Tables) -> Array:
-        """D of every unit, classes x true answers."""
-        units = ([tables[a] for a in unit] for unit, _ in self.spans)
-        return np.concatenate([reduce(row_products, own) for own in units], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +78,10 @@ class GroupBlocks:
         reported = group.coin.reported(attributes)
         places = [design.schema.index(a.name) for a in attributes]
         likely = [(float(w), s) for w, s in group.coin.strategies(attributes) if w > 0]
-        units = [_unit_channels(s, places, attributes, len(reported)) for _, s in likely]
-        tied = _tied(len(reported), (unit.reports for own in units for unit in own))
+        units = [unit_channels(s, places, attributes, len(reported)) for _, s in likely]
+        tied = tied_positions(len(reported), (unit.reports for own in units for unit in own))
         blocks = []
-        for members in _packed(tied, [a.size for a in reported]):
+        for members in packed_blocks(tied, [a.size for a in reported]):
             inside = [[unit for unit in own if unit.reports[0] in members] for own in units]
             places_reported = [patterns.schema.index(reported[i].name) for i in members]
             columns = [patterns.patterns[:, place] for place in places_reported]
@@ -136,7 +89,7 @@ class GroupBlocks:
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
             codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])
-            strategies = tuple(_side_by_side(own, reported, members) for own in inside)
+            strategies = tuple(side_by_side(own, reported, members) for own in inside)
             blocks.append(AttributeBlock(codes, n_cells, strategies))
         return cls(np.array([weight for weight, _ in likely]), tuple(blocks))
 
@@ -170,7 +123,7 @@ class ChunkPosterior:
     def strategies(self, classes: Array) -> Iterator[Array]:
         """P(s | c, y) of each group, times the given values of classes x patterns."""
         for by_strategy, total in zip(self.by_strategy, self.totals, strict=True):
-            yield by_strategy * _ratio(classes, total)
+            yield by_strategy * ratio(classes, total)
 
 
 class ConditionalModel:
@@ -191,39 +144,13 @@ class ConditionalModel:
         Bayes' rule: P(c | y) is proportional to P(c) prod_G sum_s w_s P(y_G | s, c).
         """
         block_tables = [group.tables(tables) for group in self.groups]
-        for start in range(0, len(self.shares), length):
-            chunk = slice(start, start + length)
-            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
-            found = [_look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)]
-            by_strategy = [values for values, _ in found]
-            totals = [values.sum(axis=0) for values in by_strategy]
-            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in found)
-            for total in totals:
-                logs = logs + _rescale(classes)
-                classes = classes * total
-            likelihood = classes.sum(axis=0)
-            with np.errstate(divide="ignore"):
-                logs = logs + np.log(likelihood)
-            shares, posterior = self.shares[chunk], _ratio(classes, likelihood)
-            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
+        return self._posteriors(prior, block_tables, length)
 
     def step(self, parameters: Array, alpha: float) -> EMStep:
         """One step of expectation-maximisation, with `alpha` records added to every category."""
         prior, tables = self.split(parameters)
-        log_likelihood, classes = 0.0, np.zeros(self.n_classes)
-        sums = [
-            [np.zeros((len(group.weights), self.n_classes, b.n_cells)) for b in group.blocks]
-            for group in self.groups
-        ]
-        for chunk in self.posterior(prior, tables, CHUNK):
-            log_likelihood += float((chunk.shares * chunk.log_likelihood).sum())
-            weights = chunk.shares * chunk.classes
-            classes += weights.sum(axis=1)
-            for own, weighted, codes in zip(
-                sums, chunk.strategies(weights), chunk.codes, strict=True
-            ):
-                for total, cells in zip(own, codes, strict=True):
-                    _add_by_cell(total, cells, weighted)
+        block_tables = [group.tables(tables) for group in self.groups]
+        log_likelihood, classes, sums = self._expectations(prior, block_tables)
         after = self.join(classes, self._expected_tables(tables, sums, alpha))
         penalty = alpha / self.n_records * sum(np.log(t).sum() for t in self._free(tables))
         change = float(np.abs(after - parameters).max())
@@ -274,6 +201,55 @@ class ConditionalModel:
     def _free(self, tables: Tables) -> Tables:
         return [table for a, table in enumerate(tables) if a != self.target]
 
+    @cached_property
+    def _grid(self) -> BlockGrid | None:
+        """The reports by the cells of two blocks, if there are two and one group."""
+        (group, *others) = self.groups
+        if others or len(group.blocks) != 2:
+            return None
+        one, two = group.blocks
+        return BlockGrid.of(self.shares, (one.codes, two.codes), (one.n_cells, two.n_cells))
+
+    def _expectations(
+        self, prior: Array, block_tables: list[BlockTables]
+    ) -> tuple[float, Array, list[list[Array]]]:
+        """The log-likelihood, and posteriors summed by class and by the cells of each block."""
+        if self._grid is not None and not any(vanishing for _, vanishing in block_tables[0]):
+            (one, _), (two, _) = block_tables[0]
+            found, classes, by_block = self._grid.expectations(prior, one, two)
+            return found, classes, [by_block]
+        log_likelihood, classes = 0.0, np.zeros(self.n_classes)
+        sums = [[np.zeros_like(table) for table, _ in own] for own in block_tables]
+        for chunk in self._posteriors(prior, block_tables, CHUNK):
+            log_likelihood += float((chunk.shares * chunk.log_likelihood).sum())
+            weights = chunk.shares * chunk.classes
+            classes += weights.sum(axis=1)
+            for own, weighted, codes in zip(
+                sums, chunk.strategies(weights), chunk.codes, strict=True
+            ):
+                for total, cells in zip(own, codes, strict=True):
+                    _add_by_cell(total, cells, weighted)
+        return log_likelihood, classes, sums
+
+    def _posteriors(
+        self, prior: Array, block_tables: list[BlockTables], length: int
+    ) -> Iterator[ChunkPosterior]:
+        for start in range(0, len(self.shares), length):
+            chunk = slice(start, start + length)
+            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
+            found = [_look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)]
+            by_strategy = [values for values, _ in found]
+            totals = [values.sum(axis=0) for values in by_strategy]
+            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in found)
+            for total in totals:
+                logs = logs + _rescale(classes)
+                classes = classes * total
+            likelihood = classes.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(likelihood)
+            shares, posterior = self.shares[chunk], ratio(classes, likelihood)
+            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
+
     def _expected_tables(self, tables: Tables, sums: list[list[Array]], alpha: float) -> Tables:
         """P(x_a | c) of the expected true categories, with `alpha` records added to each."""
         counts = [np.zeros((self.n_classes, k)) for k in self.sizes]
@@ -303,87 +279,9 @@ def _add_by_cell(total: Array, cells: Index, weights: Array) -> None:
             row += np.bincount(cells, weight, row.size)
 
 
-def _by_attribute(unit: Unit, joint: Array, tables: Tables) -> Iterator[tuple[int, Array]]:
-    """Sums over the other attributes of the unit; its joint answers are the second axis."""
-    full = joint.reshape(len(joint), *(tables[a].shape[1] for a in unit), *joint.shape[2:])
-    for axis, a in enumerate(unit):
-        yield a, full.sum(axis=tuple(i + 1 for i in range(len(unit)) if i != axis))
-
-
-def _ratio(over: Array, under: Array) -> Array:
-    """over / under, zero where both are zero."""
-    return np.asarray(over / np.maximum(under, _TINY))
-
-
 def _rescale(values: Array) -> Array:
     """Divide each pattern's values by the largest, in place; gives the logs of the divisors."""
     top = values.reshape(-1, values.shape[-1]).max(axis=0)
     top[top == 0] = 1
     values /= top
     return np.asarray(np.log(top))
-
-
-@dataclass(frozen=True, eq=False)
-class _UnitChannel:
-    """One unit under one strategy: true attributes, reported positions, B[reported, true]."""
-
-    attributes: Unit
-    reports: Unit
-    matrix: Array
-
-
-def _unit_channels(
-    strategy: Strategy, places: Sequence[int], attributes: Attributes, n_reported: int
-) -> list[_UnitChannel]:
-    """The units of a strategy; `places` are those of the group's attributes in the schema."""
-    found: list[tuple[Unit, Array]]
-    match strategy:
-        case Keep():
-            found = [((i,), np.eye(a.size)) for i, a in enumerate(attributes)]
-        case Differ(units):
-            cells = [math.prod(attributes[i].size for i in unit) for unit in units]
-            found = [(u, (1 - np.eye(k)) / (k - 1)) for u, k in zip(units, cells, strict=True)]
-        case Replace(units, laws):
-            columns = [np.array(law, dtype=np.float64)[:, None] for law in laws]
-            found = [(u, np.tile(c, len(c))) for u, c in zip(units, columns, strict=True)]
-        case Substitute(columns):
-            matrix = np.array(columns, dtype=np.float64).T
-            return [_UnitChannel(tuple(places), tuple(range(n_reported)), matrix)]
-    return [_UnitChannel(tuple(places[i] for i in u), u, matrix) for u, matrix in found]
-
-
-def _tied(n: int, units: Iterable[Unit]) -> list[list[int]]:
-    """Positions that must share a block, because some strategy handles them as one unit."""
-    parts = [{i} for i in range(n)]
-    for unit in units:
-        apart = [part for part in parts if part.isdisjoint(unit)]
-        touched = [part for part in parts if not part.isdisjoint(unit)]
-        parts = [*apart, set().union(*touched)]
-    return sorted(sorted(part) for part in parts)
-
-
-def _packed(tied: Iterable[Sequence[int]], sizes: Sequence[int]) -> list[list[int]]:
-    """Join neighbours as long as the block has few enough cells."""
-    packs: list[list[int]] = []
-    for members in tied:
-        together = [*packs[-1], *members] if packs else []
-        if packs and math.prod(sizes[i] for i in together) <= CELLS:
-            packs[-1] = together
-        else:
-            packs.append(list(members))
-    return packs
-
-
-def _side_by_side(
-    units: Sequence[_UnitChannel], reported: Attributes, members: Sequence[int]
-) -> BlockUnits:
-    """The units of the block that has these members."""
-    codes = np.indices([reported[i].size for i in members]).reshape(len(members), -1)
-    spans, cells, row, column = [], [], 0, 0
-    for unit in units:
-        reports = [codes[members.index(i)] for i in unit.reports]
-        sizes = [reported[i].size for i in unit.reports]
-        cells.append(row + np.ravel_multi_index(reports, sizes))
-        spans.append((unit.attributes, slice(column, column + unit.matrix.shape[1])))
-        row, column = row + unit.matrix.shape[0], column + unit.matrix.shape[1]
-    return BlockUnits(tuple(spans), block_diag(*(unit.matrix for unit in units)), np.stack(cells))

@@ -16,9 +16,10 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.arrays import Array
 from tacit.channel import Coin
-from tacit.counting import PatternTable
-from tacit.mine import conditional_model
-from tacit.mine.conditional_model import ConditionalModel, Tables
+from tacit.counting import PatternTable, count
+from tacit.mine import block_grid, block_units, conditional_model
+from tacit.mine.block_units import Tables
+from tacit.mine.conditional_model import ConditionalModel
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
 from tests.support.tables import cells_of, reported_table
@@ -201,7 +202,7 @@ def test_blocks_chunks_and_scales_change_neither_step_nor_information(
     once = Example.of(setting)
     place = once.model.join(*once.parameters)
     step, information = once.model.step(place, 1), once.model.information(*once.parameters)
-    monkeypatch.setattr(conditional_model, "CELLS", 1)
+    monkeypatch.setattr(block_units, "CELLS", 1)
     monkeypatch.setattr(conditional_model, "CHUNK", 5)
     monkeypatch.setattr(conditional_model, "_SCORED", 3)
     monkeypatch.setattr(conditional_model, "_VANISHING", 2.0)
@@ -212,6 +213,26 @@ def test_blocks_chunks_and_scales_change_neither_step_nor_information(
     scale = np.abs(information).max()
     again = parted.information(*once.parameters)
     np.testing.assert_allclose(again, information, rtol=1e-9, atol=1e-12 * scale)
+
+
+def test_a_grid_of_two_blocks_gives_the_same_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = Schema([Attribute(f"a{i}", ["c0", "c1", "c2"][: 2 + i % 2]) for i in range(6)])
+    design = Design(schema, [Group(schema.names, related(0.7))])
+    codes = np.stack(
+        [np.random.default_rng(i).integers(0, k, 2000) for i, k in enumerate(schema.sizes)]
+    )
+    patterns = count(codes.T.astype(np.uint8), schema)
+    monkeypatch.setattr(block_units, "CELLS", 20)
+    steps = []
+    for sparsest in (100, 0):  # 0: no grid is dense enough
+        monkeypatch.setattr(block_grid, "_SPARSEST", sparsest)
+        model = ConditionalModel(patterns, design, "a0")
+        assert (model._grid is None) == (sparsest == 0)
+        start = model.join(np.array([0.3, 0.7]), [np.full((2, k), 1 / k) for k in schema.sizes])
+        once = model.step(start, 1.0)
+        steps.append(model.step(once.after, 1.0))
+    np.testing.assert_allclose(steps[0].after, steps[1].after, **CLOSE)
+    assert steps[0].log_likelihood == pytest.approx(steps[1].log_likelihood, rel=1e-13)
 
 
 def test_products_of_a_thousand_small_probabilities_do_not_vanish() -> None:
