@@ -19,7 +19,7 @@ from tacit.channel import matrix, related, truthful, uniform_perturbation, unrel
 from tacit.counting import count
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
-from tacit.mine.tree.node_tables import NodeTables
+from tacit.mine.tree.tables_of_reports import root_tables
 from tacit.mine.tree.tree_reports import TreeReports
 from tests.support.chance import FALSE_ALARM
 
@@ -68,12 +68,13 @@ def read(name: str) -> list[tuple[Array, Array]]:
     found = []
     for _ in range(SURVEYS):
         reported = count(disguise(related_records(), design, rng), design.reported)
-        root = NodeTables.root(TreeReports.of(reported, design, "class"))
+        root = root_tables(TreeReports.of(reported, design, "class"))
         parts = np.array([[0, 1, -1]])
-        below = root.below(np.array([3]), parts, np.ones((1, 2), bool)).merged()
-        moments = [m for _, s in root.splits([1, 2, 3], True) if (m := s.moments)]
-        moments += [m for _, s in below.splits([1, 2], True) if (m := s.moments)]
-        found.append([(m.beyond, m.noise) for m in moments])
+        below = root.below(np.array([3]), parts, np.ones((1, 2), bool))
+        splits = [(root.n, s) for s in root.splits([1, 2, 3])]
+        splits += [(below.n, s) for s in below.splits([1, 2])]
+        pairs = [(n, s, place) for n, s in splits for place in range(len(s.attributes))]
+        found.append([s.noise(np.arange(n), np.full(n, place)) for n, s, place in pairs])
     return [
         (np.array([f[i][0] for f in found]), np.array([f[i][1] for f in found]))
         for i in range(len(found[0]))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tacit.counting import PatternTable, count, memory
+from tacit.counting import PatternTable, count, count_or_list, memory
 from tacit.counting.keys import COLUMN_BLOCK, all_keys, split
 from tacit.errors import DataError, SchemaError
 from tacit.schema import Attribute, Schema
@@ -175,6 +175,27 @@ def test_counting_takes_little_memory_on_top_of_the_records(order: str) -> None:
 
 
 # Errors
+
+
+def test_records_that_hardly_repeat_are_listed_as_they_come() -> None:
+    codes = np.random.default_rng(1).integers(0, 2, (20_000, 40), np.uint8)
+    found = count_or_list(codes, schema_of((2,) * 40))
+    np.testing.assert_array_equal(found.patterns, codes)
+    assert found.n_records == len(found) == len(codes)
+    sure = count(codes, schema_of((2,) * 40))
+    names = found.schema.names[3:5]
+    np.testing.assert_array_equal(found.marginal(names), sure.marginal(names))
+
+
+@pytest.mark.parametrize("case", ["few records", "few cells", "repeated"])
+def test_records_are_counted_if_that_is_fast_or_worth_it(case: str) -> None:
+    d, n = (12 if case == "few cells" else 40), (1_000 if case == "few records" else 20_000)
+    codes = np.random.default_rng(1).integers(0, 2, (n, d), np.uint8)
+    if case == "repeated":
+        codes = np.tile(codes[: n // 8], (8, 1))
+    found, expected = (how(codes, schema_of((2,) * d)) for how in (count_or_list, count))
+    np.testing.assert_array_equal(found.patterns, expected.patterns)
+    np.testing.assert_array_equal(found.counts, expected.counts)
 
 
 def test_no_records_are_an_error() -> None:

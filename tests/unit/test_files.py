@@ -405,6 +405,19 @@ def test_a_file_is_counted_as_its_records_are(tmp_path: Path, suffix: str) -> No
     assert np.array_equal(counted.counts, expected.counts)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_of_records_that_hardly_repeat_is_listed_unless_patterns_must_be_distinct(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"data{suffix}"
+    many = Schema([Attribute(f"a{i}", ["x", "y"]) for i in range(40)])
+    true = np.random.default_rng(2).integers(0, 2, (BATCH + 11, 40), dtype=np.uint8)
+    with writing_records(path, many) as write:
+        write(true)
+    np.testing.assert_array_equal(count_records(path, many, distinct=False).patterns, true)
+    np.testing.assert_array_equal(count_records(path, many).patterns, count(true, many).patterns)
+
+
 def test_frames_and_arrays_are_counted_too() -> None:
     frame = pa.table({"smokes": ["no", "yes", "no"], "income": ["low", "mid", "low"]})
     codes = np.array([[0, 0], [1, 1], [0, 0]])

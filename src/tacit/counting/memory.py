@@ -18,6 +18,7 @@ from tacit.counting.keys import (
     COLUMN_BLOCK,
     KEY_CELLS,
     Codes,
+    Unsigned,
     all_keys,
     key_blocks,
     smallest,
@@ -30,6 +31,8 @@ from tacit.schema import Schema
 DENSE_CELLS = 1 << 22  # 16 MB of counts
 ALWAYS_DENSE = 1 << 16
 SORT_BLOCK = 1 << 20  # records
+SAMPLED = 16  # one record in so many shows whether most records are distinct
+FEW_RECORDS = 1 << 14
 
 
 def count(codes: Codes, schema: Schema) -> PatternTable:
@@ -40,6 +43,31 @@ def count(codes: Codes, schema: Schema) -> PatternTable:
     """
     _check(codes, schema)
     return PatternTable(schema, *_counter(len(codes), schema.sizes)(codes, schema.sizes))
+
+
+def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
+    """The same if records repeat; else every record as a pattern of its own, not sorted.
+
+    Sorting many records that are nearly all distinct takes long and saves nothing.
+    """
+    _check(codes, schema)
+    if not mostly_distinct(codes, schema.sizes):
+        return count(codes, schema)
+    return listed(codes, schema)
+
+
+def listed(codes: Codes, schema: Schema) -> PatternTable:
+    """Every record as a pattern of its own, in the order given."""
+    patterns: Unsigned = codes.astype(smallest(max(schema.sizes)), copy=False)
+    return PatternTable(schema, patterns, np.ones(len(codes), np.int64))
+
+
+def mostly_distinct(codes: Codes, sizes: tuple[int, ...]) -> bool:
+    """Whether hardly any of many records repeats, by a sample of them."""
+    if len(codes) < FEW_RECORDS or math.prod(sizes) <= 4 * len(codes):
+        return False
+    sample = codes[::SAMPLED]
+    return len(distinct(sample, sizes)[1]) > 0.95 * len(sample)
 
 
 def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:

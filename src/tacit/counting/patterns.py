@@ -24,7 +24,8 @@ class PatternTable:
     """The distinct records, in the order of their codes, and how often each occurs.
 
     Everything that is counted or reconstructed later needs only this table (METHODS, section 2):
-    at most min(records, cells of the schema) patterns. The arrays are read-only.
+    at most min(records, cells of the schema) patterns. `count_or_list` makes tables in which
+    patterns may repeat, in any order; the same holds for them. The arrays are read-only.
     """
 
     schema: Schema

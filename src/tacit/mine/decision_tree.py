@@ -26,7 +26,8 @@ from tacit.extras import optional_imports
 from tacit.mine.miner import Miner, non_negative, reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
-from tacit.mine.tree.growth import GrowthSettings, grow
+from tacit.mine.tree.growth import grow
+from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
@@ -52,6 +53,8 @@ class DecisionTree(Miner):
     papers' procedure, which cuts negative shares at zero and grows until leaves are pure.
     max_depth: the most conditions that lead to a leaf.
     """
+
+    _distinct = False
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import math
 import numbers
 import os
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable, count
+from tacit.counting import PatternTable, count, count_or_list, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
@@ -30,6 +30,9 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     design: Design | None
     target: str | None
+
+    #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
+    _distinct: ClassVar[bool] = True
 
     #: The attributes it predicts from, in their order; None without a design.
     features_: Schema | None
@@ -58,7 +61,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(schema) == 1:
             raise DataError(f"the design has no other attribute to predict {target.name!r} from")
         features = schema.without(self.target)
-        patterns = reported_patterns(X, y, self.design, self.target)
+        patterns = reported_patterns(X, y, self.design, self.target, self._distinct)
         self._fit_reported(patterns, self.design, target, features)
         return self
 
@@ -159,10 +162,17 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def reported_patterns(records: Any, y: Any, design: Design, target: str) -> PatternTable:
-    """Count reported records; with `y`, the records have only the other attributes."""
-    if y is None:
+def reported_patterns(
+    records: Any, y: Any, design: Design, target: str, distinct: bool = True
+) -> PatternTable:
+    """Count reported records; with `y`, the records have only the other attributes.
+
+    Unless patterns must be `distinct`, records that hardly repeat are not sorted.
+    """
+    if y is None and (distinct or isinstance(records, PatternTable)):
         return reconstruct(records, design).patterns
+    if y is None:
+        return count_reported(records, design, distinct)
     if isinstance(records, PatternTable | str | os.PathLike):
         raise DataError("a pattern table or a file already has the class; leave y out")
     if target not in design.reported:
@@ -180,7 +190,8 @@ def reported_patterns(records: Any, y: Any, design: Design, target: str) -> Patt
             raise DataError(f"y must have labels of {target!r} of one type: {error}") from None
     classes = encode(column, design.reported.subset([target]))
     place = design.reported.index(target)
-    return count(np.insert(codes, place, classes[:, 0], axis=1), design.reported)
+    together = np.insert(codes, place, classes[:, 0], axis=1)
+    return (count if distinct else count_or_list)(together, design.reported)
 
 
 def non_negative(name: str, value: Any) -> float:

@@ -55,6 +55,8 @@ class Events:
 
     def of(self, a: int) -> Mask:
         """Which categories of an attribute each event allows."""
+        if not self.fixed:
+            return self.allowed[:, self.span(a)]
         if a not in self.fixed:
             return np.repeat(self.allowed[:, self.span(a)], self._parts, axis=0)
         place = self.fixed.index(a)
@@ -64,7 +66,11 @@ class Events:
 
     def parted(self, attributes: Sequence[int]) -> Events:
         """Every event parted by the categories of these attributes."""
-        return Events(self.sizes, self.allowed, (*self.fixed, *attributes))
+        return self.with_fixed((*self.fixed, *attributes))
+
+    def with_fixed(self, attributes: tuple[int, ...]) -> Events:
+        """The events parted by the categories of these attributes and no others."""
+        return Events(self.sizes, self.allowed, attributes)
 
     def take(self, places: Index | slice) -> Events:
         """Some of the events, none of them parted."""

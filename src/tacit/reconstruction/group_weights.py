@@ -41,6 +41,16 @@ class GroupWeights(ABC):
         return False
 
     @property
+    def same_for_all_events(self) -> bool:
+        """Whether weights depend on the states alone, so that they are the same for all events."""
+        return False
+
+    @property
+    def n_states(self) -> int | None:
+        """How many states there are before those that are dropped; None if they are many."""
+        return None
+
+    @property
     @abstractmethod
     def heaviest(self) -> float:
         """The largest weight of a report in an event, or close to it."""

@@ -48,6 +48,14 @@ class KeepOrDrawWeights(GroupWeights):
         return self.theta == 1
 
     @property
+    def same_for_all_events(self) -> bool:
+        return self.exact
+
+    @property
+    def n_states(self) -> int:
+        return 1 if self.exact else 2
+
+    @property
     def heaviest(self) -> float:
         return 1 / abs(self.theta)
 
@@ -84,11 +92,18 @@ class KeepOrDrawWeights(GroupWeights):
         return (1 - self.theta) / self.theta
 
     def _likelihood(self, events: Events) -> Array:
-        """P(Y in E)."""
-        chances = np.ones(len(events))
+        """P(Y in E): attributes that are drawn apart contribute one factor each."""
+        n, fixed = len(events.allowed), events.fixed
+        whole, chances = np.ones(n), np.ones((n, *(events.sizes[a] for a in fixed)))
         for unit, law in self._laws:
-            chances *= _cells([events.of(a) for a in unit]) @ law
-        return chances
+            own = tuple(a for a in fixed if a in unit)
+            parted = events.with_fixed(own)
+            factor = _cells([parted.of(a) for a in unit]) @ law
+            if own:
+                chances *= factor.reshape(n, *(events.sizes[a] if a in own else 1 for a in fixed))
+            else:
+                whole *= factor
+        return (whole.reshape(n, *(1,) * len(fixed)) * chances).ravel()
 
     @cached_property
     def _laws(self) -> list[tuple[tuple[int, ...], Array]]:
@@ -106,6 +121,14 @@ class KeepOrComplementWeights(GroupWeights):
     """
 
     theta: float
+
+    @property
+    def same_for_all_events(self) -> bool:
+        return True
+
+    @property
+    def n_states(self) -> int:
+        return 3
 
     @property
     def _by_state(self) -> Array:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tacit import Design, Group, Schema, disguise, matrix, reconstruct, related, truthful
+from tacit.counting import count
 from tacit.errors import DataError
+from tacit.files import writing_records
 from tacit.label_codes import decode
 from tacit.mine import DecisionTree
+from tacit.mine.tree.grown_nodes import follow
+from tacit.mine.tree.reported_answers import PackedAnswers
 from tacit.mine.tree.tree import NONE
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, REPORTED, SCHEMA, true_records
@@ -30,6 +35,30 @@ def test_records_to_predict_may_be_a_frame_or_codes(model: DecisionTree) -> None
     frame = decode(FEATURES, SCHEMA.subset(["smokes", "region"]), "pandas")
     np.testing.assert_array_equal(model.predict(frame), model.predict(FEATURES))
     np.testing.assert_array_equal(model.apply(frame[["region", "smokes"]]), model.apply(FEATURES))
+
+
+def test_wide_records_may_be_codes_a_frame_or_a_file(tmp_path: Path) -> None:
+    """Such records are packed and not sorted; the tree has copied what it needs."""
+    schema = Schema(attributes_of((2,) * 30))
+    design = Design(schema, [Group(schema.names[i::3], related(0.9)) for i in range(3)])
+    rng = np.random.default_rng(4)
+    ill = rng.random((20_000, 1)) < 0.5
+    true = (rng.random((20_000, 30)) < np.where(ill, 0.7, 0.3)).astype(np.uint8)
+    reports = disguise(true, design, rng)
+    expected = DecisionTree(design, "a0", max_depth=4).fit(count(reports, schema)).tree_
+    assert len(expected) > 8
+    path = tmp_path / "reports.parquet"
+    with writing_records(path, schema) as write:
+        write(reports)
+    given = reports.copy()
+    for records in (given, decode(reports, schema, "pandas"), path):
+        model = DecisionTree(design, "a0", max_depth=4).fit(records)
+        assert isinstance(model.reports_.answers, PackedAnswers)
+        given[:] = 0
+        for name in ("attribute", "child", "label_source"):
+            np.testing.assert_array_equal(getattr(model.tree_, name), getattr(expected, name))
+        again = follow(model.tree_, model.reports_)
+        np.testing.assert_allclose(again.value, expected.value, rtol=0, atol=1e-9)
 
 
 def test_few_and_many_records_are_predicted_alike(model: DecisionTree) -> None:

@@ -1,246 +1,299 @@
-"""ClassTables: an attribute against the class at all nodes, P(E, v, c) with its noise.
+"""ClassTables: attributes against the class at all nodes, P(E, v, c) with its noise.
 
-Rows are summed by node, by the state of the attribute's group and by the reported answer; the rest
-is linear in the weights g of a category, a state and an answer. Two cases: if the class is in the
-same group, rows are also summed by its answer; if it is in another, its weight is known per row.
+The reports at a node are summed by the state s of the attribute's group and by the reported answers
+v' and c'. The weight g of a report for (v, c) depends on its state and on whether v' = v and c' = c
+(a hit or a miss), so a table is a sum of at most four terms per state:
+
+    T(v, c) = sum over s, hv, hc of  S[s, hv, hc] g[v, c, s, hv, hc]
+
+with S[hit, hit] = N[v, c], S[hit, miss] = N[v, .] - N[v, c], and so on. The same sums of squared
+weights give second moments. If the class is in another group, its weights are already in the sums.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.arrays import Array, Index, Mask
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
 
-if TYPE_CHECKING:
-    from tacit.mine.tree.node_tables import NodeTables
-
-#: Numbers that are processed at once if every node has weights of its own.
+#: Numbers that are processed at once.
 _AT_ONCE = 1 << 21
+#: States that are summed one by one.
+_FEW_STATES = 4
 #: Variances below this share of the second moment are rounding.
 _ROUNDING = 1e-9
 
 
-class SplitMoments(NamedTuple):
-    """Moments of a split, nodes x categories x classes ( x classes).
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """The reports at nodes, summed for the tables of one group.
 
-    `beyond` is P(E,v,c) - P(E,v) P(E,c) / P(E) and `noise` its standard error by the disguise
-    alone, 0 if answers are reported as they are. `own` are the second moments of the weights
-    of (v, c) and (v, c'), `cross` those of (v, c) and c' whatever the category.
+    `sums` takes attributes of the same size and gives shares of reports, nodes x attributes x
+    states x answers x classes: each report times its weight in the groups that are neither this one
+    nor that of the class, or times its square. If the class is in this group, the last axis has
+    reported classes; otherwise true ones, each report times its weight for the class, and the
+    squares have one more axis, for the products of the weights of two classes. A group with a joint
+    report has no answers: those axes have length 1.
     """
 
-    beyond: Array
-    noise: Array
-    own: Array
-    cross: Array
+    group: GroupWeights
+    events: Events
+    states: States
+    target: int
+    n_records: int
+    sums: Callable[[tuple[int, ...], bool], Array]
 
 
-class Split(NamedTuple):
-    """P(E, v, c) for the categories v of one attribute, nodes x categories x classes."""
+@dataclass(frozen=True, eq=False)
+class HitWeights:
+    """g of an attribute's group, computed when it is needed: e x v x c x s x hv x hc.
 
-    value: Array
-    moments: SplitMoments | None
+    `free` says which categories each event allows: weights for others are 0. None if all.
+    """
+
+    source: GroupSums
+    events: Events
+    attribute: int
+    free: Mask | None = None
+
+    @cached_property
+    def both(self) -> Array:
+        """g(v, c)."""
+        return self._inside(self._parted(self.attribute, self.source.target))
+
+    @cached_property
+    def by_category(self) -> Array:
+        """g(v)."""
+        return self._inside(self._parted(self.attribute)[:, :, None, ..., None])
+
+    @cached_property
+    def by_class(self) -> Array:
+        """g(c)."""
+        return self._parted(self.source.target)[:, None, :, :, None]
+
+    @cached_property
+    def whole(self) -> Array:
+        """g."""
+        found = self.source.group.weights(self.events, self.source.states)
+        return found[:, None, None, :, None, None]
+
+    def _parted(self, *attributes: int) -> Array:
+        found = self.source.group.parted(self.events, attributes, self.source.states)
+        if self.source.group.by_attribute:
+            return found
+        return found[..., 1:, 1:] if len(attributes) > 1 else found[..., 1:]  # no misses
+
+    def _inside(self, g: Array) -> Array:
+        return g if self.free is None else np.where(self.free[:, :, None, None, None, None], g, 0.0)
 
 
 class ClassTables(ABC):
-    """Attributes of one group against the class; weights and their squares without both groups.
+    """Tables of attributes that have as many categories and are in one group.
 
-    `base` has the cell that each row is summed into, and the number of cells per node.
+    A pair is a node and the position of an attribute. If weights differ between events, there is
+    one attribute, and pairs are nodes.
     """
 
-    def __init__(self, tables: NodeTables, g: int, rest: Array, squares: Array) -> None:
-        self.tables, self.g, self.rest, self.squares = tables, g, rest, squares
-        self.n_classes = tables.reports.sizes[tables.reports.target]
-        self.base = tables.key(g)
-        self._scaled: dict[int, Index] = {}
+    def __init__(self, source: GroupSums, attributes: tuple[int, ...]) -> None:
+        self.source, self.attributes = source, attributes
 
-    def split(self, a: int, with_noise: bool) -> Split:
-        """The table of one attribute, with its moments if asked for."""
-        sums = self.sums(a, squared=False)
-        squares = self.sums(a, squared=True) if with_noise else None
-        allowed = self.tables.events.allowed[:, self.tables.events.span(a)]
-        values, moments = [], []
-        for some in self._chunks(sums[0].size * allowed.shape[1] * self.n_classes):
-            g, free = self.after(a, some), allowed[some, :, None]
-            value = self.value(sums[some], g)
-            if with_noise or allowed.shape[1] > 2:  # one category of two leaves no split anyway
-                value = np.where(free, value, 0.0)
-            values.append(value)
-            if squares is not None:
-                shape = (len(value), *g.shape[1:])
-                inside = np.where(free if g.ndim == free.ndim else free[..., None], g, 0.0)
-                moments.append(self._moments(value, squares[some], np.broadcast_to(inside, shape)))
-        together = SplitMoments(*map(_joined, zip(*moments, strict=True))) if moments else None
-        return Split(_joined(values), together)
+    @cached_property
+    def value(self) -> Array:
+        """P(E, v, c), nodes x attributes x categories x classes; 0 if E does not allow v."""
+        sums, free = self._sums, self._free
+        n, many = free.shape[:2]
+        flat = sums.reshape(n * many, *sums.shape[2:])
+        nodes = np.repeat(np.arange(n), many)
+        parts = [
+            weighted(flat[some], self._table_weights(self._weights(nodes[some])))
+            for some in chunks(len(flat), flat[0].size * 4)
+        ]
+        value = np.concatenate(parts).reshape(*free.shape, -1)
+        return value if free.all() else np.where(free[..., None], value, 0.0)
 
-    def key(self, a: int) -> tuple[Index, int]:
-        """`base` with the reported answers to an attribute."""
-        base, cells = self.base
-        if not self.tables.reports.group_weights[self.g].by_attribute:
-            return base, cells
-        k = self.tables.reports.sizes[a]
-        if k not in self._scaled:
-            self._scaled[k] = base * k
-        return self._scaled[k] + self.tables.answers[a], cells * k
+    def noise(self, nodes: Index, which: Index) -> tuple[Array, Array]:
+        """P(E,v,c) - P(E,v) P(E,c) / P(E) of pairs, and its standard error by the disguise alone.
 
-    @abstractmethod
-    def sums(self, a: int, squared: bool) -> Array:
-        """Weights, or squared weights, summed by state and answer at every node."""
+        Pairs x categories x classes. With r = P(v | E) and q = P(c | E), its weight is
 
-    @abstractmethod
-    def after(self, a: int, some: slice) -> Array:
-        """g after the conditions, at some nodes or one for all."""
+            phi(v, c) = g(v, c) - r g(c) - q g(v) + r q g.
 
-    @abstractmethod
-    def value(self, sums: Array, g: Array) -> Array:
-        """P(E, v, c)."""
-
-    @abstractmethod
-    def second(self, squares: Array, g: Array, r: Array, q: Array) -> tuple[Array, Array, Array]:
-        """Second moments of `beyond`, of (v, c) with (v, c'), and of (v, c) with c'."""
-
-    def _moments(self, value: Array, squares: Array, g: Array) -> SplitMoments:
-        """Second moments, with r = P(v | E) and q = P(c | E).
-
-        The second moment of `beyond` over true records, which is not noise, follows from the table.
+        The second moment of true records, which is not noise, follows from the table.
         """
-        total = value.sum(axis=(1, 2), keepdims=True)
-        by_v, by_c = value.sum(axis=2, keepdims=True), value.sum(axis=1, keepdims=True)
-        usable = np.where(total > 0, total, 1.0)  # other nodes are not used
-        r, q = by_v / usable, by_c / usable
-        second, own, cross = self.second(squares, g, r, q)
-        true = (
-            value * ((1 - r) * (1 - q)) ** 2
-            + (by_v - value) * ((1 - r) * q) ** 2
-            + (by_c - value) * (r * (1 - q)) ** 2
-            + (total - by_v - by_c + value) * (r * q) ** 2
-        )
-        added = np.where(second - true < _ROUNDING * second, 0.0, second - true)
-        noise = np.sqrt(added / self.tables.reports.n_records)
-        return SplitMoments(value - by_v * by_c / usable, noise, own, cross)
+        squares, parts = self._squares, []
+        for some in chunks(len(nodes), squares[0, 0].size * 8):
+            at, value = (nodes[some], which[some]), self.value[nodes[some], which[some]]
+            total = value.sum(axis=(1, 2), keepdims=True)
+            by_v, by_c = value.sum(axis=2, keepdims=True), value.sum(axis=1, keepdims=True)
+            usable = np.where(total > 0, total, 1.0)  # other nodes are not used
+            r, q = by_v / usable, by_c / usable
+            second = self._second(squares[at], self._weights(*at), r, q)
+            true = (
+                value * ((1 - r) * (1 - q)) ** 2
+                + (by_v - value) * ((1 - r) * q) ** 2
+                + (by_c - value) * (r * (1 - q)) ** 2
+                + (total - by_v - by_c + value) * (r * q) ** 2
+            )
+            added = np.where(second - true < _ROUNDING * second, 0.0, second - true)
+            parts.append((value - by_v * by_c / usable, np.sqrt(added / self.source.n_records)))
+        beyond, noise = zip(*parts, strict=True)
+        return np.concatenate(beyond), np.concatenate(noise)
 
-    def _chunks(self, numbers: int) -> Iterator[slice]:
-        """Slices of nodes, for so many numbers per node."""
-        step = max(1, _AT_ONCE // numbers)
-        for start in range(0, self.tables.n, step):
-            yield slice(start, start + step)
+    def moments(self, nodes: Index, which: Index) -> tuple[Array, Array]:
+        """Second moments of the weights of pairs, pairs x categories x classes x classes.
+
+        First those of (v, c) and (v, c'), then those of (v, c) and c' whatever the category.
+        """
+        squares, parts = self._squares, []
+        for some in chunks(len(nodes), squares[0, 0].size * 8):
+            at = nodes[some], which[some]
+            parts.append(self._products(squares[at], self._weights(*at)))
+        own, cross = zip(*parts, strict=True)
+        return np.concatenate(own), np.concatenate(cross)
+
+    @abstractmethod
+    def _table_weights(self, g: HitWeights) -> Array:
+        """The weights that give the table."""
+
+    @abstractmethod
+    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
+        """The second moment of phi."""
+
+    @abstractmethod
+    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
+        """The second moments that `moments` gives."""
+
+    @cached_property
+    def _sums(self) -> Array:
+        return self.source.sums(self.attributes, False)
+
+    @cached_property
+    def _squares(self) -> Array:
+        return self.source.sums(self.attributes, True)
+
+    @cached_property
+    def _free(self) -> Mask:
+        """Whether E allows v, nodes x attributes x categories."""
+        events = self.source.events
+        return np.stack([events.allowed[:, events.span(a)] for a in self.attributes], axis=1)
+
+    @cached_property
+    def _shared(self) -> HitWeights:
+        return HitWeights(self.source, self.source.events.take(slice(1)), self.attributes[0])
+
+    def _weights(self, nodes: Index, which: Index | None = None) -> HitWeights:
+        """The weights at nodes, or of pairs with 0 for categories that are not allowed."""
+        free = None if which is None else self._free[nodes, which]
+        if free is not None and free.all():
+            free = None
+        shared = self.source.group.same_for_all_events
+        if shared and free is None:
+            return self._shared
+        events = self._shared.events if shared else self.source.events.take(nodes)
+        return HitWeights(self.source, events, self.attributes[0], free)
 
 
 class SameGroup(ClassTables):
-    """The class is in the same group: rows are also summed by its answer.
+    """The class is in the same group."""
 
-    Sums are nodes x cells, g is nodes x categories x classes x cells.
-    """
+    def _table_weights(self, g: HitWeights) -> Array:
+        return g.both
 
-    def __init__(self, tables: NodeTables, g: int, rest: Array, squares: Array) -> None:
-        super().__init__(tables, g, rest, squares)
-        self.base = tables.with_answers(*self.base, tables.reports.target)
-        #: g if it is the same at all nodes, by the size of the attribute.
-        self._shared: dict[int, Array] = {}
-
-    def sums(self, a: int, squared: bool) -> Array:
-        return self.tables.sums(*self.key(a), self.squares if squared else self.rest)
-
-    def after(self, a: int, some: slice) -> Array:
-        tables, size = self.tables, self.tables.reports.sizes[a]
-        if size in self._shared:
-            return self._shared[size]
-        events, both = tables.events.take(some), (tables.reports.target, a)
-        group = tables.reports.group_weights[self.g]
-        found = expanded(group, events, both, tables.states[self.g][0]).swapaxes(1, 2)
-        g = np.ascontiguousarray(found).reshape(*found.shape[:3], -1)
-        if len(g) == 1 < len(events):
-            self._shared[size] = g
-        return g
-
-    def value(self, sums: Array, g: Array) -> Array:
-        if len(g) == 1:
-            return np.asarray(sums @ g[0].reshape(-1, g.shape[3]).T).reshape(-1, *g.shape[1:3])
-        return np.asarray(np.einsum("nk,nvck->nvc", sums, g, optimize=True))
-
-    def second(self, squares: Array, g: Array, r: Array, q: Array) -> tuple[Array, Array, Array]:
-        """`beyond` is the mean of g(v,c) - r g(c) - q g(v) + r q g."""
-        whole = g.sum(axis=1, keepdims=True)
-        phi = g - r[..., None] * whole
-        phi = phi - q[..., None] * phi.sum(axis=2, keepdims=True)
-        weighted = g * squares[:, None, None]
-        return (
-            np.einsum("nk,nvck->nvc", squares, phi**2, optimize=True),
-            np.einsum("nvck,nvdk->nvcd", weighted, g, optimize=True),
-            np.einsum("nvck,ndk->nvcd", weighted, whole[:, 0], optimize=True),
+    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
+        # States and hits as one axis: arithmetic on short axes is slow.
+        hits = g.both.shape[3:]
+        both, by_category, by_class, whole = (
+            np.broadcast_to(own, (*own.shape[:3], *hits)).reshape(*own.shape[:3], -1)
+            for own in (g.both, g.by_category, g.by_class, g.whole)
         )
+        r, q = r[..., None], q[..., None]
+        phi = both - r * by_class - q * (by_category - r * whole)
+        return weighted(squares, (phi * phi).reshape(*phi.shape[:3], *hits))
+
+    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
+        return moments_by_class(squares, g.both, g.by_class)
 
 
 class OtherGroup(ClassTables):
-    """The class is in another group: its weight is known per row.
+    """The class is in another group."""
 
-    Sums are nodes x classes ( x classes) x cells, g is nodes x categories x cells.
-    """
+    def _table_weights(self, g: HitWeights) -> Array:
+        return g.by_category
 
-    def sums(self, a: int, squared: bool) -> Array:
-        key, cells = self.key(a)
-        weights = self._products if squared else self._values
-        found = np.stack([self.tables.sums(key, cells, own) for own in weights], axis=1)
-        if not squared:
-            return found
-        first, second = np.triu_indices(self.n_classes)
-        place = np.zeros((self.n_classes, self.n_classes), np.intp)
-        place[first, second] = place[second, first] = np.arange(len(first))
-        return np.asarray(found[:, place])
+    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
+        """phi = (g(v) - r g) (g'(c) - q g'), where g' is of the class's group."""
+        by_class = np.eye(q.shape[2]) - q.swapaxes(1, 2)
+        spread = np.einsum("pce,pcf,psvef->psvc", by_class, by_class, squares, optimize=True)
+        return weighted(spread, (g.by_category - r[..., None, None, None] * g.whole) ** 2)
 
-    @cached_property
-    def _values(self) -> list[Array]:
-        """Weights of rows for each class."""
-        return [self.rest * own for own in self.tables.classes.T]
-
-    @cached_property
-    def _products(self) -> list[Array]:
-        """Products of the weights of rows for each two classes."""
-        first, second = np.triu_indices(self.n_classes)
-        one, two = self.tables.classes.T[first], self.tables.classes.T[second]
-        return [self.squares * a * b for a, b in zip(one, two, strict=True)]
-
-    def after(self, a: int, some: slice) -> Array:
-        return self.tables.after(self.g, a, some)
-
-    def value(self, sums: Array, g: Array) -> Array:
-        if len(g) == 1:
-            return np.asarray(sums @ g[0].T).swapaxes(1, 2)
-        return np.asarray(np.einsum("nck,nvk->nvc", sums, g, optimize=True))
-
-    def second(self, squares: Array, g: Array, r: Array, q: Array) -> tuple[Array, Array, Array]:
-        """`beyond` is the mean of (g(v) - r g) (g(c) - q g)."""
-        whole = g.sum(axis=1, keepdims=True)
-        phi = g - r * whole
-        by_class = np.eye(self.n_classes) - q.swapaxes(1, 2)
-        spread = np.einsum("nce,ncf,nefk->nck", by_class, by_class, squares, optimize=True)
-        return (
-            np.einsum("nck,nvk->nvc", spread, phi**2, optimize=True),
-            np.einsum("ncdk,nvk->nvcd", squares, g**2, optimize=True),
-            np.einsum("ncdk,nvk->nvcd", squares, g * whole, optimize=True),
-        )
+    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
+        flat = squares.reshape(*squares.shape[:3], -1)
+        own, cross = weighted(flat, g.by_category**2), weighted(flat, g.by_category * g.whole)
+        shape = (*own.shape[:2], *squares.shape[3:])
+        return own.reshape(shape), cross.reshape(shape)
 
 
-def _joined(parts: Sequence[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def expanded(
-    group: GroupWeights, events: Events, attributes: tuple[int, ...], states: States
-) -> Array:
-    """g by the category of each attribute, the state, and the reported answer to each."""
-    found = group.parted(events, attributes, states)
-    for place, a in enumerate(attributes):
-        axis = found.ndim - len(attributes) + place
-        miss, hit = np.take(found, [0], axis=axis), np.take(found, [1], axis=axis)
-        shape = [1] * found.ndim
-        shape[1 + place] = shape[axis] = events.sizes[a]
-        same = np.eye(events.sizes[a], dtype=bool).reshape(shape)
-        found = np.where(same, hit, miss) if group.by_attribute else hit
+def weighted(sums: Array, g: Array) -> Array:
+    """Sums of pairs x s x v' x c' times weights of pairs x v x c x s x hv x hc, summed over s."""
+    found = np.zeros((len(sums), *map(max, g.shape[1:3], sums.shape[2:4])))
+    for hv in range(g.shape[4]):
+        if not g[..., hv, :].any():
+            continue
+        by_category = _part(sums, 2, hv, g.shape[4])
+        for hc in range(g.shape[5]):
+            if (own := g[..., hv, hc]).any():
+                found += _summed(_part(by_category, 3, hc, g.shape[5]), own)
     return found
+
+
+def _summed(sums: Array, g: Array) -> Array:
+    """Pairs x s x v x c times pairs x v x c x s, summed over s."""
+    if sums.shape[1] > _FEW_STATES:
+        return np.asarray((sums * np.moveaxis(g, 3, 1)).sum(axis=1))
+    return sum((sums[:, s] * g[..., s] for s in range(sums.shape[1])), np.zeros(()))
+
+
+def moments_by_class(squares: Array, one: Array, other: Array) -> tuple[Array, Array]:
+    """Means of products of weights for each two classes, pairs x v x c x c'.
+
+    First those of `one` and `one`, then those of `one` and `other`.
+    """
+    answers = squares.shape[3]
+    first, second = by_answer(one, answers), by_answer(other, answers)
+    parts = [_part(squares, 2, hv, one.shape[4]) for hv in range(one.shape[4])]
+    sums = np.stack(parts, axis=3)[:, :, :, None].transpose(0, 2, 3, 1, 4, 5)
+    weights = sums * first
+    shape = (*weights.shape[:3], -1)
+    second = np.broadcast_to(second, weights.shape).reshape(shape).swapaxes(2, 3)
+    first = np.broadcast_to(first, weights.shape).reshape(shape).swapaxes(2, 3)
+    return weights.reshape(shape) @ first, weights.reshape(shape) @ second
+
+
+def chunks(n: int, numbers: int) -> Iterator[slice]:
+    """Slices of n pairs, for so many numbers per pair."""
+    step = max(1, _AT_ONCE // numbers)
+    for start in range(0, n, step):
+        yield slice(start, start + step)
+
+
+def _part(sums: Array, axis: int, which: int, of: int) -> Array:
+    """The sums of misses (0 of 2) or of hits along an axis of answers."""
+    if which == of - 1:
+        return sums
+    total = np.einsum("psvc->psc" if axis == 2 else "psvc->psv", sums)  # faster than a sum
+    return np.asarray(np.expand_dims(total, axis) - sums)
+
+
+def by_answer(g: Array, answers: int) -> Array:
+    """Weights by the reported class instead of hit or miss, in the last axis."""
+    if g.shape[5] == 1:
+        return g
+    same = np.eye(answers, dtype=bool)[:, None, None]
+    return np.where(same, g[..., 1:], g[..., :1])

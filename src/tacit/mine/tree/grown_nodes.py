@@ -12,8 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
+from tacit.arrays import Array, Index
 from tacit.mine.tree.node_tables import NodeTables
+from tacit.mine.tree.row_tables import RowTables
+from tacit.mine.tree.tables_of_reports import root_tables
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.linear_estimate import covariance_of_means
@@ -23,9 +25,7 @@ def follow(tree: Tree, reports: TreeReports) -> Tree:
     """The same tree, with the shares of its nodes and their covariance read from these reports."""
     value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
     root = np.zeros(1, np.intp)
-    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [
-        (root, partial(NodeTables.root, reports))
-    ]
+    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [(root, partial(root_tables, reports))]
     while waiting:
         nodes, tables_of = waiting.pop()
         tables = tables_of()
@@ -35,15 +35,11 @@ def follow(tree: Tree, reports: TreeReports) -> Tree:
         wanted = branches == np.arange(branches.shape[1])
         allowed = np.where(tables.events.padded(attribute), branches, NONE)
         waiting += [
-            (child[some], partial(_below, tables, attribute, allowed, some))
-            for some in tables.affordable(wanted)
+            (child[some], partial(tables.below, attribute, allowed, some))
+            for some in tables.affordable(attribute, wanted)
         ]
     covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
     return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
-
-
-def _below(tables: NodeTables, attribute: Index, branches: Index, wanted: Mask) -> NodeTables:
-    return tables.below(attribute, branches, wanted).merged()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +47,13 @@ class Visit:
     """One node of a tree, with the reports that count there."""
 
     tree: Tree
-    tables: NodeTables
+    tables: RowTables
     node: int = 0
 
     @classmethod
     def root(cls, tree: Tree, reports: TreeReports) -> Visit:
         """The root."""
-        return cls(tree, NodeTables.root(reports))
+        return cls(tree, RowTables.root(reports))
 
     @property
     def is_leaf(self) -> bool:
@@ -77,7 +73,7 @@ class Visit:
         allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
         for branch in np.unique(branches[branches != NONE]):
             wanted = np.arange(branches.shape[1])[None] == branch
-            tables = self.tables.below(attribute, allowed, wanted)
+            tables = self.tables.children(attribute, allowed, wanted)
             yield Visit(self.tree, tables, int(child[0, branch]))
 
 

@@ -20,27 +20,23 @@ sampling noise of the true records is left to pruning.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
 from tacit.arrays import Array, Index, Mask
-from tacit.mine.tree.class_tables import Split
-from tacit.mine.tree.criteria import BestSplits, SplitCriterion, summed
+from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.node_tables import NodeTables
+from tacit.mine.tree.split_choice import GrowthSettings, best_splits
+from tacit.mine.tree.tables_of_reports import root_tables
 from tacit.mine.tree.tree import NONE, Tree, first_largest
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.linear_estimate import covariance_of_means
 
-#: Gains closer than this are equal, and the first attribute is taken: with shares cut at zero,
-#: many attributes give only pure nodes, and rounding errors should not choose among them.
-_TIE = 1e-12
 #: Shares below this, and variances below this share of the second moment, are rounding errors.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
 _COLUMNS = (
@@ -54,27 +50,6 @@ _COLUMNS = (
     "attribute",
     "child",
 )
-
-
-@dataclass(frozen=True)
-class GrowthSettings:
-    """The criterion, the standard errors a split must exceed noise by, and the largest depth."""
-
-    criterion: SplitCriterion
-    caution: float
-    max_depth: int | None = None
-
-    def least_dependence(self, n_categories: int, n_classes: int) -> float:
-        """Standard errors that some cell of a table must exceed."""
-        return self._as_rare((n_categories - 1) * (n_classes - 1))
-
-    def least_lead(self, n_attributes: int) -> float:
-        """Standard errors by which a class must lead that of the parent."""
-        return self._as_rare(math.sqrt(n_attributes)) if self.caution else 0.0
-
-    def _as_rare(self, tries: float) -> float:
-        """Standard errors that noise exceeds as often in this many tries as `caution` in one."""
-        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
 
 
 class GrowingTree:
@@ -211,10 +186,10 @@ def grow(reports: TreeReports, settings: GrowthSettings) -> Tree:
     """The tree grown from reports."""
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
         growing = GrowingTree(reports, settings.caution, settings.least_lead(len(reports.features)))
-        root = NodeTables.root(reports)
+        root = root_tables(reports)
         nodes = growing.add(np.array([NONE]), *root.by_class())
         waiting: list[Callable[[], Frontier]] = []
-        if growing.may_split(nodes).all():
+        if growing.may_split(nodes).all() and settings.max_depth != 0:
             waiting.append(lambda: Frontier(nodes, root, 0))
         while waiting:
             frontier = waiting.pop()()
@@ -226,7 +201,7 @@ def _split(
     growing: GrowingTree, settings: GrowthSettings, frontier: Frontier
 ) -> Iterator[Callable[[], Frontier]]:
     """Split the nodes whose best split exceeds noise; gives the next frontiers."""
-    best, criterion = best_splits(settings, frontier), settings.criterion
+    best, criterion = best_splits(settings, frontier.tables), settings.criterion
     attribute, sizes = best.attribute, growing.reports.sizes
     own_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
     parts = criterion.branches(own_sizes, best.option, max(sizes))
@@ -242,62 +217,15 @@ def _split(
     )
     padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
     growing.split(frontier.nodes, attribute, np.take_along_axis(padded, parts, axis=1))
+    depth = frontier.depth + 1
+    if depth == settings.max_depth:
+        return
     branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
-    for some in frontier.tables.affordable(real & growing.may_split(children)):
-        yield partial(_below, frontier, attribute, branches, children, some)
+    last = depth + 1 == settings.max_depth
+    for some in frontier.tables.affordable(attribute, real & growing.may_split(children)):
+        below = partial(frontier.tables.below, attribute, branches, some, last)
+        yield partial(_frontier, children[some], below, depth)
 
 
-def _below(
-    frontier: Frontier, attribute: Index, branches: Index, children: Index, wanted: Mask
-) -> Frontier:
-    below = frontier.tables.below(attribute, branches, wanted).merged()
-    return Frontier(children[wanted], below, frontier.depth + 1)
-
-
-def best_splits(settings: GrowthSettings, frontier: Frontier) -> BestSplits:
-    """The split with the largest gain at each node, among those that exceed noise."""
-    tables, reports = frontier.tables, frontier.tables.reports
-    with_noise = settings.caution > 0 and not all(group.exact for group in reports.group_weights)
-    best = _no_splits(tables, with_noise)
-    if frontier.depth == settings.max_depth:
-        return best
-    free = tables.events.choices() > 1
-    for a, split in tables.splits([a for a in reports.features if free[:, a].any()], with_noise):
-        nodes = np.flatnonzero(free[:, a])
-        value = split.value[nodes]
-        gains = settings.criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
-        if split.moments is not None:
-            unseen = tables.unseen(np.full(tables.n, a))[:, None, None] / reports.n_records
-            stderr = np.sqrt(split.moments.noise**2 + unseen)
-            least = settings.least_dependence(*split.value.shape[1:]) * stderr
-            significant = np.asarray((np.abs(split.moments.beyond) >= least).any(axis=2))
-            options = settings.criterion.options(significant)
-            gains = np.where(options[nodes], gains, -np.inf)
-        option = gains.argmax(axis=1)
-        gain = np.take_along_axis(gains, option[:, None], axis=1)[:, 0]
-        better = gain > best.gain[nodes] + _TIE
-        _replace(best, nodes[better], a, gain[better], option[better], split)
-    return best
-
-
-def _no_splits(tables: NodeTables, with_noise: bool) -> BestSplits:
-    n, c = tables.n, tables.reports.sizes[tables.reports.target]
-    value = np.zeros((n, max(tables.reports.sizes), c))
-    best = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
-    if with_noise:
-        best.own, best.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
-        best.whole = tables.by_class()[1]
-    return best
-
-
-def _replace(
-    best: BestSplits, nodes: Index, a: int, gain: Array, option: Index, split: Split
-) -> None:
-    """Take the split by an attribute at the nodes where it is better."""
-    k = split.value.shape[1]
-    best.gain[nodes], best.attribute[nodes], best.option[nodes] = gain, a, option
-    best.value[nodes] = 0
-    best.value[nodes, :k] = split.value[nodes]
-    if split.moments is not None and best.own is not None and best.cross is not None:
-        best.own[nodes, :k] = split.moments.own[nodes]
-        best.cross[nodes, :k] = split.moments.cross[nodes]
+def _frontier(nodes: Index, tables_of: Callable[[], NodeTables], depth: int) -> Frontier:
+    return Frontier(nodes, tables_of(), depth)

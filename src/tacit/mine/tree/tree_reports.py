@@ -16,19 +16,25 @@ from tacit.counting import PatternTable
 from tacit.counting.keys import Unsigned
 from tacit.design import Design
 from tacit.label_codes import code_type
+from tacit.mine.tree.bit_counts import packed
+from tacit.mine.tree.cell_counts import CellCounts
+from tacit.mine.tree.reported_answers import CodedAnswers, PackedAnswers, ReportedAnswers
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.report_weights import GroupReports, ReportWeights
 from tacit.reconstruction.weights import KeepOrDrawWeights
+
+#: Yes/no records are packed if the records are at most this many times the patterns.
+_MOST_REPEATED = 4
 
 
 @dataclass(frozen=True, eq=False)
 class TreeReports:
     """Reported patterns, their shares of the records, and the weights of each group.
 
-    `answers` has the reported codes of each true attribute, patterns x attributes. If a group has
-    a joint report, its answers are 0 and the joint report is in `cells`.
+    `answers` has the reported codes of each true attribute. If a group has a joint report, its
+    answers are 0 and the joint report is in `joint`.
     """
 
     sizes: tuple[int, ...]
@@ -36,8 +42,8 @@ class TreeReports:
     shares: Array
     n_records: int
     group_weights: tuple[GroupWeights, ...]
-    answers: Unsigned
-    cells: tuple[Index, ...]
+    answers: ReportedAnswers
+    joint: tuple[Index, ...]
 
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, target: str) -> TreeReports:
@@ -46,17 +52,13 @@ class TreeReports:
             factor.require_reconstructable()
         reports = ReportWeights(patterns, design)
         groups = [reports.group(g) for g in range(len(design.groups))]
-        answers = np.zeros((len(patterns), len(design.schema)), code_type(design.schema))
-        for group in groups:
-            for a, column in group.answers.items():
-                answers[:, a] = column
         return cls(
             design.schema.sizes,
             design.schema.index(target),
             patterns.counts / patterns.n_records,
             patterns.n_records,
             tuple(group.weights for group in groups),
-            answers,
+            _answers(patterns, design, groups),
             tuple(group.cells for group in groups),
         )
 
@@ -78,13 +80,18 @@ class TreeReports:
         """Records that are reported as they are."""
         group = KeepOrDrawWeights(tuple(range(len(sizes))), 1.0, uniform(sizes))
         nothing = np.zeros(len(shares), np.intp)
-        codes = np.ascontiguousarray(records)
-        return cls(sizes, target, shares, n_records, (group,), codes, (nothing,))
+        answers = CodedAnswers(np.ascontiguousarray(records.T))
+        return cls(sizes, target, shares, n_records, (group,), answers, (nothing,))
 
     @property
     def features(self) -> list[int]:
         """The attributes to split by."""
         return [a for a in range(len(self.sizes)) if a != self.target]
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether reports are the truth."""
+        return all(group.exact for group in self.group_weights)
 
     @cached_property
     def groups(self) -> Index:
@@ -94,10 +101,19 @@ class TreeReports:
             found[list(group.attributes)] = g
         return found
 
+    @property
+    def has_cells(self) -> bool:
+        """Whether reports can be counted in cells, because all groups have few states."""
+        return all(group.n_states is not None for group in self.group_weights)
+
+    def cells(self) -> CellCounts:
+        """The counts of one cell that has all reports."""
+        return self.answers.cells(self.sizes, self.target, self.shares, self.n_records)
+
     def rows(self) -> Rows:
         """Every pattern, at one node that has no conditions."""
         n = len(self.shares)
-        states = zip(self.group_weights, self.cells, strict=True)
+        states = zip(self.group_weights, self.joint, strict=True)
         return Rows(
             np.arange(n),
             np.zeros(n, np.intp),
@@ -129,7 +145,7 @@ class Rows:
         `children` numbers the wanted children, nodes x branches, -1 for others.
         """
         split_by = attribute[self.node]
-        taken = branches[self.node, reports.answers[self.pattern, split_by]]
+        taken = branches[self.node, reports.answers.codes[split_by, self.pattern]]
         split_group = reports.groups[split_by]
         parts: list[list[npt.NDArray[Any]]] = []
         for g, group in enumerate(reports.group_weights):
@@ -177,3 +193,19 @@ def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
     """Rows from parts of their columns."""
     pattern, node, share, *states = (np.concatenate(same) for same in zip(*parts, strict=True))
     return Rows(pattern, node, share, tuple(states))
+
+
+def _answers(
+    patterns: PatternTable, design: Design, groups: Sequence[GroupReports]
+) -> ReportedAnswers:
+    """The reported codes, packed if they can be counted bit by bit."""
+    few = all(group.weights.n_states is not None for group in groups)
+    sizes = design.schema.sizes
+    if few and set(sizes) == {2} and patterns.n_records <= _MOST_REPEATED * len(patterns):
+        places = [patterns.schema.index(name) for name in design.schema.names]
+        return PackedAnswers(packed(patterns.patterns, places), len(sizes))
+    codes = np.zeros((len(sizes), len(patterns)), code_type(design.schema))
+    for group in groups:
+        for a, column in group.answers.items():
+            codes[a] = column
+    return CodedAnswers(codes)

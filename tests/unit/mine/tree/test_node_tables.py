@@ -1,4 +1,6 @@
-"""NodeTables: P(E, v, c) with its excess over chance and its noise, against tables written out.
+"""Tables of nodes: P(E, v, c), its excess over chance and its noise, against tables written out.
+
+Both ways to compute them: from rows, and from counts of cells where the groups have few states.
 
 The true table is known and every report comes exactly as often as the channel says, so that for a
 function h of true records and phi = W^T h
@@ -21,9 +23,10 @@ import pytest
 from tacit import Design, Group, Schema
 from tacit.arrays import Array, Index, Mask
 from tacit.counting import PatternTable
-from tacit.mine.tree import class_tables, node_tables
-from tacit.mine.tree.class_tables import Split
+from tacit.mine.tree import cell_tables, class_tables, row_tables
+from tacit.mine.tree.cell_tables import CellTables
 from tacit.mine.tree.node_tables import NodeTables
+from tacit.mine.tree.row_tables import RowTables
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.report_weights import ReportWeights
@@ -102,17 +105,22 @@ def setting(family: str, sizes: tuple[int, ...], other: str, where: str) -> Sett
     return Setting(design, target.name, random_table(3, design.schema.sizes, sparse=False))
 
 
-def levels(given: Setting) -> Iterator[tuple[NodeTables, list[Mask]]]:
+def ways(given: Setting) -> list[type[NodeTables]]:
+    """The kinds of tables that a design allows."""
+    return [RowTables, CellTables] if given.reports.has_cells else [RowTables]
+
+
+def levels(given: Setting, way: type[NodeTables]) -> Iterator[tuple[NodeTables, list[Mask]]]:
     """Some nodes with their true cells: the root, its children by one attribute, one deeper."""
     shape, sizes = given.true.shape, given.design.schema.sizes
-    found, inside = NodeTables.root(given.reports), [np.ones(shape, bool)]
+    found, inside = way.root(given.reports), [np.ones(shape, bool)]
     yield found, inside
     for a in given.reports.features[:2]:
         parts = np.where(np.arange(max(sizes)) < sizes[a], np.arange(max(sizes)) > 0, NONE)
         branches = np.tile(parts, (len(inside), 1))
         wanted = np.tile([True, True], (len(inside), 1))
         places = np.full(len(inside), a)
-        found = found.below(places, branches, wanted).merged()
+        found = found.below(places, branches, wanted)
         of_a = np.indices(shape)[a]
         inside = [own & part for own in inside for part in (of_a == 0, of_a > 0)]
         yield found, inside
@@ -127,13 +135,23 @@ def function(given: Setting, inside: Mask, a: int, v: int, c: int) -> Array:
     return np.asarray(inside * (of_v - r) * (of_c - q)).ravel()
 
 
-def check(given: Setting, split: Split, node: int, inside: Mask, a: int) -> None:
+def splits(found: NodeTables) -> Iterator[tuple[int, Array, list[Array]]]:
+    """Attribute, table and moments (beyond, noise, own, cross) of every split, nodes first."""
+    nodes = np.arange(found.n)
+    for split in found.splits(found.reports.features):
+        for place, a in enumerate(split.attributes):
+            pairs = nodes, np.full(found.n, place)
+            yield a, split.value[:, place], [*split.noise(*pairs), *split.moments(*pairs)]
+
+
+def check(given: Setting, value: Array, moments: list[Array], inside: Mask, a: int) -> None:
+    """The table of one node."""
     channel, inverse = given.written_out
     true, n = given.true.ravel(), given.reports.n_records
-    assert split.moments is not None
+    beyond, noise, _, _ = moments
     for v in range(given.true.shape[a]):
         if not (inside & (np.indices(given.true.shape)[a] == v)).any():
-            np.testing.assert_array_equal(split.value[node, v], 0)
+            np.testing.assert_array_equal(value[v], 0)
             continue
         for c in range(given.true.shape[given.reports.target]):
             h = function(given, inside, a, v, c)
@@ -141,8 +159,8 @@ def check(given: Setting, split: Split, node: int, inside: Mask, a: int) -> None
             second, mean = phi**2 @ channel, phi @ channel
             variance = true @ (second - mean**2)
             scale = true @ second + ROUNDING
-            assert abs(split.moments.beyond[node, v, c] - true @ h) < ROUNDING
-            assert abs(split.moments.noise[node, v, c] ** 2 * n - variance) < ROUNDING * scale
+            assert abs(beyond[v, c] - true @ h) < ROUNDING
+            assert abs(noise[v, c] ** 2 * n - variance) < ROUNDING * scale
 
 
 @pytest.mark.parametrize(("family", "sizes", "other", "where"), SETTINGS)
@@ -150,10 +168,11 @@ def test_what_is_beyond_chance_and_its_noise_are_those_of_the_tables_written_out
     family: str, sizes: tuple[int, ...], other: str, where: str
 ) -> None:
     given = setting(family, sizes, other, where)
-    for found, inside in levels(given):
-        for a, split in found.splits(given.reports.features, with_noise=True):
-            for node, own in enumerate(inside):
-                check(given, split, node, own, a)
+    for way in ways(given):
+        for found, inside in levels(given, way):
+            for a, value, moments in splits(found):
+                for node, own in enumerate(inside):
+                    check(given, value[node], [moment[node] for moment in moments], own, a)
 
 
 @pytest.mark.parametrize(("family", "sizes", "other", "where"), SETTINGS)
@@ -163,28 +182,22 @@ def test_values_and_second_moments_are_those_of_weights_written_out(
     given = setting(family, sizes, other, where)
     _, inverse = given.written_out
     reported = reported_table(given.design, given.true).ravel()
-    found, inside = list(levels(given))[-1]
-    places = np.indices(given.true.shape)
-    classes = [
-        places[given.reports.target] == c for c in range(found.reports.sizes[_target(found)])
-    ]
-    value, moment = found.by_class()
-    for a, split in found.splits(given.reports.features, with_noise=True):
-        assert split.moments is not None
-        for node, own in enumerate(inside):
-            whole = np.array([(own & of_c).ravel() @ inverse for of_c in classes])
-            _same(value[node], whole @ reported)
-            _same(moment[node], (whole * reported) @ whole.T)
-            for v in range(given.true.shape[a]):
-                here = own & (places[a] == v)
-                g = np.array([(here & of_c).ravel() @ inverse for of_c in classes])
-                _same(split.value[node, v], g @ reported)
-                _same(split.moments.own[node, v], (g * reported) @ g.T)
-                _same(split.moments.cross[node, v], (g * reported) @ whole.T)
-
-
-def _target(found: NodeTables) -> int:
-    return found.reports.target
+    places, target = np.indices(given.true.shape), given.reports.target
+    classes = [places[target] == c for c in range(given.true.shape[target])]
+    for way in ways(given):
+        found, inside = list(levels(given, way))[-1]
+        value, moment = found.by_class()
+        for a, table, (_, _, by_pair, cross) in splits(found):
+            for node, own in enumerate(inside):
+                whole = np.array([(own & of_c).ravel() @ inverse for of_c in classes])
+                _same(value[node], whole @ reported)
+                _same(moment[node], (whole * reported) @ whole.T)
+                for v in range(given.true.shape[a]):
+                    here = own & (places[a] == v)
+                    g = np.array([(here & of_c).ravel() @ inverse for of_c in classes])
+                    _same(table[node, v], g @ reported)
+                    _same(by_pair[node, v], (g * reported) @ g.T)
+                    _same(cross[node, v], (g * reported) @ whole.T)
 
 
 def _same(found: Array, expected: Array) -> None:
@@ -197,29 +210,32 @@ def test_how_much_is_worked_on_at_once_changes_nothing(
 ) -> None:
     given = setting(family, (3, 2), "related", "same group")
 
-    def splits() -> list[Any]:
-        found = list(levels(given))[-1][0]
-        return list(found.splits(given.reports.features, with_noise=True))
+    def last() -> list[Any]:
+        return [list(splits(list(levels(given, way))[-1][0])) for way in ways(given)]
 
-    whole = splits()
+    whole = last()
     monkeypatch.setattr(class_tables, "_AT_ONCE", 1)
-    monkeypatch.setattr(node_tables, "_FEW_STATES", 0)
-    for (_, one), (_, other) in zip(whole, splits(), strict=True):
-        _same(other.value, one.value)
-        for name in ("beyond", "noise", "own", "cross"):
-            _same(getattr(other.moments, name), getattr(one.moments, name))
+    monkeypatch.setattr(class_tables, "_FEW_STATES", 0)
+    monkeypatch.setattr(row_tables, "_FEW_STATES", 0)
+    for one_way, other_way in zip(whole, last(), strict=True):
+        for (_, value, moments), (_, again, parted) in zip(one_way, other_way, strict=True):
+            _same(again, value)
+            for one, other in zip(moments, parted, strict=True):
+                _same(other, one)
 
 
-def test_children_are_parted_so_that_few_rows_are_looked_at_together(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("way", [RowTables, CellTables])
+def test_children_are_parted_so_that_little_is_looked_at_together(
+    way: type[NodeTables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = setting("related", (2, 2), "truthful", "same group")
-    found, inside = list(levels(given))[1]
-    wanted = np.ones((len(inside), 3), bool)
+    found, inside = list(levels(given, way))[1]
+    by, wanted = np.full(len(inside), 2), np.ones((len(inside), 3), bool)
     wanted[0, 1] = False
-    assert len(list(found.affordable(wanted))) == 1
-    monkeypatch.setattr(node_tables, "ROWS", 2)
-    parts = list(found.affordable(wanted))
+    assert len(list(found.affordable(by, wanted))) == 1
+    monkeypatch.setattr(row_tables, "ROWS", 2)
+    monkeypatch.setattr(cell_tables, "MEMORY", 2)
+    parts = list(found.affordable(by, wanted))
     assert len(parts) == wanted.sum()
     np.testing.assert_array_equal(np.sum(parts, axis=0), wanted)
-    assert list(found.affordable(np.zeros((len(inside), 3), bool))) == []
+    assert list(found.affordable(by, np.zeros((len(inside), 3), bool))) == []
