@@ -76,7 +76,7 @@ def _memory(what: str, sizes: Sequence[int], groups: Sequence[Group]) -> Row:
     seconds = time.process_time() - start
     labels = np.array(schema[schema.names[-1]].categories)
     right = np.mean(model.predict(true[:, :-1]) == labels[true[:, -1]])
-    ended = model.learnt_.convergence
+    ended = model.parameters_.convergence
     detail = f"{seconds:.1f} s of CPU, {ended.iterations} iterations, {right:.3f} right"
     claim = f"naive Bayes, {what}: fit, extra memory"
     return Row(claim, peak.extra / MB, LIMIT, "MB", detail, at_most=True)
