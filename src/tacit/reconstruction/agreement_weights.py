@@ -92,6 +92,16 @@ class KeepOrDifferWeights(GroupWeights):
         *outside, inside = (self.theta * squares + (1 - self.theta) * moved).ravel()
         return EventMoments((inside, inside), (min(outside), max(outside)))
 
+    def hit_tables(self, events: Events, attributes: Index) -> Array:
+        """One table serves all events whose attributes have as many categories."""
+        sizes = np.array(events.sizes)[attributes]
+        _, first, which = np.unique(sizes, axis=0, return_index=True, return_inverse=True)
+        tables = []
+        for f in first.tolist():
+            one = slice(f, f + 1)
+            tables.append(super().hit_tables(events.take(one), attributes[one])[0])
+        return np.stack(tables)[which.ravel()]
+
     def kernels(self, factor: Factor) -> tuple[SignedKernel, ...] | None:
         ratio = (1 - self.theta) / self.theta if self.theta > 0 else math.inf
         if ratio >= 1:

@@ -99,3 +99,15 @@ class GroupWeights(ABC):
         found = self.weights(events.parted(attributes), stepped)
         sizes = [events.sizes[a] if len(found) > 1 else 1 for a in attributes]
         return found.reshape(-1, *sizes, len(states), *(2,) * len(attributes))
+
+    def hit_tables(self, events: Events, attributes: Index) -> Array:
+        """g of each event for every hit or miss of its attributes, the last running fastest.
+
+        `attributes` is events x attributes: each event has conditions on these alone. The result
+        is events x 2^attributes. Only for groups that report attribute by attribute.
+        """
+        hits = np.indices((2,) * attributes.shape[1]).reshape(attributes.shape[1], -1)
+        states = self.start(np.zeros(hits.shape[1], np.intp))
+        for a, hit in zip(attributes[0].tolist(), hits.astype(bool), strict=True):
+            states = self.step(states, a, hit)
+        return np.broadcast_to(self.weights(events, states), (len(events), hits.shape[1]))

@@ -1,0 +1,76 @@
+"""WeightSupports: supports for any design, from the weights of reports themselves."""
+
+from __future__ import annotations
+
+from functools import lru_cache, reduce
+from itertools import groupby
+from operator import mul
+
+import numpy as np
+
+from tacit.arrays import Array, Index, Mask
+from tacit.mine.apriori.frequent_sets import FrequentSets
+from tacit.mine.apriori.hit_supports import ExactSupports, HitSupports
+from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, Tell, halves, part
+from tacit.reconstruction.report_weights import ReportWeights
+
+#: Bytes of weights that are kept for further sets.
+_KEPT = 1 << 28
+#: Items of a set beyond which it has too many subsets to count.
+LONGEST = 16
+
+
+def supports_of(reports: ReportWeights, found: FrequentSets) -> Supports:
+    """The fastest class that serves these reports."""
+    weights = [reports.group(int(g)).weights for g in np.unique(found.items.group)]
+    if not all(group.by_attribute for group in weights):
+        return WeightSupports(reports, found)
+    if all(group.exact for group in weights):
+        return ExactSupports(reports, found)
+    return HitSupports(reports, found)
+
+
+class WeightSupports(Supports):
+    """Weights of every pattern, item by item; the items of one group together."""
+
+    def __init__(self, reports: ReportWeights, found: FrequentSets) -> None:
+        self._reports, self._items = reports, found.items
+        self._counts = reports.patterns.counts.astype(np.float64)
+        self.n_records = reports.patterns.n_records
+        kept = max(16, _KEPT // self._counts.nbytes)
+        self._group_weights = lru_cache(maxsize=kept)(self._of_group)
+
+    def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
+        found = np.empty((2, len(sets)))
+        for place, itemset in enumerate(sets.tolist()):
+            g = self._weights(itemset)
+            weighted = self._counts * g
+            found[:, place] = weighted.sum(), weighted @ g
+            if tell is not None:
+                tell((place + 1) / len(sets))
+        mean, second = found / self.n_records
+        return SetMoments(mean, second)
+
+    def keep(self, chosen: Mask) -> None:
+        """Nothing: every set is computed from the reports."""
+
+    def rules(self, sets: Index, inside: Inside) -> RuleMoments:
+        mean, products = np.empty((len(sets), 3)), np.empty((len(sets), 3, 3))
+        parts = [part(sets, chosen).tolist() for chosen in halves(inside)]
+        for place, itemsets in enumerate(zip(*parts, strict=True)):
+            g = np.stack([self._weights(itemset) for itemset in itemsets])
+            mean[place] = g @ self._counts
+            products[place] = (g * self._counts) @ g.T
+        return RuleMoments.of(mean / self.n_records, products / self.n_records, self.n_records)
+
+    def _weights(self, itemset: list[int]) -> Array:
+        """g of every pattern."""
+        by_group = sorted(itemset, key=self._items.group.__getitem__)
+        parts = groupby(by_group, key=self._items.group.__getitem__)
+        return reduce(mul, (self._group_weights(tuple(own)) for _, own in parts))
+
+    def _of_group(self, itemset: tuple[int, ...]) -> Array:
+        """g of every pattern for items of one group."""
+        event = self._items.events(np.array([itemset]))
+        group = self._reports.group(int(self._items.group[itemset[0]]))
+        return group.weights.weights(event, group.states(event))[0]
