@@ -65,23 +65,23 @@ def _parts(given: str) -> list[str]:
         raise DataError(f"{given!r} is not a list of names with commas between: {error}") from None
 
 
-def event(text: str, schema: Schema) -> dict[str, list[str]]:
+def event(text: str, schema: Schema, option: str = "--where") -> dict[str, list[str]]:
     """Labels allowed for each attribute of 'smokes=yes,income=mid,income=high'."""
     allowed: dict[str, list[str]] = {}
     for condition in _parts(text):
-        name, label = _condition(condition, schema)
+        name, label = _condition(condition, schema, option)
         allowed.setdefault(name, []).append(label)
     if not allowed:
-        raise SchemaError("--where: names no attribute; give attribute=category")
+        raise SchemaError(f"{option}: names no attribute; give attribute=category")
     return allowed
 
 
-def _condition(given: str, schema: Schema) -> tuple[str, str]:
+def _condition(given: str, schema: Schema, option: str) -> tuple[str, str]:
     """Attribute and category; the attribute is the longest known one that ends before a '='."""
     ends = [place for place, letter in enumerate(given) if letter == "="]
     if not ends:
         raise DataError(
-            f"--where: {given.strip()!r} is not of the form attribute=category; "
+            f"{option}: {given.strip()!r} is not of the form attribute=category; "
             "separate several by commas"
         )
     before = [given[:end] for end in ends]

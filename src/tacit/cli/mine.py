@@ -12,6 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target, command_group
+from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
@@ -87,6 +88,7 @@ def naive_bayes(
 
 
 mine_commands.command("tree")(tree)
+mine_commands.command("rules")(rules)
 
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Classifiers that learn from reported records; scikit-learn estimators.
+"""Models learnt from reported records: classifiers (scikit-learn estimators), itemsets and rules.
 
 Names are imported when they are first used, so `tacit.mine.tree` does not load the miners.
 """
@@ -10,6 +10,9 @@ from tacit.lazy_names import lazy_names
 if TYPE_CHECKING:
     from tacit.mine.bayes_parameters import likelihood, literal, pairs
     from tacit.mine.decision_tree import DecisionTree
+    from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
+    from tacit.mine.itemset_rules import association_rules
+    from tacit.mine.itemset_search import itemsets
     from tacit.mine.model_json import model_from_json, model_to_json
     from tacit.mine.naive_bayes import NaiveBayes
     from tacit.mine.pruned_trees import (
@@ -18,30 +21,41 @@ if TYPE_CHECKING:
         cost_complexity_path,
         reduced_error,
     )
+    from tacit.mine.record_split import split_records
 
 __all__ = [
     "DecisionTree",
+    "FalseDiscovery",
+    "FamilyWise",
     "NaiveBayes",
+    "PlainThreshold",
+    "association_rules",
     "choose_depth",
     "cost_complexity",
     "cost_complexity_path",
+    "itemsets",
     "likelihood",
     "literal",
     "model_from_json",
     "model_to_json",
     "pairs",
     "reduced_error",
+    "split_records",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "tacit.mine.itemset_rules": "association_rules",
         "tacit.mine.bayes_parameters": "likelihood literal pairs",
         "tacit.mine.decision_tree": "DecisionTree",
+        "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
+        "tacit.mine.itemset_search": "itemsets",
         "tacit.mine.model_json": "model_from_json model_to_json",
         "tacit.mine.naive_bayes": "NaiveBayes",
         "tacit.mine.pruned_trees": (
             "choose_depth cost_complexity cost_complexity_path reduced_error"
         ),
+        "tacit.mine.record_split": "split_records",
     },
 )

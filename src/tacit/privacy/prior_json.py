@@ -6,11 +6,14 @@ categories or as an object from category to probability; or a list of joint tabl
     {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
     [{"attributes": ["smokes", "income"], "table": [[0.4, 0.2, 0.1], [0.1, 0.1, 0.1]]}]
 
-A rules file is a list, or an object that has one as `tacit mine tree --json` prints it; what
-else is said of a rule there is not read:
+A rules file is a list, or an object that has one as `tacit mine tree --json` prints it and `tacit
+mine rules` writes it; what else is said of a rule there is not read:
 
     [{"conditions": {"smokes": "yes"}, "attribute": "income", "category": "low",
       "confidence": 0.8, "support": 0.3}]
+
+`support` is the probability of the conditions. The support of an association rule includes its
+conclusion, so such a rule has `conditions_support` beside it.
 """
 
 from __future__ import annotations
@@ -64,6 +67,10 @@ def _table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
 
 def _rule(item: Any, where: str) -> Rule:
     required = {"conditions", "attribute", "category", "confidence"}
+    if isinstance(item, dict) and "conclusion" in item:
+        raise FileError(
+            f"{where} concludes on several attributes at once; mine rules with one conclusion"
+        )
     if not isinstance(item, dict) or not required <= set(item):
         raise FileError(
             f"{where} must be an object with 'conditions', 'attribute', 'category', "
@@ -71,9 +78,18 @@ def _rule(item: Any, where: str) -> Rule:
         )
     if not isinstance(item["conditions"], dict) or not isinstance(item["attribute"], str):
         raise FileError(f"{where}: conditions must be an object and attribute a name")
+    if item.get("conditions_support") is not None:
+        item = item | {"support": _share(item["conditions_support"], where)}
     for number in ("confidence", "support"):
         value = item.get(number)
         wrong = isinstance(value, bool) or not isinstance(value, int | float)
         if wrong and not (number == "support" and value is None):
             raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
     return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})
+
+
+def _share(value: Any, where: str) -> float:
+    """A support that was estimated: unbiased estimates may lie outside [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FileError(f"{where}.conditions_support must be a number, got {value!r:.60}")
+    return min(max(float(value), 0.0), 1.0)

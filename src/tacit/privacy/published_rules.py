@@ -49,7 +49,8 @@ class Rule:
 
     A condition gives an attribute one category or a collection of allowed ones. `support` is
     the probability that the conditions hold; None takes it from the prior. Anything with these
-    five names serves as a rule.
+    five names serves as a rule. If it also has `conditions_support`, that is the probability that
+    the conditions hold: the support of an association rule includes its conclusion.
     """
 
     conditions: Mapping[str, Any]
@@ -85,8 +86,9 @@ def known_conditions(
     """REC of each attribute that rules conclude on, preconditions known: the first scenario."""
 
     def term(rule: Any) -> Array:
-        support = _true_chance(_event(rule, design), prior)
-        return np.asarray(rule.confidence * (support if rule.support is None else rule.support))
+        given = _conditions_support(rule)
+        support = _true_chance(_event(rule, design), prior) if given is None else given
+        return np.asarray(rule.confidence * support)
 
     return _recovered(checked(rules, design), term, level)
 
@@ -210,10 +212,19 @@ def checked(rules: Iterable[Any], design: Design) -> list[Any]:
         if rule.attribute in rule.conditions:
             raise DataError(f"{at} concludes on {rule.attribute!r}, which is one of its conditions")
         for field in ("confidence", "support"):
-            value = getattr(rule, field)
+            value = rule.confidence if field == "confidence" else _conditions_support(rule)
             if value is not None and not 0 <= value <= 1 and not _untold(rule):
                 raise DataError(f"{at}: {field} must lie between 0 and 1, got {value}")
     return [rule for rule in listed if not _untold(rule)]
+
+
+def _conditions_support(rule: Any) -> float | None:
+    """The stated probability that the conditions hold; an estimate may lie outside [0, 1]."""
+    stated = getattr(rule, "conditions_support", None)
+    if stated is not None:
+        return min(max(float(stated), 0.0), 1.0)
+    support: float | None = rule.support
+    return support
 
 
 def _untold(rule: Any) -> bool:

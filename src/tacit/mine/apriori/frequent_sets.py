@@ -70,7 +70,7 @@ class FrequentSets:
         for place in range(joined.shape[1] - 2):
             kept = self.places(np.delete(joined, place, axis=1)) >= 0
             joined = joined[kept]
-        return joined
+        return np.asarray(joined)
 
     def _pairs(self) -> tuple[Index, Index]:
         """All pairs of sets of the last level that differ in the last item only."""

@@ -22,7 +22,15 @@ from tacit.arrays import Array, Index, Mask
 from tacit.counting.bit_columns import BitColumns
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.item_list import ItemList
-from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, Tell, halves, part
+from tacit.mine.apriori.supports import (
+    Inside,
+    RuleMoments,
+    SetMoments,
+    Supports,
+    Tell,
+    halves,
+    part,
+)
 from tacit.reconstruction.report_weights import ReportWeights
 
 Counts = npt.NDArray[np.int64]
@@ -33,7 +41,9 @@ _AT_ONCE = 1 << 20
 
 def bit_columns(reports: ReportWeights, items: ItemList) -> BitColumns:
     """A column of bits per item."""
-    columns = [reports.group(g).answers[a] for g, a in zip(items.group, items.attribute, strict=True)]
+    columns = [
+        reports.group(g).answers[a] for g, a in zip(items.group, items.attribute, strict=True)
+    ]
     answers = list(zip(columns, items.code.tolist(), strict=True))
     return BitColumns(answers, reports.patterns.counts)
 

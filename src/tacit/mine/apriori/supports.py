@@ -10,7 +10,7 @@ are the truth, `HitSupports` if a weight depends only on which items a report ha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,13 @@ class SetMoments(NamedTuple):
     def stderr(self, n_records: int) -> Array:
         """Standard errors of the means."""
         return stderr_of_means(self.second, self.mean, n_records)
+
+    @classmethod
+    def joined(cls, levels: Sequence[SetMoments]) -> SetMoments:
+        """The moments of several levels, one after the other."""
+        nothing = np.empty(0)
+        means, seconds = [level.mean for level in levels], [level.second for level in levels]
+        return cls(np.concatenate([nothing, *means]), np.concatenate([nothing, *seconds]))
 
 
 class RuleMoments(NamedTuple):

@@ -11,13 +11,19 @@ import numpy as np
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports, HitSupports
-from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, Tell, halves, part
+from tacit.mine.apriori.supports import (
+    Inside,
+    RuleMoments,
+    SetMoments,
+    Supports,
+    Tell,
+    halves,
+    part,
+)
 from tacit.reconstruction.report_weights import ReportWeights
 
 #: Bytes of weights that are kept for further sets.
 _KEPT = 1 << 28
-#: Items of a set beyond which it has too many subsets to count.
-LONGEST = 16
 
 
 def supports_of(reports: ReportWeights, found: FrequentSets) -> Supports:
@@ -73,4 +79,4 @@ class WeightSupports(Supports):
         """g of every pattern for items of one group."""
         event = self._items.events(np.array([itemset]))
         group = self._reports.group(int(self._items.group[itemset[0]]))
-        return group.weights.weights(event, group.states(event))[0]
+        return np.asarray(group.weights.weights(event, group.states(event))[0])

@@ -1,0 +1,285 @@
+"""association_rules: rules within frequent itemsets, with support, confidence and lift.
+
+A rule says: records that meet the conditions A also have the conclusion B, in a share `confidence`
+of cases, `lift` times as often as all records. A rule is listed if its confidence exceeds
+`min_confidence` by the same error control as the itemsets': every rule that could be tested has a
+fixed share of the error. Figures have errors by the delta method from the joint covariance; see
+`apriori.rule_figures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array, Index
+from tacit.attribute import Label
+from tacit.errors import DataError
+from tacit.label_codes import frame_of
+from tacit.mine.apriori.rule_figures import RuleFigures
+from tacit.mine.apriori.supports import Inside, RuleMoments
+from tacit.mine.error_control import Tests, shares_of_lengths
+from tacit.mine.frequent_itemsets import Itemsets, origin
+from tacit.number_text import decimals, number_of, span
+from tacit.outward import finite
+from tacit.table import Table
+
+#: Rules of a printed table before it is cut.
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class AssociationRule:
+    """If all conditions hold, the conclusion holds with this confidence.
+
+    `support` is the share of records with conditions and conclusion, `conditions_support` that of
+    records with the conditions. A rule with one conclusion has its `attribute` and `category`, and
+    is accepted by `tacit.privacy.report`.
+    """
+
+    conditions: Mapping[str, tuple[Label, ...]]
+    conclusion: Mapping[str, Label]
+    support: float
+    support_stderr: float
+    conditions_support: float
+    confidence: float
+    confidence_stderr: float
+    lift: float
+    lift_stderr: float
+    n_records: int
+
+    @property
+    def attribute(self) -> str:
+        """The attribute of the only conclusion."""
+        return self._only()[0]
+
+    @property
+    def category(self) -> Label:
+        """The category of the only conclusion."""
+        return self._only()[1]
+
+    def _only(self) -> tuple[str, Label]:
+        if len(self.conclusion) > 1:
+            raise AttributeError("a rule with several conclusions has no single attribute")
+        return next(iter(self.conclusion.items()))
+
+    def __str__(self) -> str:
+        """The rule in words; +- is one standard error."""
+        return (
+            f"if {_words(_single(self.conditions))} then {_words(self.conclusion)} "
+            f"(support {self.support:.4f} +- {self.support_stderr:.4f}, confidence "
+            f"{self.confidence:.4f} +- {self.confidence_stderr:.4f}, lift {self.lift:.2f} +- "
+            f"{self.lift_stderr:.2f})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationRules:
+    """Rules, highest confidence first; prints as a table. `tested` is how many were tested."""
+
+    itemsets: Itemsets
+    figures: RuleFigures
+    sides: tuple[tuple[Mapping[str, Label], Mapping[str, Label]], ...]
+    min_confidence: float
+    tested: int
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+    def __getitem__(self, place: int) -> AssociationRule:
+        conditions, conclusion = self.sides[place]
+        numbers = {name: float(values[place]) for name, values in self._numbers.items()}
+        allowed = {name: (label,) for name, label in conditions.items()}
+        return AssociationRule(allowed, conclusion, n_records=self.figures.n_records, **numbers)
+
+    def __iter__(self) -> Iterator[AssociationRule]:
+        return (self[place] for place in range(len(self)))
+
+    @cached_property
+    def _numbers(self) -> dict[str, Array]:
+        names = ["conditions_support", "support", "confidence", "lift"]
+        names += ["support_stderr", "confidence_stderr", "lift_stderr"]
+        return {name: getattr(self.figures, name) for name in names}
+
+    def numbers(self, level: float = 0.95) -> dict[str, list[float]]:
+        """Support, confidence and lift, each with its standard error and limits, as columns."""
+        found: dict[str, list[float]] = {}
+        for name, (lower, upper) in self.figures.intervals(level).items():
+            found[name] = self._numbers[name].tolist()
+            found[f"{name}_stderr"] = self._numbers[f"{name}_stderr"].tolist()
+            found[f"{name}_lower"], found[f"{name}_upper"] = lower.tolist(), upper.tolist()
+        return found | {"conditions_support": self._numbers["conditions_support"].tolist()}
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """The table as columns; conditions and conclusions in words."""
+        return {
+            "conditions": [_words(conditions) for conditions, _ in self.sides],
+            "conclusion": [_words(conclusion) for _, conclusion in self.sides],
+            **self.numbers(level),
+        }
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
+        return frame_of(self.columns(level), backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready; `tacit privacy --rules` reads it."""
+        found, numbers = self.itemsets, self.numbers(level)
+        rules = [
+            _described(*sides) | {name: values[place] for name, values in numbers.items()}
+            for place, sides in enumerate(self.sides)
+        ]
+        content: dict[str, Any] = finite(
+            {
+                "tacit": "association-rules",
+                "version": 1,
+                "design": found.design.fingerprint,
+                "min_support": found.min_support,
+                "min_confidence": self.min_confidence,
+                "max_length": found.max_length,
+                "control": type(found.control).__name__,
+                "error": getattr(found.control, "error", None),
+                "split": found.is_split,
+                "n_records_mined": found.mined.n_records,
+                "n_records": found.n_records,
+                "itemsets": len(found),
+                "level": level,
+                "rules": rules,
+            }
+        )
+        return content
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The rules as a table to print; its title says which records the figures come from."""
+        interval, columns = f"{100 * level:g} % interval", self.columns(level)
+        heads, body = ["if", "then"], [columns["conditions"], columns["conclusion"]]
+        for name in ("support", "confidence", "lift"):
+            ends = zip(columns[f"{name}_lower"], columns[f"{name}_upper"], strict=True)
+            heads += [name, interval]
+            body += [list(map(decimals, columns[name])), [span(*both) for both in ends]]
+        rows = list(zip(*body, strict=True))
+        return Table(heads, rows, title=self.title, align="llrrrrrr")
+
+    @property
+    def title(self) -> str:
+        """What was found, with its error rate and the records it was estimated from."""
+        return (
+            f"{number_of(len(self), 'rule')} with confidence above {self.min_confidence:g} "
+            f"({self.itemsets.control.says}); {origin(self.itemsets)}"
+        )
+
+    def __str__(self) -> str:
+        return self.to_table().cut(_SHOWN, "rule").text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().cut(_SHOWN, "rule").html()
+
+    __repr__ = __str__
+
+
+def association_rules(
+    found: Itemsets, min_confidence: float = 0.5, *, max_conclusions: int | None = 1
+) -> AssociationRules:
+    """Rules whose confidence exceeds `min_confidence`, within frequent itemsets.
+
+    A rule has at most `max_conclusions` items in its conclusion; None allows any number. Rules are
+    selected from the records that the itemsets were mined from; their figures come from the records
+    that supports were estimated from: other ones after `Itemsets.estimated_on`.
+    """
+    if not isinstance(found, Itemsets):
+        raise DataError(f"found must be what tacit.mine.itemsets returns, got {found!r:.60}")
+    least = _confidence(min_confidence)
+    most = _conclusions(max_conclusions)
+    if not len(found):
+        raise DataError(
+            f"no frequent itemset: none of {found.tested:,} tested stands out above a support of "
+            f"{found.min_support:g}; lower min_support, or collect more records"
+        )
+    listed = list(_rules(found, most))
+    shares = [np.empty(0)]
+    shares += [np.full(len(sets), share) for sets, _, share in listed]
+    mined = RuleFigures(_moments(found, listed, mined=True), found.mined.n_records)
+    excess, stderr = mined.excess(least)
+    accepted = found.control.accepted(Tests(excess, stderr, np.concatenate(shares)))
+    accepted &= mined.conditions_support > 0
+    figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
+    order = np.flatnonzero(accepted)
+    order = order[np.argsort(-mined.confidence[order], kind="stable")]
+    chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
+    sides = _sides(found, listed)
+    return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))
+
+
+#: Sets of one length, which of their items are conditions, and each rule's share of the error.
+RuleBlock = tuple[Index, Inside, float]
+
+
+def _rules(found: Itemsets, most: int) -> Iterator[RuleBlock]:
+    """All rules within the sets, one block per length and place of the conclusion."""
+    numbers = found.found.items.numbers
+    shares = shares_of_lengths(range(2, found.max_length + 1), numbers)
+    for length in range(2, found.found.longest + 1):
+        sizes = range(1, min(most, length - 1) + 1)
+        share = shares[length] / sum(comb(length, size) for size in sizes)
+        for size in sizes:
+            for conclusion in combinations(range(length), size):
+                inside = tuple(place not in conclusion for place in range(length))
+                yield found.found.level(length), inside, share
+
+
+def _moments(found: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:
+    supports = found.mined if mined else found.estimated
+    blocks = [supports.rules(sets, inside) for sets, inside, _ in listed]
+    mean = np.concatenate([np.empty((0, 3)), *(block.mean for block in blocks)])
+    covariance = np.concatenate([np.empty((0, 3, 3)), *(block.covariance for block in blocks)])
+    return RuleMoments(mean, covariance)
+
+
+def _sides(
+    found: Itemsets, listed: list[RuleBlock]
+) -> list[tuple[dict[str, Label], dict[str, Label]]]:
+    """Conditions and conclusion of every rule."""
+    items = found.found.items
+    sides = []
+    for sets, inside, _ in listed:
+        chosen = np.array(inside)
+        sides += [(items.labels(row[chosen]), items.labels(row[~chosen])) for row in sets]
+    return sides
+
+
+def _described(conditions: Mapping[str, Label], conclusion: Mapping[str, Label]) -> dict[str, Any]:
+    """The sides of a rule as `tacit privacy --rules` reads them, if it has one conclusion."""
+    allowed = {name: [label] for name, label in conditions.items()}
+    if len(conclusion) > 1:
+        return {"conditions": allowed, "conclusion": dict(conclusion)}
+    ((attribute, category),) = conclusion.items()
+    return {"conditions": allowed, "attribute": attribute, "category": category}
+
+
+def _single(conditions: Mapping[str, tuple[Label, ...]]) -> dict[str, Label]:
+    return {name: label for name, (label,) in conditions.items()}
+
+
+def _words(items: Mapping[str, Label]) -> str:
+    return ", ".join(f"{name} = {label}" for name, label in items.items())
+
+
+def _confidence(value: Any) -> float:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise DataError(f"min_confidence must lie between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def _conclusions(value: object) -> int:
+    if value is None:
+        return np.iinfo(np.intp).max
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise DataError(f"max_conclusions must be a whole number from 1 up, or None, got {value!r}")
+    return int(value)
