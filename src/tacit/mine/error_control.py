@@ -11,7 +11,8 @@ it for k up to the largest length L, equally divided among all sets of that leng
 - `FamilyWise` accepts p <= error * share. By the union bound some accepted set is wrong with at
   most this probability.
 - `FalseDiscovery` accepts p <= error * share * b(r), where r sets are accepted in total and
-  b(r) = min(r, M) / (1 + 1/2 + ... + 1/M), M = 10,000. Every set of r tests that meets this has a
+  b(r) = min(r, M) / (1 + 1/2 + ... + 1/M). M is how many sets could ever be tested, at most 10,000.
+  Every set of r tests that meets this has a
   false discovery rate of at most `error` under any dependence, also if the tests depend on earlier
   ones (Blanchard & Roquain, "Two simple sufficient conditions for FDR control", Electronic Journal
   of Statistics 2, 2008; with equal shares and M tests it is the procedure of Benjamini &
@@ -32,7 +33,7 @@ import numpy as np
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 
-#: M above: more accepted sets than this do not make the tests milder.
+#: The largest M: more accepted sets than this do not make the tests milder.
 _MOST = 10_000
 #: A plain threshold is met up to rounding.
 _ROUNDINGS = 1e-12
@@ -41,15 +42,16 @@ _MANY = 10**300
 
 
 @dataclass(frozen=True)
-class Tests:
+class ThresholdTests:
     """Tests of quantities against a threshold: estimate minus threshold, its standard error.
 
-    `share` is the share of the error that each test has.
+    `share` is the share of the error that each test has, of `possible` tests that there could be.
     """
 
     excess: Array
     stderr: Array
     share: Array
+    possible: int
 
     @property
     def p_values(self) -> Array:
@@ -70,7 +72,7 @@ class ErrorControl(ABC):
         """What is controlled, in words."""
 
     @abstractmethod
-    def accepted(self, tests: Tests, before: int = 0) -> Mask:
+    def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         """Which tests to accept, after `before` others were accepted."""
 
 
@@ -87,7 +89,7 @@ class FamilyWise(ErrorControl):
     def says(self) -> str:
         return f"probability of any wrong one at most {self.error:g}"
 
-    def accepted(self, tests: Tests, before: int = 0) -> Mask:
+    def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         return np.asarray(tests.p_values <= self.error * tests.share)
 
 
@@ -104,13 +106,15 @@ class FalseDiscovery(ErrorControl):
     def says(self) -> str:
         return f"expected share of wrong ones at most {self.error:g}"
 
-    def accepted(self, tests: Tests, before: int = 0) -> Mask:
+    def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         scores = tests.p_values / tests.share
-        ranks = np.minimum(before + 1 + np.arange(len(scores)), _MOST)
-        met = np.flatnonzero(np.sort(scores) <= self.error * ranks / _harmonic(_MOST))
+        most = max(1, min(tests.possible, _MOST))
+        ranks = np.minimum(before + 1 + np.arange(len(scores)), most)
+        bounds = self.error * ranks / _harmonic(most)
+        met = np.flatnonzero(np.sort(scores) <= bounds)
         if not len(met):
             return np.zeros(len(scores), bool)
-        return np.asarray(scores <= self.error * ranks[met[-1]] / _harmonic(_MOST))
+        return np.asarray(scores <= bounds[met[-1]])
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ class PlainThreshold(ErrorControl):
     def says(self) -> str:
         return "estimates at the threshold or above, no error rate"
 
-    def accepted(self, tests: Tests, before: int = 0) -> Mask:
+    def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         return np.asarray(tests.excess >= -_ROUNDINGS)
 
 

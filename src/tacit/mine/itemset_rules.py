@@ -24,7 +24,7 @@ from tacit.errors import DataError
 from tacit.label_codes import frame_of
 from tacit.mine.apriori.rule_figures import RuleFigures
 from tacit.mine.apriori.supports import Inside, RuleMoments
-from tacit.mine.error_control import Tests, shares_of_lengths
+from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets, origin
 from tacit.number_text import decimals, number_of, span
 from tacit.outward import finite
@@ -206,7 +206,8 @@ def association_rules(
     shares += [np.full(len(sets), share) for sets, _, share in listed]
     mined = RuleFigures(_moments(found, listed, mined=True), found.mined.n_records)
     excess, stderr = mined.excess(least)
-    accepted = found.control.accepted(Tests(excess, stderr, np.concatenate(shares)))
+    tests = ThresholdTests(excess, stderr, np.concatenate(shares), _possible(found, most))
+    accepted = found.control.accepted(tests)
     accepted &= mined.conditions_support > 0
     figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
     order = np.flatnonzero(accepted)
@@ -225,12 +226,22 @@ def _rules(found: Itemsets, most: int) -> Iterator[RuleBlock]:
     numbers = found.found.items.numbers
     shares = shares_of_lengths(range(2, found.max_length + 1), numbers)
     for length in range(2, found.found.longest + 1):
-        sizes = range(1, min(most, length - 1) + 1)
-        share = shares[length] / sum(comb(length, size) for size in sizes)
-        for size in sizes:
+        share = shares[length] / _per_set(length, most)
+        for size in range(1, min(most, length - 1) + 1):
             for conclusion in combinations(range(length), size):
                 inside = tuple(place not in conclusion for place in range(length))
                 yield found.found.level(length), inside, share
+
+
+def _per_set(length: int, most: int) -> int:
+    """How many rules a set of this length has."""
+    return sum(comb(length, size) for size in range(1, min(most, length - 1) + 1))
+
+
+def _possible(found: Itemsets, most: int) -> int:
+    """How many rules there can be, whatever the records."""
+    numbers = found.found.items.numbers
+    return sum(numbers[k] * _per_set(k, most) for k in range(2, found.max_length + 1))
 
 
 def _moments(found: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:

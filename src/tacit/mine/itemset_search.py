@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.mine.apriori.frequent_sets import FrequentSets
@@ -21,7 +22,7 @@ from tacit.mine.apriori.hit_supports import ExactSupports
 from tacit.mine.apriori.item_list import ItemList
 from tacit.mine.apriori.supports import SetMoments, Supports, Tell
 from tacit.mine.apriori.weight_supports import supports_of
-from tacit.mine.error_control import ErrorControl, FalseDiscovery, Tests, shares_of_lengths
+from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.report_weights import ReportWeights
@@ -77,7 +78,9 @@ class ItemsetSearch:
             if not len(candidates):
                 break
             moments = supports.level(candidates, _within(tell, length))
-            tests = self._tests(moments, supports.n_records, shares[length])
+            excess, stderr = self._excess(moments, supports.n_records)
+            share = np.full(len(candidates), shares[length])
+            tests = ThresholdTests(excess, stderr, share, sum(found.items.numbers[1 : longest + 1]))
             accepted = self.control.accepted(tests, len(found))
             tested += len(candidates)
             if not accepted.any():
@@ -87,12 +90,14 @@ class ItemsetSearch:
             kept.append(SetMoments(*(values[accepted] for values in moments)))
         return SetMoments.joined(kept), tested
 
-    def _tests(self, moments: SetMoments, n_records: int, share: float) -> Tests:
-        """The disguise only adds noise: errors are at least those of undisguised records."""
+    def _excess(self, moments: SetMoments, n_records: int) -> tuple[Array, Array]:
+        """Support above the threshold, and its standard error.
+
+        The disguise only adds noise: errors are at least those of undisguised records.
+        """
         least = float(self.min_support)
         floor = np.sqrt(least * (1 - least) / n_records)
-        stderr = np.maximum(moments.stderr(n_records), floor)
-        return Tests(moments.mean - least, stderr, np.full(len(stderr), share))
+        return moments.mean - least, np.maximum(moments.stderr(n_records), floor)
 
     def _longest(self, items: ItemList, exact: bool) -> int:
         """The largest length that is mined."""
