@@ -13,6 +13,7 @@ from benchmarks import (
     disguise_bench,
     front_bench,
     history,
+    itemset_bench,
     peer_bench,
     probability_bench,
     service_bench,
@@ -29,6 +30,7 @@ SUITES: dict[str, Suite] = {
     "probability": probability_bench.rows,
     "bayes": bayes_bench.rows,
     "trees": tree_bench.rows,
+    "itemsets": itemset_bench.rows,
     "fronts": front_bench.rows,
     "service": service_bench.rows,
 }
