@@ -85,6 +85,9 @@ def test_rules_have_the_joint_covariance_of_their_three_supports(
             spread = np.cov(columns, bias=True) / RECORDS
             assert np.abs(moments.mean[place] - columns.mean(axis=1)).max() < ROUNDINGS
             assert np.abs(moments.covariance[place] - spread).max() < ROUNDINGS
+            a, b, _ = columns
+            cubes = [(a ** (3 - k) * b**k).mean() for k in range(4)]
+            assert moments.cubes[place] == pytest.approx(cubes, rel=ROUNDINGS, abs=ROUNDINGS)
 
 
 SCHEMA = Schema(
@@ -129,7 +132,7 @@ def test_every_way_gives_the_same_moments_as_weights(
                 for one, other in zip(
                     fast.rules(sets, inside), slow.rules(sets, inside), strict=True
                 ):
-                    assert np.abs(one - other).max() < ROUNDINGS
+                    assert one == pytest.approx(other, rel=ROUNDINGS, abs=ROUNDINGS)
 
 
 def test_candidates_are_the_sets_all_of_whose_subsets_were_kept() -> None:

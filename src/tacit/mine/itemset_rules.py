@@ -205,8 +205,7 @@ def association_rules(
     shares = [np.empty(0)]
     shares += [np.full(len(sets), share) for sets, _, share in listed]
     mined = RuleFigures(_moments(found, listed, mined=True), found.mined.n_records)
-    excess, stderr = mined.excess(least)
-    tests = ThresholdTests(excess, stderr, np.concatenate(shares), _possible(found, most))
+    tests = ThresholdTests(*mined.excess(least), np.concatenate(shares), _possible(found, most))
     accepted = found.control.accepted(tests)
     accepted &= mined.conditions_support > 0
     figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
@@ -246,10 +245,7 @@ def _possible(found: Itemsets, most: int) -> int:
 
 def _moments(found: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:
     supports = found.mined if mined else found.estimated
-    blocks = [supports.rules(sets, inside) for sets, inside, _ in listed]
-    mean = np.concatenate([np.empty((0, 3)), *(block.mean for block in blocks)])
-    covariance = np.concatenate([np.empty((0, 3, 3)), *(block.covariance for block in blocks)])
-    return RuleMoments(mean, covariance)
+    return RuleMoments.joined([supports.rules(sets, inside) for sets, inside, _ in listed])
 
 
 def _sides(

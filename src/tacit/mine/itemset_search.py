@@ -20,7 +20,7 @@ from tacit.errors import DataError
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports
 from tacit.mine.apriori.item_list import ItemList
-from tacit.mine.apriori.supports import SetMoments, Supports, Tell
+from tacit.mine.apriori.supports import SetMoments, Supports, Tell, skewness, third_central
 from tacit.mine.apriori.weight_supports import supports_of
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets
@@ -78,9 +78,9 @@ class ItemsetSearch:
             if not len(candidates):
                 break
             moments = supports.level(candidates, _within(tell, length))
-            excess, stderr = self._excess(moments, supports.n_records)
             share = np.full(len(candidates), shares[length])
-            tests = ThresholdTests(excess, stderr, share, sum(found.items.numbers[1 : longest + 1]))
+            excess = self._excess(moments, supports.n_records)
+            tests = ThresholdTests(*excess, share, sum(found.items.numbers[1 : longest + 1]))
             accepted = self.control.accepted(tests, len(found))
             tested += len(candidates)
             if not accepted.any():
@@ -90,14 +90,16 @@ class ItemsetSearch:
             kept.append(SetMoments(*(values[accepted] for values in moments)))
         return SetMoments.joined(kept), tested
 
-    def _excess(self, moments: SetMoments, n_records: int) -> tuple[Array, Array]:
-        """Support above the threshold, and its standard error.
+    def _excess(self, moments: SetMoments, n_records: int) -> tuple[Array, Array, Array]:
+        """Support above the threshold, its standard error and its skewness.
 
         The disguise only adds noise: errors are at least those of undisguised records.
         """
         least = float(self.min_support)
         floor = np.sqrt(least * (1 - least) / n_records)
-        return moments.mean - least, np.maximum(moments.stderr(n_records), floor)
+        stderr = np.maximum(moments.stderr(n_records), floor)
+        central = third_central(*moments)
+        return moments.mean - least, stderr, skewness(central, stderr, n_records)
 
     def _longest(self, items: ItemList, exact: bool) -> int:
         """The largest length that is mined."""

@@ -12,7 +12,8 @@ from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 def of_p_values(p_values: list[float]) -> ThresholdTests:
     """Some of four possible tests."""
     z = norm.isf(p_values)
-    return ThresholdTests(np.array(z), np.ones(len(z)), np.full(len(z), 1 / 4), 4)
+    noise, skewness = np.ones(len(z)), np.zeros(len(z))
+    return ThresholdTests(np.array(z), noise, skewness, np.full(len(z), 1 / 4), 4)
 
 
 def test_family_wise_is_bonferroni_over_all_possible_tests() -> None:
@@ -36,14 +37,29 @@ def test_what_was_accepted_before_makes_further_tests_milder() -> None:
 
 
 def test_a_plain_threshold_ignores_noise() -> None:
-    tests = ThresholdTests(np.array([-0.1, 0.0, 0.1]), np.ones(3), np.ones(3), 3)
+    tests = ThresholdTests(np.array([-0.1, 0.0, 0.1]), np.ones(3), np.zeros(3), np.ones(3), 3)
     assert PlainThreshold().accepted(tests).tolist() == [False, True, True]
 
 
 def test_without_noise_only_what_is_above_the_threshold_is_accepted() -> None:
-    tests = ThresholdTests(np.array([-0.1, 0.0, 0.1]), np.zeros(3), np.full(3, 1 / 3), 3)
+    tests = ThresholdTests(
+        np.array([-0.1, 0.0, 0.1]), np.zeros(3), np.zeros(3), np.full(3, 1 / 3), 3
+    )
     assert tests.p_values.tolist() == [1.0, 1.0, 0.0]
     assert FalseDiscovery().accepted(tests).tolist() == [False, False, True]
+
+
+def test_skewness_to_the_left_makes_tests_stricter_and_keeps_their_order() -> None:
+    """A tenth: z = 3 becomes 3 - .1 (9/3 + 1/6) + .01 27/27 = 2.693."""
+    z = np.linspace(0, 60, 601)
+    plain, left, right = (
+        ThresholdTests(z, np.ones(601), np.full(601, skewness), np.ones(601), 601).p_values
+        for skewness in (0.0, -0.1, 0.1)
+    )
+    assert (plain == right).all()
+    assert (left >= plain).all()
+    assert (np.diff(left) <= 0).all()
+    assert norm.isf(left[30]) == pytest.approx(3 - 0.1 * (3 + 1 / 6) + 0.01, abs=1e-9)
 
 
 @pytest.mark.parametrize("longest", [1, 2, 7])

@@ -59,7 +59,7 @@ class ExactSupports(Supports):
     def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
         share = _counted(self._bits, sets, tell) / self.n_records
         self._last = share
-        return SetMoments(share, share)
+        return SetMoments(share, share, share)
 
     def keep(self, chosen: Mask) -> None:
         self._shares.append(self._last[chosen])
@@ -71,7 +71,7 @@ class ExactSupports(Supports):
         products = np.repeat(mean[:, :1], 9, axis=1).reshape(-1, 3, 3)
         for half in (1, 2):
             products[:, half, half] = mean[:, half]
-        return RuleMoments.of(mean, products, self.n_records)
+        return RuleMoments.of(mean, products, mean[:, [0, 0, 0, 1]], self.n_records)
 
 
 class HitSupports(Supports):
@@ -94,21 +94,23 @@ class HitSupports(Supports):
             missed = (slice(None), *(0 if i == place else slice(None) for i in range(length)))
             counts[missed] = below.reshape(-1, *(2,) * (length - 1))
         self._last = counts.reshape(len(sets), -1)
-        means, seconds = np.empty(len(sets)), np.empty(len(sets))
+        moments = np.empty((3, len(sets)))
         for block in _blocks(len(sets), 2**length):
             weights = self._weights(sets[block], (True,) * length).reshape(-1, 2**length)
-            hits = _by_hits(self._last[block], length).reshape(-1, 2**length)
-            means[block] = np.einsum("ij,ij->i", hits, weights)
-            seconds[block] = np.einsum("ij,ij,ij->i", hits, weights, weights)
-        return SetMoments(means / self.n_records, seconds / self.n_records)
+            counted = _by_hits(self._last[block], length).reshape(-1, 2**length)
+            hits = counted.astype(np.float64)
+            for power in range(3):
+                hits = hits * weights
+                moments[power, block] = hits.sum(axis=1)
+        return SetMoments(*moments / self.n_records)
 
     def keep(self, chosen: Mask) -> None:
         self._kept.append(self._last[chosen])
 
     def rules(self, sets: Index, inside: Inside) -> RuleMoments:
         length = len(inside)
-        mean, products = np.empty((len(sets), 3)), np.empty((len(sets), 3, 3))
-        places = self._found.places(sets)
+        n, places = self.n_records, self._found.places(sets)
+        mean, products, cubes = (np.empty((len(sets), *shape)) for shape in ((3,), (3, 3), (4,)))
         for block in _blocks(len(sets), 2**length):
             hits = _by_hits(self._kept[length][places[block]], length)
             tables = [self._weights(sets[block], chosen) for chosen in halves(inside)]
@@ -117,7 +119,11 @@ class HitSupports(Supports):
                 mean[block, i] = (hits * own).sum(axis=axes)
                 for j, other in enumerate(tables):
                     products[block, i, j] = (hits * (own * other)).sum(axis=axes)
-        return RuleMoments.of(mean / self.n_records, products / self.n_records, self.n_records)
+            both, conditions, _ = tables
+            for power in range(4):
+                cube = both ** (3 - power) * conditions**power
+                cubes[block, power] = (hits * cube).sum(axis=axes)
+        return RuleMoments.of(mean / n, products / n, cubes / n, n)
 
     def _weights(self, sets: Index, chosen: Inside) -> Array:
         """g of the chosen items by hits, one axis per item; of length 1 where it is not chosen."""

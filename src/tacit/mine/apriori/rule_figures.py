@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.mine.apriori.supports import RuleMoments
+from tacit.mine.apriori.supports import RuleMoments, skewness, third_central
 from tacit.reconstruction.interval import Interval, check_level
 
 
@@ -78,12 +78,19 @@ class RuleFigures:
         slope = [alone, -_ratio(self.lift, conditions), -_ratio(self.lift, conclusion)]
         return self._delta(np.stack(slope, axis=1))
 
-    def excess(self, least: float) -> tuple[Array, Array]:
-        """P(AB) - least P(A), positive if the confidence exceeds `least`; its standard error."""
+    def excess(self, least: float) -> tuple[Array, Array, Array]:
+        """P(AB) - least P(A), positive if the confidence exceeds `least`.
+
+        With its standard error, at least that of undisguised records, and its skewness.
+        """
         both, conditions, _ = self.moments.mean.T
+        n, mean = self.n_records, both - least * conditions
         noise = self._delta(np.array([[1.0, -least, 0.0]]))
-        floor = np.maximum(conditions, 0) * least * (1 - least) / self.n_records
-        return both - least * conditions, np.sqrt(np.maximum(noise**2, floor))
+        floor = np.maximum(conditions, 0) * least * (1 - least) / n
+        stderr = np.sqrt(np.maximum(noise**2, floor))
+        third = self.moments.cubes @ np.array([1, -3 * least, 3 * least**2, -(least**3)])
+        central = third_central(mean, n * noise**2 + mean**2, third)
+        return mean, stderr, skewness(central, stderr, n)
 
     def intervals(self, level: float) -> dict[str, Interval]:
         """Limits of support, confidence and lift."""

@@ -25,10 +25,11 @@ Inside = tuple[bool, ...]
 
 
 class SetMoments(NamedTuple):
-    """Means of g and of g^2, one entry per set."""
+    """Means of g, g^2 and g^3, one entry per set."""
 
     mean: Array
     second: Array
+    third: Array
 
     def stderr(self, n_records: int) -> Array:
         """Standard errors of the means."""
@@ -37,25 +38,34 @@ class SetMoments(NamedTuple):
     @classmethod
     def joined(cls, levels: Sequence[SetMoments]) -> SetMoments:
         """The moments of several levels, one after the other."""
-        nothing = np.empty(0)
-        means, seconds = [level.mean for level in levels], [level.second for level in levels]
-        return cls(np.concatenate([nothing, *means]), np.concatenate([nothing, *seconds]))
+        if not levels:
+            return cls(*np.empty((3, 0)))
+        return cls(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))
 
 
 class RuleMoments(NamedTuple):
     """Of all items of a rule, its conditions and its conclusion: means, and their covariance.
 
-    `mean` is rules x 3, `covariance` rules x 3 x 3.
+    `mean` is rules x 3, `covariance` rules x 3 x 3. `cubes` is rules x 4: means of a^3, a^2 b,
+    a b^2 and b^3 for the weights a of all items and b of the conditions.
     """
 
     mean: Array
     covariance: Array
+    cubes: Array
 
     @classmethod
-    def of(cls, mean: Array, products: Array, n_records: int) -> RuleMoments:
-        """From means of g and of products of two weights."""
+    def of(cls, mean: Array, products: Array, cubes: Array, n_records: int) -> RuleMoments:
+        """From means of g and of products of two and three weights."""
         outer = (mean[:, :, None], mean[:, None, :])
-        return cls(mean, covariance_of_means(products, *outer, n_records))
+        return cls(mean, covariance_of_means(products, *outer, n_records), cubes)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[RuleMoments]) -> RuleMoments:
+        """The moments of several blocks of rules, one after the other."""
+        if not blocks:
+            return cls(np.empty((0, 3)), np.empty((0, 3, 3)), np.empty((0, 4)))
+        return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 class Supports(ABC):
@@ -83,6 +93,17 @@ def halves(inside: Inside) -> tuple[Inside, Inside, Inside]:
     ((True, True), (True, False), (False, True))
     """
     return (True,) * len(inside), inside, tuple(not i for i in inside)
+
+
+def third_central(first: Array, second: Array, third: Array) -> Array:
+    """The third central moment from moments about 0."""
+    return np.asarray(third - 3 * first * second + 2 * first**3)
+
+
+def skewness(central: Array, stderr: Array, n_records: int) -> Array:
+    """The skewness of a mean over n records, from the third central moment of one."""
+    cube = stderr**3 * n_records**2
+    return np.divide(central, cube, out=np.zeros_like(central), where=cube > 0)
 
 
 def part(sets: Index, chosen: Inside) -> Index:

@@ -47,27 +47,29 @@ class WeightSupports(Supports):
         self._group_weights = lru_cache(maxsize=kept)(self._of_group)
 
     def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
-        found = np.empty((2, len(sets)))
+        found = np.empty((3, len(sets)))
         for place, itemset in enumerate(sets.tolist()):
             g = self._weights(itemset)
-            weighted = self._counts * g
-            found[:, place] = weighted.sum(), weighted @ g
+            weighted, squares = self._counts * g, g * g
+            found[:, place] = weighted.sum(), weighted @ g, weighted @ squares
             if tell is not None:
                 tell((place + 1) / len(sets))
-        mean, second = found / self.n_records
-        return SetMoments(mean, second)
+        return SetMoments(*found / self.n_records)
 
     def keep(self, chosen: Mask) -> None:
         """Nothing: every set is computed from the reports."""
 
     def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        mean, products = np.empty((len(sets), 3)), np.empty((len(sets), 3, 3))
+        n = self.n_records
+        mean, products, cubes = (np.empty((len(sets), *shape)) for shape in ((3,), (3, 3), (4,)))
         parts = [part(sets, chosen).tolist() for chosen in halves(inside)]
         for place, itemsets in enumerate(zip(*parts, strict=True)):
             g = np.stack([self._weights(itemset) for itemset in itemsets])
+            weighted, squares = g * self._counts, g[:2] ** 2
             mean[place] = g @ self._counts
-            products[place] = (g * self._counts) @ g.T
-        return RuleMoments.of(mean / self.n_records, products / self.n_records, self.n_records)
+            products[place] = weighted @ g.T
+            cubes[place] = (squares @ weighted[:2].T).ravel()
+        return RuleMoments.of(mean / n, products / n, cubes / n, n)
 
     def _weights(self, itemset: list[int]) -> Array:
         """g of every pattern."""
