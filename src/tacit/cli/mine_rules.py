@@ -170,7 +170,7 @@ def _render(mined: AssociationRules, file: Path | None, level: float) -> None:
 
 def _row(rule: dict[str, Any]) -> list[str]:
     """A rule in words; each number over its interval: shares in percent, the lift as a factor."""
-    row = [f"if {rule['conditions']}\nthen {rule['conclusion']}"]
+    row = [f"if {rule['conditions']}\nthen {rule['conclusion']}".replace(", ", ",\n   ")]
     for name in NUMBERS:
         value, lower, upper = (rule[f"{name}{end}"] for end in ("", "_lower", "_upper"))
         if math.isnan(value):
