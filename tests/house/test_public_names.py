@@ -71,12 +71,23 @@ PROMISED_OF_STORE = {
 }
 
 
+PROMISED_OF_ITEMSETS = {
+    "FalseDiscovery",
+    "FamilyWise",
+    "PlainThreshold",
+    "association_rules",
+    "itemsets",
+    "split_records",
+}
+
+
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(tacit.__all__) == PROMISED
     assert set(privacy.__all__) == PROMISED_OF_PRIVACY
     assert set(survey.__all__) == PROMISED_OF_SURVEY
     assert set(store.__all__) == PROMISED_OF_STORE
+    assert set(mine.__all__) >= PROMISED_OF_ITEMSETS
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

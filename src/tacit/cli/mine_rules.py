@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STRONGEST, NUMBERS = 10, ("support", "confidence", "lift")
 
 
-class Control(enum.StrEnum):
+class ControlKind(enum.StrEnum):
     """The error controls by name."""
 
     FDR = "fdr"
@@ -54,7 +54,7 @@ MaxLength = Annotated[
     int | None, typer.Option("--max-length", help="The most items in conditions and conclusion.")
 ]
 ControlName = Annotated[
-    Control,
+    ControlKind,
     typer.Option(
         "--control",
         help="fdr: the expected share of wrong claims is at most --error; familywise: the "
@@ -87,7 +87,7 @@ def rules(
     min_confidence: MinConfidence = 0.5,
     items: Items = None,
     max_length: MaxLength = None,
-    control: ControlName = Control.FDR,
+    control: ControlName = ControlKind.FDR,
     error: Error = 0.05,
     split: Split = False,
     seed: Seed = 0,
@@ -122,13 +122,13 @@ def rules(
     typer.echo(show.json_text(mined.to_dict(level))) if as_json else _render(mined, out, level)
 
 
-def _control(control: Control, error: float) -> ErrorControl:
+def _control(control: ControlKind, error: float) -> ErrorControl:
     from tacit import mine
 
     match control:
-        case Control.FDR:
+        case ControlKind.FDR:
             return mine.FalseDiscovery(error)
-        case Control.FAMILYWISE:
+        case ControlKind.FAMILYWISE:
             return mine.FamilyWise(error)
     return mine.PlainThreshold()
 
