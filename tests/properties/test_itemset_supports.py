@@ -46,6 +46,7 @@ def by_events(reports: ReportWeights, found: FrequentSets, sets: Array) -> Array
     return np.repeat(weights, reports.patterns.counts, axis=0)
 
 
+@pytest.mark.slow
 @given(designs(max_attributes=4, largest=3), seeds())
 @settings(max_examples=60)
 def test_supports_are_probabilities_with_their_standard_errors(design: Design, seed: int) -> None:
@@ -65,6 +66,7 @@ def test_supports_are_probabilities_with_their_standard_errors(design: Design, s
         supports.keep(np.ones(len(sets), bool))
 
 
+@pytest.mark.slow
 @given(designs(max_attributes=3, largest=3), seeds(), st.data())
 @settings(max_examples=60)
 def test_rules_have_the_joint_covariance_of_their_three_supports(
