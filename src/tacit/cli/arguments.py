@@ -14,6 +14,7 @@ from tacit.files import read_described
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
+    from tacit.mine import LatentClass
     from tacit.mine.miner import Miner
 
 DesignFile = Annotated[
@@ -41,7 +42,7 @@ def command_group(text: str) -> typer.Typer:
     return group
 
 
-def read_model(path: Path) -> Miner:
+def read_model(path: Path) -> Miner | LatentClass:
     """The model that a file describes."""
     from tacit.mine import model_from_json  # scikit-learn is slow to start
 

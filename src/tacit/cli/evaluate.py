@@ -27,10 +27,17 @@ def evaluate(
 
     Example: [bold]tacit evaluate model.json survey.json test.csv[/bold]
     """
+    from tacit.mine import LatentClass  # scikit-learn is slow to start
+
     check_level(level)
     design = read_design(design_file)
     records = needed_source(data, database)
     model = read_model(model_file)
+    if isinstance(model, LatentClass):
+        raise DataError(
+            f"{model_file}: has latent classes, which no record reports; give a naive Bayes model "
+            "or a decision tree"
+        )
     if model.fingerprint_ != design.fingerprint:
         learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
         raise DataError(

@@ -12,6 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target, command_group
+from tacit.cli.mine_clusters import clusters
 from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
@@ -89,6 +90,7 @@ def naive_bayes(
 
 mine_commands.command("tree")(tree)
 mine_commands.command("rules")(rules)
+mine_commands.command("clusters")(clusters)
 
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:

@@ -32,9 +32,11 @@ def predict(
     assert model.features_ is not None
     check_out(out, data, model_file)
     check_true(data, "a model predicts from true records, those that you may see")
-    chances = [f"P({text(label)})" for label in model.classes_.tolist()]
+    labels = model.classes_.tolist()
+    chances = [f"P({text(label)})" for label in labels]
     name = free_names([str(model.target)], chances)[str(model.target)]
-    predicted = Schema([Attribute(name, model.classes_.tolist())])
+    # There may be a single latent class; an attribute has at least two categories.
+    predicted = Schema([Attribute(name, labels if len(labels) > 1 else [0, 1])])
     n_records = 0
     with (
         show.progress("predicting") as tell,

@@ -1,4 +1,4 @@
-"""Models learnt from reported records: classifiers (scikit-learn estimators), itemsets and rules.
+"""Models learnt from reported records: classifiers and clusters (scikit-learn estimators), rules.
 
 Names are imported when they are first used, so `tacit.mine.tree` does not load the miners.
 """
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
     from tacit.mine.itemset_rules import association_rules
     from tacit.mine.itemset_search import itemsets
+    from tacit.mine.latent_class import LatentClass
     from tacit.mine.model_json import model_from_json, model_to_json
     from tacit.mine.naive_bayes import NaiveBayes
     from tacit.mine.pruned_trees import (
@@ -27,6 +28,7 @@ __all__ = [
     "DecisionTree",
     "FalseDiscovery",
     "FamilyWise",
+    "LatentClass",
     "NaiveBayes",
     "PlainThreshold",
     "association_rules",
@@ -51,6 +53,7 @@ __getattr__, __dir__ = lazy_names(
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
         "tacit.mine.itemset_search": "itemsets",
+        "tacit.mine.latent_class": "LatentClass",
         "tacit.mine.model_json": "model_from_json model_to_json",
         "tacit.mine.naive_bayes": "NaiveBayes",
         "tacit.mine.pruned_trees": (

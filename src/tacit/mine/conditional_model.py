@@ -127,14 +127,16 @@ class ChunkPosterior:
 
 
 class ConditionalModel:
-    """Patterns and their design. Parameters (prior and tables) are passed in and out."""
+    """Patterns and their design; parameters are passed in. Without a target, classes are latent."""
 
-    def __init__(self, patterns: PatternTable, design: Design, target: str) -> None:
+    def __init__(
+        self, patterns: PatternTable, design: Design, target: str | None, n_classes: int = 1
+    ) -> None:
         self.shares = patterns.counts / patterns.n_records
         self.n_records = patterns.n_records
-        self.target = design.schema.index(target)
+        self.target = None if target is None else design.schema.index(target)
         self.sizes = design.schema.sizes
-        self.n_classes = self.sizes[self.target]
+        self.n_classes = n_classes if self.target is None else self.sizes[self.target]
         self.names = design.schema.names
         self.groups = [GroupBlocks.of(patterns, design, group) for group in design.groups]
 
@@ -186,7 +188,8 @@ class ConditionalModel:
         lengths = [self.n_classes * k for a, k in enumerate(self.sizes) if a != self.target]
         prior, *parts = np.split(parameters, list(accumulate([self.n_classes, *lengths]))[:-1])
         tables = [part.reshape(self.n_classes, -1) for part in parts]
-        tables.insert(self.target, np.eye(self.n_classes))
+        if self.target is not None:
+            tables.insert(self.target, np.eye(self.n_classes))
         return prior, tables
 
     def join(self, prior: Array, tables: Tables) -> Array:

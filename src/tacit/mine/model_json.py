@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from tacit.design import Design
 from tacit.errors import FileError, TacitError
 from tacit.json_documents import DocumentFormat, read_document
 from tacit.mine.bayes_parameters import BayesParameters
+from tacit.mine.class_profiles import ClassProfiles, saved_covariance
 from tacit.mine.decision_tree import DecisionTree
+from tacit.mine.latent_class import LatentClass
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.tree_json import nodes_of, tree_of
@@ -26,11 +29,18 @@ _DECISION_TREE = DocumentFormat(
     "model file",
     ((*_COMMON, "criterion", "caution", "max_depth", "nodes"),),
 )
+_LATENT_CLASSES = DocumentFormat(
+    "latent-classes",
+    "model file",
+    (("design", "attributes", "n_records", "shares", "tables", "stderr"),),
+)
 
 
-def model_to_json(model: Miner) -> str:
-    """A naive Bayes model or a decision tree that was fitted to reported records, as JSON."""
+def model_to_json(model: Miner | LatentClass) -> str:
+    """A model that was fitted to reported records, as JSON."""
     design = getattr(model, "design", None)
+    if isinstance(model, LatentClass) and design is not None and hasattr(model, "profiles_"):
+        return _latent_classes_json(model, design)
     if (
         not isinstance(model, NaiveBayes | DecisionTree)
         or not isinstance(design, Design)
@@ -55,9 +65,19 @@ def model_to_json(model: Miner) -> str:
     return "\n".join(["{", *lines, '"nodes": [', ",\n".join(nodes), "]}", ""])
 
 
-def model_from_json(text: str) -> Miner:
+def _latent_classes_json(model: LatentClass, design: Design) -> str:
+    found = model.profiles_
+    errors = np.sqrt(np.maximum(np.diagonal(found.covariance), 0))
+    content = _LATENT_CLASSES.header | {"design": design.fingerprint, **design.schema.to_dict()}
+    content["n_records"], content["shares"] = found.n_records, found.prior.tolist()
+    content["tables"] = [table.tolist() for table in found.tables]
+    content["stderr"] = [None if np.isnan(error) else error for error in errors.tolist()]
+    return _dumped(content) + "\n"
+
+
+def model_from_json(text: str) -> Miner | LatentClass:
     """The model that `model_to_json` wrote; it predicts, and has its design's fingerprint."""
-    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE)
+    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE, _LATENT_CLASSES)
     try:
         schema = Schema.from_dict({"attributes": content["attributes"]})
         n_records, design = content["n_records"], content["design"]
@@ -65,6 +85,8 @@ def model_from_json(text: str) -> Miner:
             raise FileError(f"n_records must be a positive integer, got {n_records!r}")
         if not isinstance(design, str) or not re.fullmatch("[0-9a-f]{64}", design):
             raise FileError(f"{design!r} is not the fingerprint of a design")
+        if content["tacit"] == _LATENT_CLASSES.kind:
+            return _latent_classes(content, schema)
         restore = _naive_bayes if content["tacit"] == _NAIVE_BAYES.kind else _decision_tree
         return restore(content, schema, schema[content["target"]])
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -89,6 +111,25 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
     model = NaiveBayes(target=target.name)
     parameters = BayesParameters(prior, tables, content["n_records"], "saved")
     model.restore(features, np.array(target.categories), parameters, content["design"])
+    return model
+
+
+def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
+    shares = np.array(content["shares"], dtype=np.float64)
+    tables = [np.array(table, dtype=np.float64) for table in content["tables"]]
+    shapes = [(len(shares), k) for k in schema.sizes]
+    stderr = np.array(content["stderr"], dtype=np.float64)  # null is NaN: not known
+    cells = shares.size + sum(table.size for table in tables)
+    if not shares.size or [t.shape for t in tables] != shapes or stderr.shape != (cells,):
+        raise FileError("its tables do not fit its attributes")
+    if not all(_are_distributions(table) for table in (shares, *tables)):
+        raise FileError("a share or table is negative or does not sum to 1")
+    if (stderr < 0).any() or np.isinf(stderr).any():
+        raise FileError("a standard error is negative or infinite")
+    model = LatentClass(n_classes=len(shares))
+    known = partial(saved_covariance, stderr)
+    profiles = ClassProfiles(schema, shares, tables, content["n_records"], known)
+    model.restore(profiles, content["design"])
     return model
 
 

@@ -104,11 +104,7 @@ class NaiveBayes(Miner):
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
         codes = self.feature_codes(X)
-        joint = np.repeat(self.class_log_prior_[:, None], len(codes), axis=1)
-        for column, table in zip(codes.T, self.feature_log_prob_, strict=True):
-            joint += table.take(column, axis=1)
-        top = joint.max(axis=0)
-        return np.asarray((joint - top - np.log(np.exp(joint - top).sum(axis=0))).T)
+        return class_log_proba(self.class_log_prior_, self.feature_log_prob_, codes)
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes."""
@@ -167,6 +163,15 @@ class NaiveBayes(Miner):
 
     def feature_sizes(self) -> list[int]:
         return [table.shape[1] for table in self.feature_log_prob_]
+
+
+def class_log_proba(log_prior: Array, log_tables: list[Array], codes: npt.NDArray[Any]) -> Array:
+    """log P(class | record) if answers are independent given the class, records x classes."""
+    joint = np.repeat(log_prior[:, None], len(codes), axis=1)
+    for column, table in zip(codes.T, log_tables, strict=True):
+        joint += table.take(column, axis=1)
+    top = joint.max(axis=0)
+    return np.asarray((joint - top - np.log(np.exp(joint - top).sum(axis=0))).T)
 
 
 def log_odds(prior: Array, table: Array) -> tuple[Array, Array]:

@@ -1,0 +1,191 @@
+"""fit_classes: latent classes of largest likelihood, by EM from several starts.
+
+The likelihood of latent classes has local maxima. Every start draws its profiles around the
+reconstructed distributions of the attributes,
+
+    P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
+
+and climbs a few steps; the best few climb close to a maximum. A related coin that turns the answers of
+a group together adds maxima of its own: a class with all its answers turned in that group makes
+nearly the same reports. So, at the best maximum, each class is also turned in each such group, and
+the climb goes on from there if this is likelier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.channel.coin import Differ, Keep
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.mine.conditional_model import Tables
+from tacit.mine.latent_model import LatentModel, ordered
+from tacit.reconstruction import Reconstruction
+from tacit.reconstruction.likelihood import Convergence, squarem
+from tacit.reconstruction.simplex import project
+
+#: Iterations of every start, and how many of the starts climb to a maximum.
+_FIRST, _FINALISTS = 8, 3
+#: Standard deviation of the logits of a start around those of the margins.
+_SPREAD = 1.0
+#: Margins of a start are mixed with this share of the uniform distribution.
+_UNIFORM = 0.1
+#: Change of a probability at which EM ends until the best maximum is known.
+COARSE = 1e-4
+#: Log-likelihood by which a turned class must be better.
+_BETTER = 0.1
+#: Maxima whose probabilities differ by less than this are one.
+_SAME = 0.02
+
+#: Called with the share of the work that is done.
+Tell = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the maximum is searched for.
+
+    alpha: records added to every category of every class. starts: random starts. tolerance: change
+    of a probability at which EM ends. iterations: at most so many, each of two or three EM steps.
+    """
+
+    alpha: float = 0.5
+    starts: int = 10
+    tolerance: float = 1e-6
+    iterations: int = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """Shares and tables of the classes, the log-likelihood of all reports, and how EM ended.
+
+    `reached` of `finalists` climbs ended at this maximum.
+    """
+
+    parameters: Array
+    log_likelihood: float
+    convergence: Convergence
+    reached: int
+    finalists: int
+
+
+@dataclass(frozen=True, eq=False)
+class StartingPoint:
+    """What starts are drawn around: a distribution per attribute; groups that can be turned."""
+
+    margins: Tables
+    turned: list[list[int]]
+
+    @classmethod
+    def of(cls, reconstruction: Reconstruction) -> StartingPoint:
+        """Margins by inversion, moved into the simplex."""
+        design, margins = reconstruction.design, []
+        for name in design.schema.names:
+            margin = project(reconstruction.table([name]).value)
+            margins.append(_UNIFORM / margin.size + (1 - _UNIFORM) * margin)
+        return cls(margins, list(_turned_groups(design)))
+
+    def draw(self, n_classes: int, rng: np.random.Generator) -> tuple[Array, Tables]:
+        """Equal shares, and random profiles; the margins themselves for one class."""
+        spread = _SPREAD if n_classes > 1 else 0.0
+        tables = []
+        for margin in self.margins:
+            table = margin * np.exp(spread * rng.normal(size=(n_classes, margin.size)))
+            tables.append(table / table.sum(axis=1, keepdims=True))
+        return np.full(n_classes, 1 / n_classes), tables
+
+
+def fit_classes(
+    model: LatentModel,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+    tell: Tell = lambda _: None,
+) -> LatentFit:
+    """The best maximum that was found; classes with larger shares come first."""
+    step = partial(model.step, alpha=search.alpha)
+
+    def climb(start: Array, iterations: int) -> tuple[Array, Convergence]:
+        return squarem(step, start, model.repair, max(COARSE, search.tolerance), iterations)
+
+    starts = search.starts if model.n_classes > 1 else 1
+    tried, ended = [], []
+    for place in range(starts):
+        tried.append(climb(model.join(*point.draw(model.n_classes, rng)), _FIRST))
+        tell(0.4 * (place + 1) / starts)
+    if not np.isfinite(_likelihood(tried[0])):
+        raise DataError("some reports cannot occur under this design; check that it made them")
+    tried.sort(key=_likelihood, reverse=True)
+    for place, (start, _) in enumerate(tried[:_FINALISTS]):
+        ended.append(climb(start, search.iterations))
+        tell(0.4 + 0.4 * (place + 1) / _FINALISTS)
+    best = _turned(model, point.turned, max(ended, key=_likelihood), climb, search.iterations)
+    points = [_in_order(model, found) for found, _ in (best, *ended)]
+    close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
+    tell(0.95)
+    return polished(model, best[0], search, (max(1, close), len(ended)))
+
+
+def polished(
+    model: LatentModel, start: Array, search: Search, reached: tuple[int, int]
+) -> LatentFit:
+    """The maximum above a point that is close to it; classes with larger shares come first."""
+    step = partial(model.step, alpha=search.alpha)
+    found, ended = squarem(step, start, model.repair, search.tolerance, search.iterations)
+    parameters = _in_order(model, found)
+    total = float(model.shares @ model.logs(parameters)) * model.n_records
+    return LatentFit(parameters, total, ended, *reached)
+
+
+def _in_order(model: LatentModel, parameters: Array) -> Array:
+    prior, tables = model.split(parameters)
+    order = ordered(prior, tables)
+    return model.join(prior[order], [table[order] for table in tables])
+
+
+def _likelihood(found: tuple[Array, Convergence]) -> float:
+    return found[1].log_likelihood
+
+
+def _turned(
+    model: LatentModel,
+    groups: list[list[int]],
+    best: tuple[Array, Convergence],
+    climb: Callable[[Array, int], tuple[Array, Convergence]],
+    iterations: int,
+) -> tuple[Array, Convergence]:
+    """Climb on from the best maximum with one class turned in one group, while this is likelier."""
+    improved = model.n_classes > 1 and bool(groups)
+    while improved:
+        improved = False
+        for start in _with_a_turned_class(model, groups, best[0]):
+            short = climb(start, _FIRST)
+            if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
+                best, improved = climb(short[0], iterations), True
+                break
+    return best
+
+
+def _with_a_turned_class(
+    model: LatentModel, groups: list[list[int]], parameters: Array
+) -> Iterator[Array]:
+    for group in groups:
+        for member in range(model.n_classes):
+            prior, tables = model.split(parameters.copy())
+            for place in group:
+                tables[place][member] = tables[place][member][::-1]
+            yield model.join(prior, tables)
+
+
+def _turned_groups(design: Design) -> Iterator[list[int]]:
+    """Places of the yes/no attributes of each group that is kept or turned as a whole."""
+    for group in design.groups:
+        attributes = design.attributes_of(group)
+        kinds = [type(s) for w, s in group.coin.strategies(attributes) if w > 0]
+        if kinds == [Keep, Differ] and all(a.size == 2 for a in attributes):
+            yield [design.schema.index(a.name) for a in attributes]
