@@ -14,6 +14,7 @@ from benchmarks import (
     front_bench,
     history,
     itemset_bench,
+    latent_bench,
     peer_bench,
     probability_bench,
     service_bench,
@@ -31,6 +32,7 @@ SUITES: dict[str, Suite] = {
     "bayes": bayes_bench.rows,
     "trees": tree_bench.rows,
     "itemsets": itemset_bench.rows,
+    "latent": latent_bench.rows,
     "fronts": front_bench.rows,
     "service": service_bench.rows,
 }

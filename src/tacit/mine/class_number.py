@@ -30,6 +30,8 @@ from tacit.table import Table
 _FOLDS = 3
 #: The most classes that are tried.
 MOST_CLASSES = 10
+#: Iterations at most until the number is chosen: a class too many converges slowly.
+_ITERATIONS = 100
 #: Numbers of classes in a row without an improvement after which the search ends.
 _PATIENCE = 2
 
@@ -94,7 +96,11 @@ def choose_classes(
     tell: Tell,
 ) -> list[Candidate]:
     """Fit several numbers of classes, close to their maxima; each with its criteria."""
-    search = replace(search, tolerance=max(COARSE, search.tolerance))
+    search = replace(
+        search,
+        tolerance=max(COARSE, search.tolerance),
+        iterations=min(_ITERATIONS, search.iterations),
+    )
     numbers = possible_numbers(model.sizes, patterns.n_records)
     folds = _parts(patterns.counts, rng)
     found: list[Candidate] = []

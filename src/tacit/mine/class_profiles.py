@@ -1,11 +1,4 @@
-"""ClassProfiles: shares of latent classes and P(category | class), with their errors.
-
-Intervals are normal on the logit scale,
-
-    logit(p) -+ z stderr / (p (1 - p))
-
-so they stay within 0 and 1 and have the right coverage for small probabilities too.
-"""
+"""ClassProfiles: shares of latent classes and P(category | class), with their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 
 from tacit.arrays import Array
 from tacit.attribute import Attribute, text
@@ -24,7 +16,7 @@ from tacit.mine.conditional_model import Tables
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names
-from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.schema import Label, Schema
 from tacit.table import Table
 
@@ -32,7 +24,7 @@ _METHOD = "likelihood"
 
 
 class ClassEstimate(Estimate):
-    """Probabilities of classes, the first axis; intervals are normal on the logit scale."""
+    """Probabilities of classes, the first axis; intervals are normal, cut at 0 and 1."""
 
     def cells(self) -> list[tuple[Label, ...]]:
         """Labels of the cells; there may be one class, while an attribute has two categories."""
@@ -41,14 +33,8 @@ class ClassEstimate(Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell."""
-        check_level(level)
-        spread = self.value * (1 - self.value)
-        z = float(ndtri((1 + level) / 2))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            centre, half = logit(self.value), z * self.stderr / spread
-            lower, upper = expit(centre - half), expit(centre + half)
-        known = self.stderr == 0  # the share of a single class
-        return Interval(np.where(known, self.value, lower), np.where(known, self.value, upper))
+        lower, upper = normal_interval(self.value, self.stderr, level)
+        return Interval(np.clip(lower, 0, 1), np.clip(upper, 0, 1))
 
 
 @dataclass(frozen=True, eq=False)

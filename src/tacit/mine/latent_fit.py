@@ -5,10 +5,10 @@ reconstructed distributions of the attributes,
 
     P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
 
-and climbs a few steps; the best few climb close to a maximum. A related coin that turns the answers of
-a group together adds maxima of its own: a class with all its answers turned in that group makes
-nearly the same reports. So, at the best maximum, each class is also turned in each such group, and
-the climb goes on from there if this is likelier.
+and climbs a few steps; the best few climb close to a maximum. A related coin turns the answers of
+a group together, which adds maxima of its own: a class with all its answers turned in that group
+makes nearly the same reports. So, at the best maximum, each class is also turned in each such
+group, and the climb goes on from there if this is likelier.
 """
 
 from __future__ import annotations
