@@ -5,10 +5,10 @@ reconstructed distributions of the attributes,
 
     P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
 
-and climbs a few steps; the best few climb close to a maximum. A related coin turns the answers of
-a group together, which adds maxima of its own: a class with all its answers turned in that group
-makes nearly the same reports. So, at the best maximum, each class is also turned in each such
-group, and the climb goes on from there if this is likelier.
+and takes a few steps of EM; the best few go on until they are close to a maximum. A related coin
+turns the answers of a group together, which adds maxima of its own: a class with all its answers
+turned in that group makes nearly the same reports. So, at the best maximum, each class is also
+turned in each such group, and EM goes on from there if this is likelier.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.simplex import project
 
-#: Iterations of every start, and how many of the starts climb to a maximum.
+#: Iterations of every start, and how many of the starts go on to a maximum.
 _FIRST, _FINALISTS = 8, 3
 #: Standard deviation of the logits of a start around those of the margins.
 _SPREAD = 1.0
@@ -64,7 +64,7 @@ class Search:
 class LatentFit:
     """Shares and tables of the classes, the log-likelihood of all reports, and how EM ended.
 
-    `reached` of `finalists` climbs ended at this maximum.
+    `reached` of the `finalists` ended at this maximum.
     """
 
     parameters: Array
@@ -110,21 +110,21 @@ def fit_classes(
     """The best maximum that was found; classes with larger shares come first."""
     step = partial(model.step, alpha=search.alpha)
 
-    def climb(start: Array, iterations: int) -> tuple[Array, Convergence]:
+    def iterate(start: Array, iterations: int) -> tuple[Array, Convergence]:
         return squarem(step, start, model.repair, max(COARSE, search.tolerance), iterations)
 
     starts = search.starts if model.n_classes > 1 else 1
     tried, ended = [], []
     for place in range(starts):
-        tried.append(climb(model.join(*point.draw(model.n_classes, rng)), _FIRST))
+        tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), _FIRST))
         tell(0.4 * (place + 1) / starts)
     if not np.isfinite(_likelihood(tried[0])):
         raise DataError("some reports cannot occur under this design; check that it made them")
     tried.sort(key=_likelihood, reverse=True)
     for place, (start, _) in enumerate(tried[:_FINALISTS]):
-        ended.append(climb(start, search.iterations))
+        ended.append(iterate(start, search.iterations))
         tell(0.4 + 0.4 * (place + 1) / _FINALISTS)
-    best = _turned(model, point.turned, max(ended, key=_likelihood), climb, search.iterations)
+    best = _turned(model, point.turned, max(ended, key=_likelihood), iterate, search.iterations)
     points = [_in_order(model, found) for found, _ in (best, *ended)]
     close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
     tell(0.95)
@@ -156,17 +156,17 @@ def _turned(
     model: LatentModel,
     groups: list[list[int]],
     best: tuple[Array, Convergence],
-    climb: Callable[[Array, int], tuple[Array, Convergence]],
+    iterate: Callable[[Array, int], tuple[Array, Convergence]],
     iterations: int,
 ) -> tuple[Array, Convergence]:
-    """Climb on from the best maximum with one class turned in one group, while this is likelier."""
+    """Go on from the best maximum with one class turned in one group, while this is likelier."""
     improved = model.n_classes > 1 and bool(groups)
     while improved:
         improved = False
         for start in _with_a_turned_class(model, groups, best[0]):
-            short = climb(start, _FIRST)
+            short = iterate(start, _FIRST)
             if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
-                best, improved = climb(short[0], iterations), True
+                best, improved = iterate(short[0], iterations), True
                 break
     return best
 
