@@ -22,7 +22,6 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.coin import Differ, Keep
 from tacit.design import Design
-from tacit.errors import DataError
 from tacit.mine.conditional_model import Tables
 from tacit.mine.latent_model import LatentModel, ordered
 from tacit.reconstruction import Reconstruction
@@ -118,8 +117,6 @@ def fit_classes(
     for place in range(starts):
         tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), _FIRST))
         tell(0.4 * (place + 1) / starts)
-    if not np.isfinite(_likelihood(tried[0])):
-        raise DataError("some reports cannot occur under this design; check that it made them")
     tried.sort(key=_likelihood, reverse=True)
     for place, (start, _) in enumerate(tried[:_FINALISTS]):
         ended.append(iterate(start, search.iterations))

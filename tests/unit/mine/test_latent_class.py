@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from tacit import Attribute, Design, Group, Schema, disguise, matrix, related
+from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, FileError, SchemaError, SingularChannelError
 from tacit.label_codes import decode
@@ -235,14 +235,6 @@ def test_each_mistake_is_one_clear_error(name: str) -> None:
     arguments, records, error, message = MISTAKES[name]
     with pytest.raises(error, match=message):
         LatentClass(**({"design": DESIGN} | arguments)).fit(records)
-
-
-def test_reports_that_the_design_cannot_make_are_an_error() -> None:
-    schema = SCHEMA.subset(["a0", "a1"])
-    never = matrix([[1, 0], [0, 1], [0, 0]])
-    design = Design(schema, [Group(["a0"], never), Group(["a1"], related(0.8))])
-    with pytest.raises(DataError, match="cannot occur under this design"):
-        LatentClass(design, 1).fit(np.array([[2, 0], [0, 1], [1, 1]], dtype=np.uint8))
 
 
 def test_an_unknown_attribute_is_an_error_that_names_the_nearest() -> None:
