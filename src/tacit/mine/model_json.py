@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import FileError, TacitError
 from tacit.json_documents import DocumentFormat, read_document
@@ -105,13 +106,17 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
     shapes = [(target.size, k) for k in features.sizes]
     if prior.shape != (target.size,) or [table.shape for table in tables] != shapes:
         raise FileError("its tables do not fit its attributes")
-    for each in (prior, *tables):
-        if not (each >= 0).all() or not np.allclose(each.sum(axis=-1), 1, atol=1e-9):
-            raise FileError("a prior or table is negative or does not sum to 1")
+    _check_distributions("prior", prior, *tables)
     model = NaiveBayes(target=target.name)
     parameters = BayesParameters(prior, tables, content["n_records"], "saved")
     model.restore(features, np.array(target.categories), parameters, content["design"])
     return model
+
+
+def _check_distributions(name: str, *tables: Array) -> None:
+    for each in tables:
+        if not (each >= 0).all() or not np.allclose(each.sum(axis=-1), 1, atol=1e-9):
+            raise FileError(f"a {name} or table is negative or does not sum to 1")
 
 
 def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
@@ -122,8 +127,7 @@ def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
     cells = shares.size + sum(table.size for table in tables)
     if not shares.size or [t.shape for t in tables] != shapes or stderr.shape != (cells,):
         raise FileError("its tables do not fit its attributes")
-    if not all(_are_distributions(table) for table in (shares, *tables)):
-        raise FileError("a share or table is negative or does not sum to 1")
+    _check_distributions("share", shares, *tables)
     if (stderr < 0).any() or np.isinf(stderr).any():
         raise FileError("a standard error is negative or infinite")
     model = LatentClass(n_classes=len(shares))
