@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.attribute import Attribute, text
-from tacit.mine.conditional_model import Tables
+from tacit.mine.block_units import Tables
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names

@@ -22,7 +22,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.coin import Differ, Keep
 from tacit.design import Design
-from tacit.mine.conditional_model import Tables
+from tacit.mine.block_units import Tables
 from tacit.mine.latent_model import LatentModel, ordered
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem

@@ -25,7 +25,8 @@ from scipy.linalg import block_diag
 from tacit.arrays import Array, Index
 from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.mine.conditional_model import CHUNK, ConditionalModel, Tables
+from tacit.mine.block_units import Tables
+from tacit.mine.conditional_model import CHUNK, ConditionalModel
 
 #: Information below this share of a record counts as none.
 _NO_INFORMATION = 1e-6
