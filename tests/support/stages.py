@@ -37,6 +37,9 @@ class Stages:
     acknowledged: list[int] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
     _ended: threading.Event = field(default_factory=threading.Event)
+    _sending: threading.Event = field(default_factory=threading.Event)
+    #: Each is held by a client while its request is under way.
+    _turns: list[threading.Lock] = field(default_factory=list)
 
     def until(self, kind: str, status: int, n: int = 1) -> None:
         """Wait until this stage has had so many answers of a status."""
@@ -47,14 +50,28 @@ class Stages:
             assert time.monotonic() < until, f"{self.stage}: {kind} {dict(counted)}\n{said}"
             time.sleep(_PAUSE)
 
-    def _client(self) -> None:
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No request is under way; readiness is still asked for."""
+        self._sending.clear()
+        for turn in self._turns:
+            with turn:
+                pass
+        yield
+        self._sending.set()
+
+    def _client(self, turn: threading.Lock) -> None:
         given = plan(self.survey, self.served.host, self.served.port, _CLIENTS)
         connection = http.client.HTTPConnection(self.served.host, self.served.port, timeout=SECONDS)
         while not self._ended.is_set():
-            number, stage = next(self._numbers), self.stage
-            body = given.filled(secrets.token_hex(16), number)
-            connection.request("POST", given.path, body, {"content-type": "application/json"})
-            status = _status(connection)
+            self._sending.wait(_PAUSE)
+            with turn:
+                if not self._sending.is_set():
+                    continue
+                number, stage = next(self._numbers), self.stage
+                body = given.filled(secrets.token_hex(16), number)
+                connection.request("POST", given.path, body, {"content-type": "application/json"})
+                status = _status(connection)
             self.answers.setdefault(stage, Counter())[status] += 1
             if status == 201:
                 self.acknowledged.append(number % MANY)
@@ -82,7 +99,9 @@ def _status(connection: http.client.HTTPConnection) -> int:
 def stages(served: Served, survey: Published) -> Iterator[Stages]:
     """Clients at work; at the end they finish the requests under way."""
     made = Stages(served, survey)
-    work = [threading.Thread(target=made._client) for _ in range(_CLIENTS)]
+    made._sending.set()
+    made._turns += [threading.Lock() for _ in range(_CLIENTS)]
+    work = [threading.Thread(target=made._client, args=(turn,)) for turn in made._turns]
     work.append(threading.Thread(target=made._watch))
     for thread in work:
         thread.start()
