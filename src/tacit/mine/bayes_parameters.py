@@ -99,7 +99,7 @@ def pairs(reconstruction: Reconstruction, target: str, alpha: float) -> BayesPar
     )
 
     def table(pair: Estimate) -> Array:
-        dependence, statistic, freedom = _dependence(pair)
+        dependence, statistic, freedom = class_dependence(pair)
         kept = max(0.0, 1 - freedom / max(statistic, 1e-300))
         joint = np.outer(prior, _margin(pair, alpha)) + kept * dependence
         return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
@@ -109,7 +109,7 @@ def pairs(reconstruction: Reconstruction, target: str, alpha: float) -> BayesPar
 
 def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """Parameters of largest likelihood, `alpha` records added; `pairs` if the tables contradict."""
-    design, unbiased = reconstruction.design, _pair_tables(reconstruction, target)
+    design, unbiased = reconstruction.design, pair_tables(reconstruction, target)
     used = _used_groups(design, target, unbiased)
     patterns, names = reconstruction.patterns, used.reported.names
     if names != patterns.schema.names:
@@ -135,7 +135,7 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
     )
 
 
-def _pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estimate]:
+def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estimate]:
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
     return {name: reconstruction.table([target, name]) for name in others.names}
@@ -149,7 +149,7 @@ def _from_pairs(
     table: Callable[[Estimate], Array],
 ) -> BayesParameters:
     """The parameters with P(a | c) computed by `table` from each pair table."""
-    unbiased = _pair_tables(reconstruction, target)
+    unbiased = pair_tables(reconstruction, target)
     fitted = {name: table(pair) for name, pair in unbiased.items()}
     names = reconstruction.design.schema.names
     return BayesParameters(
@@ -182,7 +182,7 @@ def _pairs_covariance(
     return full
 
 
-def _dependence(table: Estimate) -> tuple[Array, float, int]:
+def class_dependence(table: Estimate) -> tuple[Array, float, int]:
     """d = P(c, a) - P(c) P(a), its chi-square d^T Cov(d)^-1 d and the degrees of freedom."""
     rows, columns = table.value.sum(axis=1), table.value.sum(axis=0)
     dependence = table.value - np.outer(rows, columns)
@@ -215,7 +215,7 @@ def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) 
     groups = []
     for group in design.groups:
         if target not in group.attributes:
-            found = [_dependence(unbiased[name]) for name in group.attributes]
+            found = [class_dependence(unbiased[name]) for name in group.attributes]
             statistic, freedom = sum(d[1] for d in found), sum(d[2] for d in found)
             if statistic <= chdtri(freedom, _FALSE_ALARM):
                 continue
