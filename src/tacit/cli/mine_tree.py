@@ -37,10 +37,11 @@ CriterionName = Annotated[
     ),
 ]
 Caution = Annotated[
-    float,
+    float | None,
     typer.Option(
-        help="Standard errors by which a split must stand out from noise; 0: as the papers "
-        "print it."
+        help="Grow from unbiased tables; a split must exceed noise by so many standard errors. "
+        "0: the papers' procedure.",
+        show_default="by likelihood",
     ),
 ]
 MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
@@ -59,7 +60,7 @@ def tree(
     out: ModelOut,
     data: OptionalData = None,
     criterion: CriterionName = Criterion.ENTROPY,
-    caution: Caution = 2.0,
+    caution: Caution = None,
     max_depth: MaxDepth = None,
     prune: Validation = None,
     figure: FigureOut = None,

@@ -1,7 +1,8 @@
 """DecisionTree: a classifier grown from reported records, for any design.
 
-Reported records are counted once; at every node the tables of the class and each attribute are
-reconstructed with their noise (see `tree.growth`). `criterion` "entropy" is ID3 with one branch per
+Reported records are counted once. The tree is grown on the joint table of largest likelihood (see
+`tree.likelihood_tree`), or from unbiased tables of the class and each attribute at every node (see
+`tree.growth`). `criterion` "entropy" is ID3 with one branch per
 category, "gini" is CART with one category against the others. Without a design it learns from
 undisguised records.
 """
@@ -27,6 +28,7 @@ from tacit.mine.miner import Miner, non_negative, reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import grow
+from tacit.mine.tree.likelihood_tree import CAUTION, likelihood_tree
 from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.tree_reports import TreeReports
@@ -49,8 +51,11 @@ class DecisionTree(Miner):
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
     target: the attribute to predict. criterion: "entropy" (ID3) or "gini" (CART).
-    caution: a split must exceed the noise of the disguise by this many standard errors. 0 is the
-    papers' procedure, which cuts negative shares at zero and grows until leaves are pure.
+    caution: None grows the tree on the joint table of largest likelihood (`tree.likelihood_tree`),
+    prunes it, and splits only if the reports show that the class depends on some attribute. A
+    number grows it from unbiased tables: a split must exceed the noise of the disguise by this many
+    standard errors. 0 is the papers' procedure, which cuts negative shares at zero and grows until
+    leaves are pure. Records that are reported as they are give a plain tree in any case.
     max_depth: the most conditions that lead to a leaf.
     """
 
@@ -61,7 +66,7 @@ class DecisionTree(Miner):
         design: Design | None = None,
         target: str | None = None,
         criterion: str = "entropy",
-        caution: float = 2.0,
+        caution: float | None = None,
         max_depth: int | None = None,
     ) -> None:
         self.design = design
@@ -76,7 +81,7 @@ class DecisionTree(Miner):
     def _growth_settings(self) -> GrowthSettings:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        caution = non_negative("caution", self.caution)
+        caution = CAUTION if self.caution is None else non_negative("caution", self.caution)
         check_max_depth(self.max_depth)
         return GrowthSettings(CRITERIA[self.criterion], caution, self.max_depth)
 
@@ -84,14 +89,18 @@ class DecisionTree(Miner):
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
     ) -> None:
         reports = TreeReports.of(patterns, design, target.name)
-        literal = self.caution == 0
-        source = reports
-        if literal and math.prod(design.schema.sizes) <= MOST_CELLS:
-            source = TreeReports.restored(Reconstruction(patterns, design), target.name)
-        tree = grow(source, self._growth_settings())
+        settings, found = self._growth_settings(), Reconstruction(patterns, design)
+        exact = all(group.exact for group in reports.group_weights)
+        by_likelihood = self.caution is None and not exact
+        if by_likelihood:
+            tree = likelihood_tree(found, target.name, settings)
+        elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
+            tree = grow(TreeReports.restored(found, target.name), settings)
+        else:
+            tree = grow(reports, settings)
         classes = np.array(target.categories)
         self.restore(features, classes, tree, reports.target, design.fingerprint)
-        self.reports_, self.literal_ = reports, literal
+        self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -118,7 +127,7 @@ class DecisionTree(Miner):
         fingerprint: str = "",
     ) -> None:
         """Become the fitted model with this tree; `target_index` is the target's in its schema."""
-        for name in ("reports_", "literal_", "estimated_tree_"):
+        for name in ("reports_", "biased_", "estimated_tree_"):
             self.__dict__.pop(name, None)
         self.set_fitted(features, classes, fingerprint)
         self.tree_, self.target_index_ = tree, target_index
@@ -176,7 +185,7 @@ class DecisionTree(Miner):
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
             return follow(self.tree_, TreeReports.of(patterns, design, target))
-        if not getattr(self, "literal_", False):
+        if not getattr(self, "biased_", False):
             return self.tree_
         if not hasattr(self, "estimated_tree_"):
             self.estimated_tree_ = follow(self.tree_, self.reports_)
@@ -202,7 +211,7 @@ class DecisionTree(Miner):
             self.fingerprint_,
         )
         if hasattr(self, "reports_"):
-            model.reports_, model.literal_ = self.reports_, self.literal_
+            model.reports_, model.biased_ = self.reports_, self.biased_
         return model
 
     def notes(self) -> list[str]:

@@ -56,7 +56,8 @@ def model_to_json(model: Miner | LatentClass) -> str:
         content["tables"] = [np.exp(table).tolist() for table in model.feature_log_prob_]
         return _dumped(content) + "\n"
     content = _DECISION_TREE.header | about | {"n_records": model.tree_.n_records}
-    content["criterion"], content["caution"] = model.criterion, float(model.caution)
+    content["criterion"] = model.criterion
+    content["caution"] = None if model.caution is None else float(model.caution)
     content["max_depth"] = None if model.max_depth is None else int(model.max_depth)
     # The shares that it predicts by, with the covariance that the reports give.
     tree = replace(model.tree_, covariance=model.estimated_tree().covariance)

@@ -21,7 +21,6 @@ from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import ProductChannel
 from tacit.channel.related import AgreementChannel
 from tacit.counting import PatternTable
-from tacit.design import Design
 
 #: Groups of at most this many cells are multiplied as matrices.
 _SMALL = 64
@@ -45,8 +44,8 @@ class Mirror(Linear):
     def T(self) -> Mirror:
         return self
 
-    def squared(self) -> Mirror:
-        raise NotImplementedError
+    def squared(self) -> Linear:
+        return Dense(self.matrix() ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +53,6 @@ class JointChannel:
     """The channel of some attributes of a design, the target last."""
 
     channel: ProductChannel
-
-    @classmethod
-    def of(cls, design: Design, target: str) -> JointChannel:
-        """The channel of all attributes of a design."""
-        features = [name for name in design.schema.names if name != target]
-        return cls(design.channel([*features, target]))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -70,11 +63,6 @@ class JointChannel:
     def n_classes(self) -> int:
         """Number of classes."""
         return self.channel.true.sizes[-1]
-
-    @property
-    def n_cells(self) -> int:
-        """Cells of a true table."""
-        return math.prod(self.channel.true.sizes)
 
     @cached_property
     def _forward(self) -> list[Linear]:
@@ -88,18 +76,6 @@ class JointChannel:
     def codes(self) -> Index:
         """The features of each row of a table, rows x features."""
         return np.indices(self.sizes).reshape(len(self.sizes), -1).T
-
-    def mirrored(self, table: Array) -> list[Array]:
-        """The table with all answers of a group turned, for each group that may be turned.
-
-        Nearly the same reports are expected from it: theta and 1 - theta change places.
-        """
-        cube = table.reshape(self.channel.true.sizes)
-        return [
-            np.flip(cube, factor.true_axes).reshape(table.shape)
-            for factor, step in zip(self.channel.factors, self._forward, strict=True)
-            if isinstance(step, Mirror) and 0 < step.theta < 1
-        ]
 
     def reported(self, table: Array) -> Array:
         """M p of a table with features x classes, flattened."""
@@ -115,7 +91,7 @@ class JointChannel:
         """The cell of each pattern in a reported table."""
         schema = self.channel.reported
         columns = patterns.patterns[:, [patterns.schema.index(name) for name in schema.names]]
-        return np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes)
+        return np.asarray(np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes))
 
 
 def _fast(channel: Channel) -> Linear:

@@ -1,15 +1,14 @@
-"""FittedTable: the joint table, with prior and strength chosen by the held-out likelihood.
+"""FittedTable: the joint table, with the strength of its prior chosen by held-out likelihood.
 
-Reports are split into three folds at random. Each fold has priors of its own, fitted to the other
-two: naive Bayes, and classes with any dependence within a group of attributes but none between
-groups. The prior that predicts held-out reports better is taken, and then the strength that it
-should have (see `joint_table`).
+Reports are split into three folds at random. The prior of a fold is naive Bayes fitted to the
+reports of the other two, and so are its tables at several strengths (see `joint_table`). The
+strength that predicts the held-out reports best is used for the table of all reports.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.mine.tree.joint_table import (
     TableReports,
-    by_group_step,
     maximised,
     naive_bayes_step,
     penalised,
@@ -27,11 +25,6 @@ from tacit.mine.tree.joint_table import (
 FOLDS = 3
 #: Records that the prior may count for.
 STRENGTHS = (math.inf, 30_000.0, 3_000.0, 300.0, 30.0, 3.0)
-#: Strength of naive Bayes in the table from which EM of a prior by groups starts.
-_GROUP_START = 30.0
-
-#: Fits a prior to reports, given a first table.
-PriorMethod = Callable[[TableReports, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,40 +51,18 @@ class FittedTable:
     fold_priors: tuple[Array, ...]
 
 
-def naive_bayes_prior(reports: TableReports, start: Array) -> Array:
-    """Naive Bayes of largest likelihood.
-
-    EM may end at a model with the answers of a group turned, so these are tried too.
-    """
-    m_step = naive_bayes_step(reports.channel, reports.total)
-    found = maximised(reports, m_step, start)
-    for turned in reports.channel.mirrored(found):
-        rival = maximised(reports, m_step, turned)
-        if reports.log_likelihood(rival) > reports.log_likelihood(found):
-            found = rival
-    return with_uniform(found)
-
-
-def group_prior(reports: TableReports, start: Array) -> Array:
-    """P(c) prod_G P(x_G | c) of largest likelihood; naive Bayes has one record in it."""
-    base = naive_bayes_prior(reports, start)
-    first = penalised(reports, base, _GROUP_START, base)
-    return with_uniform(maximised(reports, by_group_step(reports.channel, base, reports.total), first))
-
-
-def fitted_table(
-    reports: TableReports, start: Array, rng: np.random.Generator
-) -> FittedTable:
-    """The table with the best prior at its best strength; `start` is where EM starts."""
-    folds = _folds(reports, start, rng)
-    methods: list[PriorMethod] = [naive_bayes_prior]
-    if len(reports.channel.channel.factors) > 1:
-        methods.append(group_prior)
-    candidates = [
-        [replace(fold, table=method(fold.learnt, start)) for fold in folds] for method in methods
+def fitted_table(reports: TableReports, start: Array, rng: np.random.Generator) -> FittedTable:
+    """The table at its best strength; `start` is where EM for naive Bayes starts."""
+    folds = [
+        replace(fold, table=_prior(fold.learnt, start)) for fold in _folds(reports, start, rng)
     ]
-    best = int(np.argmax([_held(candidate) for candidate in candidates]))
-    return _strengthened(reports, methods[best](reports, start), candidates[best])
+    return _strengthened(reports, _prior(reports, start), folds)
+
+
+def _prior(reports: TableReports, start: Array) -> Array:
+    """Naive Bayes of largest likelihood, with a little of the uniform table."""
+    m_step = naive_bayes_step(reports.channel, reports.total)
+    return with_uniform(maximised(reports, m_step, start))
 
 
 def _folds(reports: TableReports, start: Array, rng: np.random.Generator) -> list[Fold]:

@@ -6,8 +6,8 @@ The prior p0 counts as `strength` records:
     p <- (p * M^T(n / M p) + strength * p0) / (n + strength)
 
 This is concave, so EM, accelerated by SQUAREM, finds its one maximum. Infinite strength leaves p0
-as it is. Priors are models with few parameters, fitted by EM to the same reports: the M step turns
-the expected table into the closest table of the model. `joint_fit` chooses among them.
+as it is. p0 is naive Bayes, fitted by EM to the same reports: the M step turns the expected table
+into the closest table of that model. `joint_fit` chooses the strength.
 """
 
 from __future__ import annotations
@@ -126,30 +126,5 @@ def naive_bayes_step(channel: JointChannel, n_records: float) -> MStep:
             margin = cube.sum(axis=others).T + 1 / n_records
             tables.append(margin / margin.sum(axis=1, keepdims=True))
         return naive_bayes_table(channel, classes, tables)
-
-    return m_step
-
-
-def by_group_step(channel: JointChannel, base: Array, n_records: float) -> MStep:
-    """The M step of P(c) prod_G P(x_G | c): any dependence within a group, none between groups.
-
-    One record of the base, a table of the same shape, is added to the answers of every class.
-    """
-    groups = [
-        [axis for axis in factor.true_axes if axis < len(channel.sizes)]
-        for factor in channel.channel.factors
-    ]
-    base_cube = base.reshape(*channel.sizes, -1).sum(axis=-1)
-
-    def m_step(expected: Array) -> Array:
-        cube = expected.reshape(*channel.sizes, channel.n_classes)
-        joint = expected.sum(axis=0).reshape([1] * len(channel.sizes) + [-1])
-        for axes in groups:
-            others = tuple(a for a in range(len(channel.sizes)) if a not in axes)
-            if axes:
-                added = base_cube.sum(axis=others, keepdims=True)[..., None] / n_records
-                margin = cube.sum(axis=others, keepdims=True) + added
-                joint = joint * (margin / margin.sum(axis=tuple(axes), keepdims=True))
-        return np.asarray(joint.reshape(-1, channel.n_classes))
 
     return m_step

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.mine.bayes_parameters import class_dependence, pair_tables, pairs
-from tacit.mine.tree.criteria import SplitCriterion
 from tacit.mine.tree.grown_nodes import right_and_wrong
 from tacit.mine.tree.growth import GrowthSettings, grow
 from tacit.mine.tree.joint_channel import JointChannel
@@ -37,9 +36,9 @@ from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction import Reconstruction
 
 #: Cells of the largest joint table, true or reported.
-MOST_CELLS = 1 << 13
-#: Standard errors that a split of unbiased tables must exceed noise by.
-_CAUTION = 2.0
+MOST_CELLS = 1 << 12
+#: Standard errors by which a split of unbiased tables must exceed noise.
+CAUTION = 2.0
 #: Smallest share of a class in the first naive Bayes model.
 _LEAST_CLASS = 1e-4
 
@@ -47,22 +46,14 @@ _LEAST_CLASS = 1e-4
 Tests = Mapping[str, tuple[float, int]]
 
 
-@dataclass(frozen=True)
-class LikelihoodGrowth:
-    """What a user may choose: criterion and largest depth."""
-
-    criterion: SplitCriterion
-    max_depth: int | None = None
-
-
-def likelihood_tree(reconstruction: Reconstruction, target: str, growth: LikelihoodGrowth) -> Tree:
+def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
     names, tests = _joint_attributes(reconstruction, target)
-    choice = _tree_choice(reconstruction, target, names, growth)
+    choice = _tree_choice(reconstruction, target, names, settings)
     if not choice.may_split(smallest_p_value(list(tests.values()))):
         return _placed(choice.root, reconstruction, names)
-    if len(names) < len(tests) and _unbiased_is_better(reconstruction, target, growth):
-        return _unbiased(reconstruction, target, growth)
+    if len(names) < len(tests) and _unbiased_is_better(reconstruction, target, settings):
+        return _unbiased(reconstruction, target, settings)
     return _placed(choice.tree, reconstruction, names)
 
 
@@ -89,7 +80,7 @@ def joint_attributes(design: Design, target: str, tests: Tests) -> list[str]:
 
 
 def _tree_choice(
-    reconstruction: Reconstruction, target: str, names: list[str], growth: LikelihoodGrowth
+    reconstruction: Reconstruction, target: str, names: list[str], settings: GrowthSettings
 ) -> TreeChoice:
     design = reconstruction.design
     channel = JointChannel(design.channel([*names, target]))
@@ -100,7 +91,7 @@ def _tree_choice(
     tables = [first.tables[design.schema.index(name)] for name in names]
     start = naive_bayes_table(channel, np.maximum(first.prior, _LEAST_CLASS), tables)
     fitted = fitted_table(reports, start, np.random.default_rng(0))
-    return TreeChoice.of(fitted, TableGrowth(growth.criterion, max_depth=growth.max_depth))
+    return TreeChoice.of(fitted, TableGrowth(settings.criterion, max_depth=settings.max_depth))
 
 
 def _placed(tree: TableTree, reconstruction: Reconstruction, names: list[str]) -> Tree:
@@ -110,14 +101,14 @@ def _placed(tree: TableTree, reconstruction: Reconstruction, names: list[str]) -
     return tree.tree(places, max(schema.sizes), reconstruction.n_records)
 
 
-def _unbiased(reconstruction: Reconstruction, target: str, growth: LikelihoodGrowth) -> Tree:
+def _unbiased(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree from the unbiased tables of all attributes."""
     reports = TreeReports.of(reconstruction.patterns, reconstruction.design, target)
-    return grow(reports, GrowthSettings(growth.criterion, _CAUTION, growth.max_depth))
+    return grow(reports, replace(settings, caution=CAUTION))
 
 
 def _unbiased_is_better(
-    reconstruction: Reconstruction, target: str, growth: LikelihoodGrowth
+    reconstruction: Reconstruction, target: str, settings: GrowthSettings
 ) -> bool:
     """Whether unbiased tables classify more held-out records correctly, beyond a standard error."""
     design, patterns = reconstruction.design, reconstruction.patterns
@@ -128,8 +119,8 @@ def _unbiased_is_better(
     learnt = Reconstruction(_with_counts(patterns, patterns.counts - own), design)
     held = TreeReports.of(_with_counts(patterns, own), design, target)
     names, _ = _joint_attributes(learnt, target)
-    joint = _placed(_tree_choice(learnt, target, names, growth).tree, learnt, names)
-    gain = _right(_unbiased(learnt, target, growth), held) - _right(joint, held)
+    joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)
+    gain = _right(_unbiased(learnt, target, settings), held) - _right(joint, held)
     mean, error = paired(gain, held.shares * held.n_records)
     return mean > error
 
