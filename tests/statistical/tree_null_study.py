@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import product
@@ -106,7 +107,7 @@ def main() -> None:
         if chosen.out is not None:
             with chosen.out.open("a", newline="") as file:
                 csv.writer(file).writerow([seed, found[seed]])
-    print(summary(found.items()))
+    sys.stdout.write(summary(found.items()) + "\n")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,18 @@ class JointChannel:
         """The features of each row of a table, rows x features."""
         return np.indices(self.sizes).reshape(len(self.sizes), -1).T
 
+    def mirrored(self, table: Array) -> list[Array]:
+        """The table with all answers of a group turned, for each group of yes/no answers.
+
+        Nearly the same reports are expected from it: theta and 1 - theta change places.
+        """
+        cube = table.reshape(self.channel.true.sizes)
+        return [
+            np.flip(cube, factor.true_axes).reshape(table.shape)
+            for factor, step in zip(self.channel.factors, self._forward, strict=True)
+            if isinstance(step, Mirror) and 0 < step.theta < 1
+        ]
+
     def reported(self, table: Array) -> Array:
         """M p of a table with features x classes, flattened."""
         true = table.reshape(self.channel.true.sizes)
@@ -86,6 +98,18 @@ class JointChannel:
         """M^T q, features x classes."""
         reported = table.reshape(self.channel.reported.sizes)
         return self.channel.to_true(self._backward, reported).reshape(-1, self.n_classes)
+
+    def class_chances(self, reported: Array) -> Array:
+        """P(reported class | the other reported answers), flattened.
+
+        The table itself if the class is reported jointly with other attributes.
+        """
+        names = self.channel.reported.names
+        target = self.channel.true.names[-1]
+        if target not in names:
+            return reported
+        cube = reported.reshape(self.channel.reported.sizes)
+        return np.asarray(cube / cube.sum(axis=names.index(target), keepdims=True)).ravel()
 
     def cells(self, patterns: PatternTable) -> Index:
         """The cell of each pattern in a reported table."""

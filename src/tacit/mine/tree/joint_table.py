@@ -17,9 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array, Index
+from tacit.counting import PatternTable
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.reconstruction.likelihood import EMStep, squarem
 
@@ -46,18 +46,23 @@ class TableReports:
         """The number of reports."""
         return float(self.counts.sum())
 
-    def some(self, counts: Array | npt.NDArray[np.int64]) -> TableReports:
-        """The same reports with other counts, without those of count 0."""
-        kept = counts > 0
-        return TableReports(self.channel, self.cells[kept], counts[kept].astype(np.float64))
+    @classmethod
+    def of(cls, channel: JointChannel, patterns: PatternTable) -> TableReports:
+        """The reports in a pattern table, summed over attributes that the channel does not have."""
+        cells = channel.cells(patterns)
+        size = math.prod(channel.channel.reported.sizes)
+        counts = np.bincount(cells, patterns.counts.astype(np.float64), size)
+        seen = np.flatnonzero(counts)
+        return cls(channel, seen, np.asarray(counts[seen], np.float64))
 
-    def log_likelihoods(self, table: Array) -> Array:
-        """log (M p)_y of each report."""
-        return np.asarray(np.log(np.maximum(self.channel.reported(table)[self.cells], _TINY)))
+    def class_likelihoods(self, table: Array) -> Array:
+        """log P(reported class | the other reported answers) of each report.
 
-    def log_likelihood(self, table: Array) -> float:
-        """The log-likelihood of all reports."""
-        return float(self.counts @ self.log_likelihoods(table))
+        What models are compared by: the likelihood of whole reports prefers one that describes
+        the dependence among attributes well, even if its classes are not the class.
+        """
+        likely = self.channel.class_chances(np.maximum(self.channel.reported(table), _TINY))
+        return np.asarray(np.log(likely[self.cells]))
 
     def expected(self, table: Array) -> tuple[Array, float]:
         """p * M^T(n / M p) / n, the table expected given the reports; log-likelihood per record."""

@@ -17,17 +17,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable
 from tacit.design import Design
-from tacit.mine.bayes_parameters import class_dependence, pair_tables, pairs
+from tacit.mine.bayes_parameters import class_dependence, pair_tables
 from tacit.mine.tree.grown_nodes import right_and_wrong
 from tacit.mine.tree.growth import GrowthSettings, grow
-from tacit.mine.tree.joint_channel import JointChannel
-from tacit.mine.tree.joint_fit import FOLDS, fitted_table
-from tacit.mine.tree.joint_table import TableReports, naive_bayes_table
+from tacit.mine.tree.joint_fit import FOLDS, fitted_table, split_reports
 from tacit.mine.tree.split_gate import paired, smallest_p_value
 from tacit.mine.tree.table_tree import TableGrowth, TableTree
 from tacit.mine.tree.tree import Tree
@@ -39,8 +35,6 @@ from tacit.reconstruction import Reconstruction
 MOST_CELLS = 1 << 12
 #: Standard errors by which a split of unbiased tables must exceed noise.
 CAUTION = 2.0
-#: Smallest share of a class in the first naive Bayes model.
-_LEAST_CLASS = 1e-4
 
 #: Dependence of each attribute with the class: chi-squared statistic and degrees of freedom.
 Tests = Mapping[str, tuple[float, int]]
@@ -82,15 +76,7 @@ def joint_attributes(design: Design, target: str, tests: Tests) -> list[str]:
 def _tree_choice(
     reconstruction: Reconstruction, target: str, names: list[str], settings: GrowthSettings
 ) -> TreeChoice:
-    design = reconstruction.design
-    channel = JointChannel(design.channel([*names, target]))
-    patterns = reconstruction.patterns.subset(channel.channel.reported.names)
-    counts = patterns.counts.astype(np.float64)
-    reports = TableReports(channel, channel.cells(patterns), counts)
-    first = pairs(reconstruction, target, 1.0)
-    tables = [first.tables[design.schema.index(name)] for name in names]
-    start = naive_bayes_table(channel, np.maximum(first.prior, _LEAST_CLASS), tables)
-    fitted = fitted_table(reports, start, np.random.default_rng(0))
+    fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
     return TreeChoice.of(fitted, TableGrowth(settings.criterion, max_depth=settings.max_depth))
 
 
@@ -112,12 +98,8 @@ def _unbiased_is_better(
 ) -> bool:
     """Whether unbiased tables classify more held-out records correctly, beyond a standard error."""
     design, patterns = reconstruction.design, reconstruction.patterns
-    rng = np.random.default_rng(0)
-    own = rng.multivariate_hypergeometric(
-        patterns.counts, patterns.n_records // FOLDS, method="marginals"
-    )
-    learnt = Reconstruction(_with_counts(patterns, patterns.counts - own), design)
-    held = TreeReports.of(_with_counts(patterns, own), design, target)
+    first, second = next(split_reports(patterns, FOLDS, np.random.default_rng(0)))
+    learnt, held = Reconstruction(first, design), TreeReports.of(second, design, target)
     names, _ = _joint_attributes(learnt, target)
     joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)
     gain = _right(_unbiased(learnt, target, settings), held) - _right(joint, held)
@@ -128,8 +110,3 @@ def _unbiased_is_better(
 def _right(tree: Tree, reports: TreeReports) -> Array:
     """The weight of each pattern for a correct answer."""
     return np.asarray(np.trace(right_and_wrong(tree, reports), axis1=1, axis2=2))
-
-
-def _with_counts(patterns: PatternTable, counts: npt.NDArray[np.int64]) -> PatternTable:
-    kept = counts > 0
-    return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])

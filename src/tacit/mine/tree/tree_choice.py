@@ -66,7 +66,7 @@ class TreeChoice:
         """Log-likelihood of each held-out report under each pruned tree, trees x reports."""
         return np.concatenate(
             [
-                np.stack([fold.held.log_likelihoods(_by_leaf(fold, tree)) for tree in trees])
+                np.stack([fold.held.class_likelihoods(_by_leaf(fold, tree)) for tree in trees])
                 for fold, trees in zip(self.fitted.folds, self.fold_trees, strict=True)
             ],
             axis=1,
@@ -100,14 +100,14 @@ class TreeChoice:
         return largest
 
     def _refitted(self, leaves: list[Index]) -> Array:
-        """Held-out log-likelihoods of models with these leaves, fitted to the other reports."""
+        """Held-out likelihoods of models with these leaves, fitted to the other reports."""
         found, strength = [], self.fitted.strength * (FOLDS - 1) / FOLDS
         for fold, prior, leaf in zip(
             self.fitted.folds, self.fitted.fold_priors, leaves, strict=True
         ):
             numbered = np.unique(leaf, return_inverse=True)[1]
             m_step = leaf_step(prior, strength, numbered, fold.learnt.total)
-            found.append(fold.held.log_likelihoods(maximised(fold.learnt, m_step, fold.table)))
+            found.append(fold.held.class_likelihoods(maximised(fold.learnt, m_step, fold.table)))
         return np.concatenate(found)
 
 
