@@ -77,18 +77,6 @@ class JointChannel:
         """The features of each row of a table, rows x features."""
         return np.indices(self.sizes).reshape(len(self.sizes), -1).T
 
-    def mirrored(self, table: Array) -> list[Array]:
-        """The table with all answers of a group turned, for each group of yes/no answers.
-
-        Nearly the same reports are expected from it: theta and 1 - theta change places.
-        """
-        cube = table.reshape(self.channel.true.sizes)
-        return [
-            np.flip(cube, factor.true_axes).reshape(table.shape)
-            for factor, step in zip(self.channel.factors, self._forward, strict=True)
-            if isinstance(step, Mirror) and 0 < step.theta < 1
-        ]
-
     def reported(self, table: Array) -> Array:
         """M p of a table with features x classes, flattened."""
         true = table.reshape(self.channel.true.sizes)

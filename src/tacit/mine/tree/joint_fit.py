@@ -27,7 +27,7 @@ from tacit.mine.tree.joint_table import (
     penalised,
     with_uniform,
 )
-from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction import Reconstruction
 
 FOLDS = 3
 #: Smallest share of a class in the first naive Bayes model.
@@ -72,84 +72,35 @@ def fitted_table(
         Fold(TableReports.of(channel, own), TableReports.of(channel, held), np.empty(0))
         for own, held in parts
     ]
-    starts = [PairTables.of(channel, part, target) for part in learnt]
+    by_fold = [
+        priors(fold.learnt, pairs_table(channel, part, target))
+        for fold, part in zip(folds, learnt, strict=True)
+    ]
     candidates = [
-        [replace(f, table=prior(f.learnt, s)) for f, s in zip(folds, starts, strict=True)]
-        for prior in PRIORS
+        [replace(fold, table=table) for fold, table in zip(folds, tables, strict=True)]
+        for tables in zip(*by_fold, strict=True)
     ]
     best = int(np.argmax([_held(candidate) for candidate in candidates]))
-    prior = PRIORS[best](reports, PairTables.of(channel, reconstruction, target))
+    prior = priors(reports, pairs_table(channel, reconstruction, target))[best]
     return _strengthened(reports, prior, candidates[best])
 
 
-@dataclass(frozen=True, eq=False)
-class PairTables:
-    """Naive Bayes from reconstructed pairs, and the unbiased table of each feature and the class.
+def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
+    """Naive Bayes from reconstructed pairs, shrunk towards independence by their noise."""
+    found, schema = pairs(reconstruction, target, 1.0), reconstruction.design.schema
+    tables = [found.tables[schema.index(name)] for name in channel.channel.true.names[:-1]]
+    return naive_bayes_table(channel, np.maximum(found.prior, _LEAST_CLASS), tables)
 
-    Naive Bayes is shrunk towards independence by the noise of the pairs.
+
+def priors(reports: TableReports, by_pairs: Array) -> list[Array]:
+    """Naive Bayes from pairs, of largest likelihood, and the average of both.
+
+    If attributes depend on each other beyond the class, the classes of largest likelihood may be
+    other clusters than the class; the pairs then contradict them, and the average has less of both.
     """
-
-    naive_bayes: Array
-    unbiased: tuple[Estimate, ...]
-
-    @classmethod
-    def of(cls, channel: JointChannel, reconstruction: Reconstruction, target: str) -> PairTables:
-        """The pairs of the features of a channel."""
-        found, schema = pairs(reconstruction, target, 1.0), reconstruction.design.schema
-        names = channel.channel.true.names[:-1]
-        tables = [found.tables[schema.index(name)] for name in names]
-        prior = np.maximum(found.prior, _LEAST_CLASS)
-        return cls(
-            naive_bayes_table(channel, prior, tables),
-            tuple(reconstruction.table([target, name]) for name in names),
-        )
-
-    def support(self, channel: JointChannel, table: Array) -> float:
-        """How well the unbiased tables agree with a joint table: -1/2 chi-squared.
-
-        Attributes of a group repeat each other's noise, so a group counts like one attribute.
-        """
-        cube, last = table.reshape(*channel.sizes, -1), len(channel.sizes)
-        total = 0.0
-        for factor in channel.channel.factors:
-            own = [a for a in factor.true_axes if a < last]
-            apart = []
-            for a in own:
-                pair = cube.sum(axis=tuple(b for b in range(last) if b != a)).T
-                gap = (self.unbiased[a].value - pair).ravel()
-                apart.append(gap @ pseudo_inverse(self.unbiased[a].covariance) @ gap)
-            total += float(np.mean(apart)) if apart else 0.0
-        return -total / 2
-
-
-def pseudo_inverse(covariance: Array) -> Array:
-    """The inverse of a covariance of shares, which sum to 1."""
-    return np.asarray(np.linalg.pinv(covariance, rcond=1e-8, hermitian=True))
-
-
-def by_pairs(reports: TableReports, start: PairTables) -> Array:
-    """Naive Bayes from pairs."""
-    return with_uniform(start.naive_bayes)
-
-
-def by_likelihood(reports: TableReports, start: PairTables) -> Array:
-    """Naive Bayes of largest likelihood, averaged with its rivals.
-
-    A rival has the answers of one group turned; where theta is close to 1/2, the reports hardly
-    tell them apart. If attributes depend on each other beyond the class, their likelihoods differ
-    for reasons other than the class. So they are weighted by the unbiased tables.
-    """
-    channel = reports.channel
-    m_step = naive_bayes_step(channel, reports.total)
-    found = [maximised(reports, m_step, start.naive_bayes)]
-    found += [maximised(reports, m_step, rival) for rival in channel.mirrored(found[0])]
-    support = np.array([start.support(channel, table) for table in found])
-    weights = np.exp(support - support.max())
-    return with_uniform(np.tensordot(weights / weights.sum(), np.stack(found), 1))
-
-
-#: The priors that are compared.
-PRIORS = (by_pairs, by_likelihood)
+    m_step = naive_bayes_step(reports.channel, reports.total)
+    likely = maximised(reports, m_step, by_pairs)
+    return [with_uniform(table) for table in (by_pairs, (by_pairs + likely) / 2, likely)]
 
 
 def split_reports(
