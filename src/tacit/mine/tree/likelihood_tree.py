@@ -65,7 +65,7 @@ def joint_attributes(design: Design, target: str, tests: Tests) -> list[str]:
     """
     chosen: set[str] = set()
     for name in sorted(tests, key=lambda n: tests[n][1] - tests[n][0]):
-        wanted = set(design.closure([*chosen, name, target])) - {target}
+        wanted = set(design.closure([*(chosen | {name}), target])) - {target}
         channel = design.channel([*wanted, target])
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells <= MOST_CELLS or not chosen:

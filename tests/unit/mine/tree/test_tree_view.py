@@ -118,7 +118,7 @@ def model() -> DecisionTree:
     size = np.where(ill, rng.integers(1, 4, 6000), rng.integers(0, 3, 6000))
     smokes = rng.random(6000) < np.where(ill ^ (size > 1), 0.8, 0.3)
     codes = np.stack([size, ill, smokes], axis=1).astype(np.uint8)
-    return DecisionTree(design, "ill").fit(disguise(codes, design, rng))
+    return DecisionTree(design, "ill", caution=2).fit(disguise(codes, design, rng))
 
 
 def test_every_leaf_of_a_model_has_a_line(model: DecisionTree) -> None:
