@@ -167,7 +167,7 @@ BROKEN: dict[str, tuple[Callable[[Content], Any], str]] = {
     "no nodes": (_without("nodes"), "'nodes' is missing"),
     "an unknown criterion": (_with(criterion="entropie"), "criterion 'entropie'.*'entropy'"),
     "a criterion that is a list": (_with(criterion=[]), "criterion"),
-    "a negative caution": (_with(caution=-1), "caution must be a number from 0 up, or null, got -1"),
+    "a negative caution": (_with(caution=-1), "caution must be a number from 0 up, got -1"),
     "a caution of text": (_with(caution="2"), "caution"),
     "an infinite caution": (_with(caution=1e999), "Infinity is not a JSON number"),
     "a negative depth": (_with(max_depth=-1), "max_depth .* got -1"),
