@@ -13,14 +13,13 @@ estimated from the other third, is larger by more than a paired standard error.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from tacit.arrays import Array
 from tacit.design import Design
-from tacit.mine.bayes_parameters import class_dependence, pair_tables
+from tacit.mine.tree.class_tests import ClassTests, class_tests
 from tacit.mine.tree.grown_nodes import right_and_wrong
 from tacit.mine.tree.growth import GrowthSettings, grow
 from tacit.mine.tree.joint_fit import FOLDS, fitted_table, split_reports
@@ -36,9 +35,6 @@ MOST_CELLS = 1 << 12
 #: Standard errors by which a split of unbiased tables must exceed noise.
 CAUTION = 2.0
 
-#: Dependence of each attribute with the class: chi-squared statistic and degrees of freedom.
-Tests = Mapping[str, tuple[float, int]]
-
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
@@ -51,14 +47,13 @@ def likelihood_tree(reconstruction: Reconstruction, target: str, settings: Growt
     return _placed(choice.tree, reconstruction, names)
 
 
-def _joint_attributes(reconstruction: Reconstruction, target: str) -> tuple[list[str], Tests]:
+def _joint_attributes(reconstruction: Reconstruction, target: str) -> tuple[list[str], ClassTests]:
     """The features of the joint table, and the dependence of each feature with the class."""
-    unbiased = pair_tables(reconstruction, target)
-    tests = {name: class_dependence(table)[1:] for name, table in unbiased.items()}
+    tests = class_tests(reconstruction, target)
     return joint_attributes(reconstruction.design, target, tests), tests
 
 
-def joint_attributes(design: Design, target: str, tests: Tests) -> list[str]:
+def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str]:
     """The features whose joint table fits, those with the largest excess dependence first.
 
     They are given in the order of the schema.

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.arrays import Array, Index
 from tacit.mine.tree.joint_fit import FOLDS, FittedTable, Fold
 from tacit.mine.tree.joint_table import TableReports, maximised
-from tacit.mine.tree.split_gate import LEVEL, STANDARD_ERRORS, leaf_step, paired
+from tacit.mine.tree.split_gate import LEVEL, STANDARD_ERRORS, STRENGTH, leaf_step, paired
 from tacit.mine.tree.table_tree import TableGrowth, TableTree, grow_on_table
 
 #: Pruned trees that are compared.
@@ -101,12 +101,12 @@ class TreeChoice:
 
     def _refitted(self, leaves: list[Index]) -> Array:
         """Held-out likelihoods of models with these leaves, fitted to the other reports."""
-        found, strength = [], self.fitted.strength * (FOLDS - 1) / FOLDS
+        found = []
         for fold, prior, leaf in zip(
             self.fitted.folds, self.fitted.fold_priors, leaves, strict=True
         ):
             numbered = np.unique(leaf, return_inverse=True)[1]
-            m_step = leaf_step(prior, strength, numbered, fold.learnt.total)
+            m_step = leaf_step(prior, STRENGTH, numbered, fold.learnt.total)
             found.append(fold.held.class_likelihoods(maximised(fold.learnt, m_step, fold.table)))
         return np.concatenate(found)
 
