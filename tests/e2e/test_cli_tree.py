@@ -17,6 +17,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.files import record_writer
 from tacit.mine import DecisionTree, NaiveBayes, model_from_json, model_to_json, reduced_error
+from tacit.number_text import number_of
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
@@ -116,7 +117,8 @@ def test_the_tree_and_its_size_are_shown(tacit_: Any) -> None:
     model = DecisionTree(DESIGN, "ill", max_depth=2).fit("reported.parquet")
     title = "wrote tree.json: decision tree for ill, from 5,000 reported records, by entropy"
     assert ran.out.splitlines()[0] == title
-    assert f"{model.get_n_leaves()} leaves, at most 2 conditions to one" in ran.out
+    at_most = number_of(model.get_depth(), "condition")
+    assert f"{model.get_n_leaves()} leaves, at most {at_most} to one" in ran.out
     assert model.text() in ran.out
     assert "hidden" not in ran.out
 

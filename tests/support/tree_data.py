@@ -1,8 +1,9 @@
 """Populations to compare trees on: data sets that ship with packages, as codes.
 
-Numbers are cut at their quantiles. Small data sets give large surveys: true records are drawn from
-the training part with replacement, and numbers get normal noise of a fifth of their standard
-deviation before they are cut (a smoothed bootstrap), so that no record is reported many times.
+Numbers are cut at their quantiles. Small data sets of numbers give large surveys: true records are
+drawn from the training part with replacement, and get normal noise of a fifth of the standard
+deviation before they are cut (a smoothed bootstrap), so that no record is reported many times. Data
+sets of categories are reported once each.
 statsmodels is only read from, not imported; its data sets are left out if it is not installed.
 """
 
@@ -43,7 +44,7 @@ class TreeData:
         order = rng.permutation(len(self.values))
         cut = int(TRAINING * len(order))
         drawn = order[:cut]
-        if cut < N_REPORTS:
+        if self.bins and cut < N_REPORTS:
             drawn = rng.choice(drawn, N_REPORTS)
         values = self.values[drawn]
         if self.bins:
