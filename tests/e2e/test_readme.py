@@ -22,7 +22,7 @@ def test_the_mining_example_draws_the_tree_that_the_readme_describes(tmp_path: P
     code += "print(tree.get_n_leaves())\n"
     run = [sys.executable, "-c", code]
     done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "6\n"
+    assert done.stdout == "4\n"
     assert "<svg" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
 
 

@@ -32,12 +32,16 @@ from tacit.reconstruction import Reconstruction
 
 #: Cells of the largest joint table, true or reported.
 MOST_CELLS = 1 << 12
+#: Fewer reports than this are not split.
+LEAST_RECORDS = 30
 #: Standard errors by which a split of unbiased tables must exceed noise.
 CAUTION = 2.0
 
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
+    if reconstruction.n_records < LEAST_RECORDS:
+        return _unbiased(reconstruction, target, replace(settings, max_depth=0))
     names, tests = _joint_attributes(reconstruction, target)
     choice = _tree_choice(reconstruction, target, names, settings)
     if not choice.may_split(smallest_p_value(list(tests.values()))):
