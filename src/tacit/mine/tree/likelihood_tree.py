@@ -21,8 +21,9 @@ from tacit.arrays import Array
 from tacit.design import Design
 from tacit.mine.tree.class_tests import ClassTests, class_tests
 from tacit.mine.tree.grown_nodes import right_and_wrong
-from tacit.mine.tree.growth import GrowthSettings, grow
+from tacit.mine.tree.growth import grow
 from tacit.mine.tree.joint_fit import FOLDS, fitted_table, split_reports
+from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.split_gate import paired, smallest_p_value
 from tacit.mine.tree.table_tree import TableGrowth, TableTree
 from tacit.mine.tree.tree import Tree
