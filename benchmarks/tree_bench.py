@@ -103,7 +103,7 @@ def _fitted(
     schema = design.schema
     true = records_of(schema.sizes, RECORDS)
     reported = disguise(true, design, np.random.default_rng(14))
-    model = DecisionTree(design, schema.names[-1], max_depth=depth)
+    model = DecisionTree(design, schema.names[-1], caution=2, max_depth=depth)
     with peak_memory() as peak:
         model.fit(reported)
     seconds = best(lambda: model.fit(reported), 3)

@@ -142,7 +142,7 @@ def _rules(one: Setting, tell: Tell) -> Rows:
         design = Design(schema, [Group(ASKED, unrelated_scheme(Fraction(str(theta)), schema))])
         prior = prior_of({ASKED: table}, design)
         reported = disguise(true, design, one.rng(repeat))
-        rules = DecisionTree(design, target, max_depth=DEPTH).fit(reported).rules().known
+        rules = DecisionTree(design, target, caution=2, max_depth=DEPTH).fit(reported).rules().known
         scopes = measure(design, prior, Limits())
         mined = after_mining([list(rules)], design, prior, scopes.attributes, Limits())[target]
         figures = {name: value for name, value in vars(mined).items() if name != "attribute"}
