@@ -20,8 +20,9 @@ from tacit.table import Table
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tacit.counting import PatternTable
     from tacit.mine import DecisionTree
-    from tacit.mine.tree.tree_rules import TreeRule
+    from tacit.mine.tree.tree_rules import TreeRule, TreeRules
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30
@@ -51,6 +52,14 @@ Validation = Annotated[
         metavar="VALIDATION", help="Other reported records: cut subtrees that do not help on them."
     ),
 ]
+Honest = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Keep this share of the records, drawn at random, out of growth: support and "
+        "confidence come from them. Default: all records do both, with wider intervals.",
+    ),
+]
 FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
 
 
@@ -63,6 +72,7 @@ def tree(
     caution: Caution = None,
     max_depth: MaxDepth = None,
     prune: Validation = None,
+    honest: Honest = None,
     figure: FigureOut = None,
     level: Level = 0.95,
     as_json: AsJson = False,
@@ -86,21 +96,38 @@ def tree(
         raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
     patterns = counted(design_file, design, records)
     validation = None if prune is None else counted(design_file, design, prune)
+    kept = None
+    if honest is not None:
+        kept, patterns = _kept(patterns, honest)
     grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
-    content = learnt(model, level)
+    content = learnt(model, level, kept)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
     if figure is not None:
         show.write_figure(figure, model.figure())
     write_text(out, saved)
-    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+    typer.echo(show.json_text(content)) if as_json else _render(out, model, content, kept)
 
 
-def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
-    """A summary of a tree, as plain values for the screen and for JSON."""
+def _kept(patterns: PatternTable, share: float) -> tuple[PatternTable, PatternTable]:
+    """The records to estimate from, always the same ones, and those to grow the tree from."""
+    import numpy as np
+
+    try:
+        return patterns.split(share, np.random.default_rng(0))
+    except DataError as error:
+        raise DataError(f"--honest: {error}") from None
+
+
+def learnt(model: DecisionTree, level: float, kept: PatternTable | None = None) -> dict[str, Any]:
+    """A summary of a tree, as plain values for the screen and for JSON.
+
+    `kept` are records that the tree was not learnt from; support and confidence come from them.
+    """
     prior = model.prior().columns(level)
+    rules = model.rules(kept)
     return {
         "tacit": "decision-tree-summary",
         "version": 1,
@@ -113,17 +140,20 @@ def learnt(model: DecisionTree, level: float) -> dict[str, Any]:
         "depth": model.get_depth(),
         "pruned": None,
         "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
-        "rules": [rule.to_dict(level) for rule in strongest(model)],
+        "rules_origin": rules.origin(level),
+        "rules": [rule.to_dict(level) for rule in strongest(rules)],
         "notes": model.notes(),
     }
 
 
-def strongest(model: DecisionTree) -> list[TreeRule]:
+def strongest(rules: TreeRules) -> list[TreeRule]:
     """The rules with a known confidence, sorted by the share of records they get right."""
-    return sorted(model.rules().known, key=lambda rule: -rule.support * rule.confidence)
+    return sorted(rules.known, key=lambda rule: -rule.support * rule.confidence)
 
 
-def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
+def _render(
+    file: Path, model: DecisionTree, content: dict[str, Any], kept: PatternTable | None
+) -> None:
     out = show.console()
     out.print(
         f"wrote {file}: decision tree for {model.target}, from "
@@ -140,7 +170,7 @@ def _render(file: Path, model: DecisionTree, content: dict[str, Any]) -> None:
     depth = model.tree_.depth
     fitting = [deep for deep in range(content["depth"] + 1) if (depth <= deep).sum() <= LINES]
     shown = max([1, *fitting])
-    out.print(model.text(shown), soft_wrap=True)
+    out.print(model.text(shown, kept), soft_wrap=True)
     hidden = int((depth[model.tree_.leaves] > shown).sum())
     if hidden:
         out.print(
@@ -165,6 +195,7 @@ def _render_rules(out: Console, content: dict[str, Any]) -> None:
     out.print(show.table(Table(heads, rows, align="llrrrr")))
     if len(rules) > STRONGEST:
         out.print(f"... {number_of(len(rules) - STRONGEST, 'more rule')}; --json has all")
+    out.print(content["rules_origin"])
     out.print()
 
 

@@ -230,11 +230,11 @@ class DecisionTree(Miner):
     def rules(self, reported: Any = None) -> TreeRules:
         """The leaves as rules, with support and confidence estimated from reports.
 
-        None uses the records that the tree was learnt from. The tree was chosen by the same
-        records, so these intervals cover less often than stated; other reported records give
-        correct ones.
+        None uses the records that the tree was learnt from. They also chose the tree; the intervals
+        allow for this and hold for all rules together. Other reported records, that the tree was
+        neither grown nor pruned with, give shorter intervals that hold for each rule.
         """
-        return rules(self._view(reported))
+        return rules(self._view(reported), chosen_by_its_records=reported is None)
 
     def text(self, max_depth: int | None = None, reported: Any = None) -> str:
         """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""

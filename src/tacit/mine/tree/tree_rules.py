@@ -2,7 +2,7 @@
 
 A leaf E of class c is the rule "if E then c" (see `tree_view` for its figures). All conditions on
 one attribute become one list of allowed categories. A leaf that no record can reach, because its
-conditions exclude each other, gives no rule.
+conditions exclude each other, gives no rule. `rule_intervals` says how the limits are found.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from tacit.arrays import Index
 from tacit.attribute import Label
 from tacit.label_codes import frame_of
+from tacit.mine.tree.rule_intervals import (
+    NO_NOISE,
+    RuleNoise,
+    confidence_limits,
+    deviates,
+    log_choices,
+    size_of_rule,
+    support_limits,
+)
 from tacit.mine.tree.tree_view import UNINFORMATIVE, TreeView, alternatives, percent
-from tacit.number_text import UNKNOWN, decimals, span
+from tacit.number_text import UNKNOWN, decimals, number_of, span
 from tacit.outward import finite
-from tacit.reconstruction.interval import Interval, normal_interval
+from tacit.reconstruction.interval import Interval
 from tacit.table import Table
 
 #: Rules of a printed table before it is cut.
@@ -31,7 +39,9 @@ class TreeRule:
     """If all conditions hold, `attribute` is `category`.
 
     `conditions` has the allowed categories of each attribute. Support and confidence were estimated
-    from `n_records` reported records. `tacit.privacy.report` accepts these rules.
+    from `n_records` reported records; `log_choices` is above 0 if the same records chose the tree,
+    and makes the intervals of all its rules hold together. `noise` is that of the disguise.
+    `tacit.privacy.report` accepts these rules.
     """
 
     conditions: Mapping[str, tuple[Label, ...]]
@@ -42,14 +52,23 @@ class TreeRule:
     confidence: float
     confidence_stderr: float
     n_records: int
+    noise: RuleNoise = NO_NOISE
+    log_choices: float = 0.0
+
+    @property
+    def chosen_by_its_records(self) -> bool:
+        """Whether the records of the estimates also chose the tree."""
+        return self.log_choices > 0
 
     def support_interval(self, level: float = 0.95) -> Interval:
         """Confidence limits of the support, inside [0, 1]."""
-        return _interval(self.support, self.support_stderr, level)
+        z = deviates(level, self.log_choices)
+        return support_limits(self.support, self.noise, self.n_records, z)
 
     def confidence_interval(self, level: float = 0.95) -> Interval:
         """Confidence limits of the confidence, inside [0, 1]; NaN if it is not known."""
-        return _interval(self.confidence, self.confidence_stderr, level)
+        z = deviates(level, self.log_choices)
+        return confidence_limits(self.support, self.confidence, self.noise, self.n_records, z)
 
     def numbers(self, level: float = 0.95) -> dict[str, float]:
         """Support and confidence, each with its standard error and limits."""
@@ -74,9 +93,15 @@ class TreeRule:
             "level": level,
             **self.numbers(level),
             "n_records": self.n_records,
+            "estimated_from": self.estimated_from,
         }
         plain: dict[str, Any] = finite(content)
         return plain
+
+    @property
+    def estimated_from(self) -> str:
+        """Which records gave support and confidence, in two words."""
+        return "learning records" if self.chosen_by_its_records else "other records"
 
     def premise(self) -> str:
         """The conditions in words; empty if there are none."""
@@ -112,7 +137,25 @@ class TreeRules(tuple[TreeRule, ...]):
         }
         numbers = [rule.numbers(level) for rule in self]
         names = numbers[0] if numbers else ()
-        return found | {name: [each[name] for each in numbers] for name in names}
+        found |= {name: [each[name] for each in numbers] for name in names}
+        found["n_records"] = [rule.n_records for rule in self]
+        found["estimated_from"] = [rule.estimated_from for rule in self]
+        return found
+
+    def origin(self, level: float = 0.95) -> str:
+        """One sentence on the records that the figures come from, and what the intervals mean."""
+        if not self:
+            return "no rules"
+        records = number_of(self[0].n_records, "record")
+        if self[0].chosen_by_its_records:
+            return (
+                f"Estimated from the {records} that also chose the tree: the intervals allow for "
+                f"this choice, and all of them hold together with probability {100 * level:g} %."
+            )
+        return (
+            f"Estimated from {records} that did not choose the tree: each interval holds with "
+            f"probability {100 * level:g} %."
+        )
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
@@ -135,7 +178,7 @@ class TreeRules(tuple[TreeRule, ...]):
                 row += [decimals(numbers[name]), span(*limits)] if known else [UNKNOWN] * 2
             body.append(row)
         heads = ("if", "then", "support", interval, "confidence", interval)
-        return Table(heads, body, align="llrrrr")
+        return Table(heads, body, self.origin(level), "llrrrr")
 
     def __str__(self) -> str:
         return self.to_table().cut(_SHOWN, "rule").text()
@@ -146,20 +189,40 @@ class TreeRules(tuple[TreeRule, ...]):
     __repr__ = __str__
 
 
-def rules(view: TreeView) -> TreeRules:
-    """The rules of a tree, one per leaf."""
-    found = (_rule(view, int(leaf)) for leaf in view.tree.leaves)
-    return TreeRules(rule for rule in found if all(rule.conditions.values()))
+def rules(view: TreeView, chosen_by_its_records: bool = True) -> TreeRules:
+    """The rules of a tree, one per leaf; `chosen_by_its_records` as for `TreeRule`."""
+    leaves = [(int(leaf), view.allowed(int(leaf))) for leaf in view.tree.leaves]
+    leaves = [(leaf, allowed) for leaf, allowed in leaves if all(map(len, allowed.values()))]
+    sizes = view.schema.sizes
+    features = [
+        k for a, k in zip(view.schema.attributes, sizes, strict=True) if a.name != view.target
+    ]
+    conditions = [
+        size_of_rule([len(codes) for codes in allowed.values()], [sizes[a] for a in allowed])
+        for _, allowed in leaves
+    ]
+    choices = [0.0] * (1 + max(conditions, default=0))
+    if chosen_by_its_records:
+        choices = log_choices(features, view.schema[view.target].size, len(choices) - 1)
+    return TreeRules(
+        _rule(view, leaf, allowed, choices[d])
+        for (leaf, allowed), d in zip(leaves, conditions, strict=True)
+    )
 
 
-def _rule(view: TreeView, leaf: int) -> TreeRule:
+def _rule(view: TreeView, leaf: int, allowed: Mapping[int, Index], log_choices: float) -> TreeRule:
     conditions = {}
-    for a, codes in view.allowed(leaf).items():
+    for a, codes in allowed.items():
         attribute = view.schema.attributes[a]
         conditions[attribute.name] = tuple(attribute.categories[code] for code in codes)
-    n_records = view.tree.n_records
     return TreeRule(
-        conditions, view.target, view.category(leaf), *view.figures(leaf), n_records=n_records
+        conditions,
+        view.target,
+        view.category(leaf),
+        *view.figures(leaf),
+        view.tree.n_records,
+        view.noise(leaf),
+        log_choices,
     )
 
 
@@ -170,8 +233,3 @@ def is_informative(stderr: float, lower: float, upper: float) -> bool:
     (True, False, False)
     """
     return stderr < UNINFORMATIVE and (lower > 0 or upper < 1)
-
-
-def _interval(value: float, stderr: float, level: float) -> Interval:
-    lower, upper = normal_interval(np.asarray(value), np.asarray(stderr), level)
-    return Interval(np.clip(lower, 0, 1), np.clip(upper, 0, 1))

@@ -28,6 +28,7 @@ import numpy as np
 
 from tacit.arrays import Index
 from tacit.attribute import Attribute, Label
+from tacit.mine.tree.rule_intervals import RuleNoise
 from tacit.mine.tree.tree import NONE, Tree, check_max_depth
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction.estimate import free_names
@@ -35,6 +36,8 @@ from tacit.schema import Schema
 
 #: Shares below this are rounding errors.
 _NOTHING = 1e-12
+#: So are differences below this share of what is subtracted.
+_ROUNDING = 1e-9
 #: The standard deviation of the uniform distribution: with such an error, a share is unknown.
 UNINFORMATIVE = 1 / math.sqrt(12)
 
@@ -140,6 +143,15 @@ class TreeView:
         share = (m * clipped + 1) / (m + 2)
         variance = np.maximum(slope @ covariance @ slope, share * (1 - share) / (m + 2))
         return NodeFigures(min(support, 1.0), math.sqrt(spread), clipped, math.sqrt(variance))
+
+    def noise(self, node: int) -> RuleNoise:
+        """What the disguise adds to the second moments of a node and its class."""
+        value, code = self.tree.value[node], self.code(node)
+        moment = self.tree.covariance[node] * self.tree.n_records + np.outer(value, value)
+        added = moment - np.diag(value)
+        added = np.where(np.abs(added) < _ROUNDING * np.abs(moment), 0.0, added)
+        whole, both, right = added.sum(), added[code].sum(), added[code, code]
+        return RuleNoise(float(whole), float(both), float(right))
 
     def text(self) -> str:
         """The tree as indented lines, one per branch."""
