@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-UNKNOWN = "unknown"
+UNKNOWN, UNBOUNDED = "unknown", "unbounded"
 
 
 def number_of(n: int, noun: str, plural: str | None = None) -> str:
@@ -26,10 +26,13 @@ def decimals(value: float) -> str:
 
 
 def span(lower: float, upper: float) -> str:
-    """The two ends of an interval, or "unknown" for NaN.
+    """The two ends of an interval, or "unknown" for NaN; infinite ends are "unbounded".
 
-    >>> span(0.25, 0.5), span(math.nan, math.nan)
-    ('0.2500 .. 0.5000', 'unknown')
+    >>> span(0.25, 0.5), span(math.nan, math.nan), span(-math.inf, 0.5), span(-math.inf, math.inf)
+    ('0.2500 .. 0.5000', 'unknown', 'unbounded .. 0.5000', 'unbounded')
     """
-    ends = f"{lower:.4f} .. {upper:.4f}"
-    return UNKNOWN if math.isnan(lower) or math.isnan(upper) else ends
+    if math.isnan(lower) or math.isnan(upper):
+        return UNKNOWN
+    if math.isinf(lower) and math.isinf(upper):
+        return UNBOUNDED
+    return " .. ".join(UNBOUNDED if math.isinf(end) else f"{end:.4f}" for end in (lower, upper))

@@ -42,12 +42,12 @@ class Truth:
     worst_posterior: float
 
 
-def population(seed: int, kind: str | None = None) -> Population:
+def population(seed: int, kind: str | None = None, most_questions: int = 12) -> Population:
     """A random population, a random design, and a survey of 300 to 30,000 people."""
     rng = np.random.default_rng(seed)
     kind = kind or str(rng.choice(list(KINDS)))
     while True:
-        sizes = _sizes(int(rng.integers(2, 13)), rng)
+        sizes = _sizes(int(rng.integers(2, most_questions + 1)), rng)
         schema = Schema(attributes_of(sizes))
         design = Design(schema, list(_groups(schema, rng)))
         if math.prod(design.reported.sizes) <= MOST_CELLS:

@@ -124,7 +124,8 @@ def strongest(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
         numbers = [columns[key] for key in ("estimate", "stderr", "lower", "upper")]
         names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
         rows = zip(classes, [name] * len(classes), categories, *numbers, strict=True)
-        cells += [dict(zip(names, row, strict=True)) for row in rows]
+        used = name not in model.parameters_.unused
+        cells += [dict(zip(names, row, strict=True), used=used) for row in rows]
     kept = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
     return heapq.nlargest(STRONGEST, kept, key=_strength)
 

@@ -22,7 +22,7 @@ attribute. If they contradict the fit, the result of `pairs` is used and a note 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -52,7 +52,9 @@ class BayesParameters:
     """Prior and tables, and how they were learnt.
 
     `covariance_of` computes the covariance of the logits of prior and tables, at the positions
-    that `logit_positions` gives; None if it is not known. `note` is for the user.
+    that `logit_positions` gives; None if it is not known. `note` is for the user. `pair_tables`
+    are the unbiased tables of the class and each attribute; `unused` attributes are not used for
+    prediction.
     """
 
     prior: Array
@@ -62,6 +64,8 @@ class BayesParameters:
     convergence: Convergence | None = None
     covariance_of: Callable[[], Array] | None = None
     note: str = ""
+    pair_tables: Mapping[str, Estimate] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
 
 #: Learns from a reconstruction about a target, with some records added to every category.
@@ -131,7 +135,9 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
         "likelihood",
         best[1],
         partial(_likelihood_covariance, design, target, model, best, rival),
-        f"within noise and not used: {', '.join(unused)}" if unused else "",
+        f"within noise and not used for prediction: {', '.join(unused)}" if unused else "",
+        unbiased,
+        tuple(unused),
     )
 
 
@@ -160,6 +166,7 @@ def _from_pairs(
         covariance_of=partial(
             _pairs_covariance, reconstruction.design, target, unbiased, prior, fitted
         ),
+        pair_tables=unbiased,
     )
 
 

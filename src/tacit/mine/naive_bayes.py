@@ -5,8 +5,11 @@ Without a design it learns from undisguised records, as scikit-learn's Categoric
 
     log-odds(c, x) = log P(x | c) - log P(x | not c)
 
-is what answer x adds to the log-odds of class c against all others. Standard errors follow from the
-covariance of the logits by the delta method; d log P(x|c) / d logit(x'|c) = [x = x'] - P(x'|c).
+is what answer x adds to the log-odds of class c against all others. If `likelihood` has learnt an
+attribute, standard errors follow from the covariance of the logits by the delta method;
+d log P(x|c) / d logit(x'|c) = [x = x'] - P(x'|c). They hold if the answers are independent given
+the class. Intervals never assume this: they come from the table of the class and the attribute (see
+`pair_log_odds`), as all other standard errors do. So every attribute has both.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from tacit.mine.bayes_parameters import (
     rows_summing_to_one,
 )
 from tacit.mine.miner import Miner
+from tacit.mine.pair_log_odds import PairLogOdds
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Attribute, Schema
@@ -123,21 +127,42 @@ class NaiveBayes(Miner):
         )
 
     def log_odds(self, attribute: str) -> Estimate:
-        """Log-odds of each class by the answers to an attribute, classes x categories."""
+        """Log-odds of each class by the answers to an attribute, classes x categories.
+
+        The interval comes from the table of the class and the attribute, whatever the method: it
+        does not assume a naive Bayes model. A limit is infinite if this table sets none. If an
+        attribute is within noise and not used for prediction, the estimate comes from it too.
+        """
         design, target = self.design_and_target()
         features = design.schema.without(target)
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
-        positions = logit_positions(design, target)
-        own = np.concatenate([positions[target], positions[attribute]])
-        value, slopes = log_odds(self.parameters_.prior, table)
-        return Estimate.of_covariance(
+        learnt, unused = self.parameters_, attribute in self.parameters_.unused
+        value, slopes = log_odds(learnt.prior, table)
+        found = Estimate.of_covariance(
             (design.schema[target], features[attribute]),
             value,
-            slopes @ self._covariance()[np.ix_(own, own)] @ slopes.T,
-            self.parameters_.n_records,
-            self.parameters_.method,
+            slopes @ self._spread([target, attribute]) @ slopes.T,
+            learnt.n_records,
+            f"{learnt.method}, not used for prediction" if unused else learnt.method,
             f"log-odds of {target} by {attribute}",
         )
+        alone = PairLogOdds.of(learnt.pair_tables[attribute])
+        if learnt.method == "likelihood" and not unused and np.isfinite(found.covariance).all():
+            return replace(found, interval_of=alone.interval)
+        own = np.isfinite(value) & (not unused)
+        return replace(
+            found,
+            value=np.where(own, value, alone.value),
+            stderr=alone.stderr,
+            covariance_of=alone.covariance,
+            interval_of=alone.interval,
+        )
+
+    def _spread(self, names: list[str]) -> Array:
+        """Covariance of the logits of these."""
+        positions = logit_positions(*self.design_and_target())
+        own = np.concatenate([positions[name] for name in names])
+        return np.asarray(self._covariance()[np.ix_(own, own)])
 
     def notes(self) -> list[str]:
         """How learning ended, what was not used, and what the reports leave open."""

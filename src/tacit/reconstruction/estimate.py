@@ -42,6 +42,7 @@ class Estimate:
     covariance_of: Callable[[], Array]
     score: ScoreTest | None = None
     convergence: Convergence | None = None
+    interval_of: Callable[[float], Interval] | None = None
 
     @classmethod
     def of_covariance(
@@ -65,6 +66,8 @@ class Estimate:
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell; within [0, 1] for probabilities."""
+        if self.interval_of is not None:
+            return self.interval_of(level)
         if self.score is None:
             return normal_interval(self.value, self.stderr, level)
         return score_interval(self.score, level)
