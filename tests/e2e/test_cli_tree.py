@@ -167,6 +167,19 @@ def test_rules_are_broken_between_conditions(
     assert set(starts) <= {"smokes", "size", "x"}
 
 
+def test_the_table_says_which_records_the_figures_come_from(tacit_: Any) -> None:
+    def shown(*more: str) -> str:
+        return " ".join(tacit_(*OF_ILL, *more).out.split())
+
+    assert "from the 5,000 records that also chose the tree" in shown()
+    assert "from 2,000 records that did not choose the tree" in shown("--honest", "0.4")
+    found = json.loads(tacit_(*OF_ILL, "--honest", "0.4", "--json").out)
+    assert found["n_records"] == 3000
+    assert {(rule["n_records"], rule["estimated_from"]) for rule in found["rules"]} == {
+        (2000, "other records")
+    }
+
+
 def test_only_so_many_rules_are_shown(tacit_: Any) -> None:
     told = DecisionTree(DESIGN, "ill", caution=0).fit("reported.parquet").rules().known
     ran = tacit_(*OF_ILL, "--caution", "0")
@@ -225,6 +238,8 @@ def test_the_tree_is_drawn(tacit_: Any, name: str, begins: bytes) -> None:
         ({8: "--max-depth", 9: "-1"}, "max_depth must be a whole number from 0 up"),
         ({8: "--max-depth", 9: "1.5"}, "--max-depth"),
         ({8: "--level", 9: "2"}, "the confidence level must lie between 0 and 1"),
+        ({8: "--honest", 9: "1"}, "--honest: share must be a number between 0 and 1, got 1.0"),
+        ({8: "--honest", 9: "0.00001"}, "--honest: a share of 1e-05 leaves no records"),
         ({8: "--prune", 9: "none.csv"}, "none.csv: no such file"),
         ({8: "--prune", 9: "header.csv"}, "header.csv: holds 0 records"),
         ({8: "--prune", 9: "reported.parquet"}, "learnt from these records; prune it on others"),

@@ -183,7 +183,8 @@ def test_rules_are_plain_values_and_frames() -> None:
 
 def test_rules_print_as_a_table_and_in_notebooks() -> None:
     found = rules(TreeView(CART, SCHEMA, "ill"))
-    head, *body = str(found).splitlines()
+    origin, head, *body = str(found).splitlines()
+    assert origin == found.origin()
     assert head.split()[:3] == ["if", "then", "support"]
     assert [line.split("  ")[0] for line in body] == ["size = tall", "size = mid", "size = small"]
     evil = TreeRule({"a": ("<b>",)}, "ill", "no", 0.5, 0.1, 0.5, 0.1, 10)
@@ -242,22 +243,35 @@ def test_intervals_from_other_records_cover_the_truth_of_the_crowd(
 
 
 def _covers(found: TreeRules, truth: Array, part: float) -> Array:
-    """Whether each interval holds the truth, with this part of each standard error."""
-    limits = []
-    for rule in found:
-        shorter = TreeRule(
-            rule.conditions,
-            rule.attribute,
-            rule.category,
-            rule.support,
-            part * rule.support_stderr,
-            rule.confidence,
-            part * rule.confidence_stderr,
-            rule.n_records,
-        )
-        limits.append([shorter.support_interval(LEVEL), shorter.confidence_interval(LEVEL)])
+    """Whether each interval holds the truth, if only this part of it around its centre is taken."""
+    limits = [[rule.support_interval(LEVEL), rule.confidence_interval(LEVEL)] for rule in found]
     lower, upper = np.moveaxis(np.array(limits), 2, 0)
-    return np.asarray((lower <= truth) & (truth <= upper)).astype(int)
+    centre, reach = (lower + upper) / 2, part * (upper - lower) / 2
+    return np.asarray(np.abs(truth - centre) <= reach).astype(int)
+
+
+def test_the_table_says_which_records_chose_the_tree_and_gave_the_figures() -> None:
+    model = TWO_GROUPS.model()
+    (other,) = TWO_GROUPS.surveys(1, SEED + 2)
+    own, others = model.rules(), model.rules(other)
+    assert "the 20,000 records that also chose the tree" in str(own)
+    assert "20,000 records that did not choose the tree" in str(others)
+    assert own.origin() in own._repr_html_()
+    assert set(own.columns()["estimated_from"]) == {"learning records"}
+    assert {rule["estimated_from"] for rule in others.to_dict()} == {"other records"}
+    assert "all of them hold together with probability 90 %" in own.to_table(0.9).text()
+    assert TreeRules().origin() == "no rules"
+
+
+def test_intervals_are_wider_if_their_records_chose_the_tree() -> None:
+    for chosen, given in zip(
+        rules(TreeView(CART, SCHEMA, "ill")),
+        rules(TreeView(CART, SCHEMA, "ill"), False),
+        strict=True,
+    ):
+        assert (chosen.support, chosen.confidence) == (given.support, given.confidence)
+        assert chosen.support_interval().lower < given.support_interval().lower
+        assert chosen.confidence_interval().upper > given.confidence_interval().upper
 
 
 def test_privacy_takes_the_rules_of_one_model_or_of_several() -> None:
