@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array, Mask
-from tacit.mine import DecisionTree, NaiveBayes
+from tacit.mine import DecisionTree, NaiveBayes, split_records
 from tacit.mine.tree.tree_rules import TreeRule
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.schema import Schema
@@ -66,7 +66,7 @@ def of_rules(drawn: Population, seed: int) -> dict[str, Covered]:
     criterion = ("entropy", "gini")[seed % 2]
     model = DecisionTree(drawn.design, target, criterion, max_depth=DEPTH)
     rules = model.fit(drawn.reported).rules().known
-    kept, others = drawn.reported.split(0.5, np.random.default_rng(seed))
+    kept, others = split_records(drawn.reported, drawn.design, np.random.default_rng(seed))
     honest = model.fit(others).rules(kept).known
     ways = {"stated": (rules, stated), "plain": (rules, plain), "honest": (honest, stated)}
     found = {}

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from tacit import Attribute, Design, Group, Schema, related
 from tacit.arrays import Array
 from tacit.counting import PatternTable
-from tacit.mine import DecisionTree, NaiveBayes
+from tacit.mine import DecisionTree, NaiveBayes, split_records
 from tacit.mine.bayes_parameters import logit_positions
 from tacit.mine.naive_bayes import log_odds
 from tests.statistical.interval_study import plain, stated, true_figures, true_log_odds
@@ -56,7 +56,7 @@ def test_all_intervals_of_a_tree_s_rules_cover_although_their_records_chose_the_
         truth = np.array([true_figures(rule, SCHEMA, TRUE) for rule in rules])
         together += bool(_covers([stated(rule) for rule in rules], truth).all())
         apart += bool(_covers([plain(rule) for rule in rules], truth)[_extreme(rules)])
-        kept, others = reported.split(0.5, np.random.default_rng(number))
+        kept, others = split_records(reported, DESIGN, np.random.default_rng(number))
         own = model.fit(others).rules(kept).known
         truth = np.array([true_figures(rule, SCHEMA, TRUE) for rule in own])
         honest += bool(_covers([stated(rule) for rule in own], truth)[0, 1])

@@ -322,29 +322,3 @@ def test_tables_of_different_schemas_cannot_be_added() -> None:
     one, other = (count(records(sizes, 10), schema_of(sizes)) for sizes in [(2, 3), (3, 2)])
     with pytest.raises(DataError, match="same schema"):
         one + other
-
-
-def test_a_table_is_split_at_random_without_losing_a_record() -> None:
-    schema = Schema([Attribute("a", ["x", "y"]), Attribute("b", ["p", "q", "r"])])
-    codes = np.random.default_rng(1).integers(0, 2, (1000, 2)).astype(np.uint8)
-    table = count(codes, schema)
-    first, second = table.split(0.3, np.random.default_rng(2))
-    assert (first.n_records, second.n_records) == (300, 700)
-    whole = first + second
-    np.testing.assert_array_equal(whole.patterns, table.patterns)
-    np.testing.assert_array_equal(whole.counts, table.counts)
-    again, _ = table.split(0.3, np.random.default_rng(2))
-    np.testing.assert_array_equal(again.counts, first.counts)
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.1, 2, "half", True, float("nan")])
-def test_a_share_that_is_none_is_an_error(share: float) -> None:
-    table = count(np.zeros((10, 1), np.uint8), Schema([Attribute("a", ["x", "y"])]))
-    with pytest.raises(DataError, match="share must be a number between 0 and 1"):
-        table.split(share, np.random.default_rng(0))
-
-
-def test_a_share_that_leaves_a_part_without_records_is_an_error() -> None:
-    table = count(np.zeros((10, 1), np.uint8), Schema([Attribute("a", ["x", "y"])]))
-    with pytest.raises(DataError, match="leaves no records in one part, there are 10"):
-        table.split(0.01, np.random.default_rng(0))

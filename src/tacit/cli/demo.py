@@ -171,7 +171,7 @@ def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, Decisi
 def print_rules(tree: DecisionTree) -> None:
     """The strongest rules with their support and confidence."""
     rows = []
-    for rule in strongest(tree)[:RULES]:
+    for rule in strongest(tree.rules())[:RULES]:
         conditions = [
             f"{name} {' or '.join(map(str, labels))}" for name, labels in rule.conditions.items()
         ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tacit.counting import PatternTable
+    from tacit.design import Design
     from tacit.mine import DecisionTree
     from tacit.mine.tree.tree_rules import TreeRule, TreeRules
 
@@ -98,7 +99,7 @@ def tree(
     validation = None if prune is None else counted(design_file, design, prune)
     kept = None
     if honest is not None:
-        kept, patterns = _kept(patterns, honest)
+        kept, patterns = _kept(patterns, design, honest)
     grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
     content = learnt(model, level, kept)
@@ -111,12 +112,16 @@ def tree(
     typer.echo(show.json_text(content)) if as_json else _render(out, model, content, kept)
 
 
-def _kept(patterns: PatternTable, share: float) -> tuple[PatternTable, PatternTable]:
+def _kept(
+    patterns: PatternTable, design: Design, share: float
+) -> tuple[PatternTable, PatternTable]:
     """The records to estimate from, always the same ones, and those to grow the tree from."""
     import numpy as np
 
+    from tacit import mine
+
     try:
-        return patterns.split(share, np.random.default_rng(0))
+        return mine.split_records(patterns, design, np.random.default_rng(0), share)
     except DataError as error:
         raise DataError(f"--honest: {error}") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,23 +80,6 @@ class PatternTable:
         schema = self.schema.subset(names)
         found = distinct(self.patterns[:, places], schema.sizes, self.counts)
         return PatternTable(schema, *found)
-
-    def split(self, share: float, rng: np.random.Generator) -> tuple[PatternTable, PatternTable]:
-        """This share of the records, drawn at random without replacement, and the others."""
-        real = isinstance(share, numbers.Real) and not isinstance(share, bool)
-        if not real or not 0 < share < 1:
-            raise DataError(f"share must be a number between 0 and 1, got {share!r}")
-        size = round(share * self.n_records)
-        if not 0 < size < self.n_records:
-            raise DataError(
-                f"a share of {share} leaves no records in one part, there are {self.n_records}"
-            )
-        drawn = rng.multivariate_hypergeometric(self.counts, size, method="marginals")
-        first, second = (
-            PatternTable(self.schema, self.patterns[counts > 0], counts[counts > 0])
-            for counts in (drawn, self.counts - drawn)
-        )
-        return first, second
 
     def __add__(self, other: PatternTable) -> PatternTable:
         """The table of the records of both: files are counted batch by batch."""

@@ -116,11 +116,11 @@ class PairLogOdds:
 
     def _variance(self, w: Array) -> Array:
         """Variance of the estimate of P(c, x) - w P(x) if P(c | x) is w."""
-        p, t = self.prior, self.answer
+        p, t = self.prior, np.minimum(self.answer, 1)
         h = self._slopes(w)
         k = -h[..., 2]
         disguise = np.einsum("...i,...ij,...j->...", h, self.noise, h)
-        rest = np.maximum(p - t * w, 0)
+        rest = np.clip(p - t * w, 0, 1 - t)
         square = t * w * (1 - w - k) ** 2 + t * (1 - w) * w**2 + rest * k**2
         mean = t * w * (1 - w - k) - t * (1 - w) * w - rest * k
         sampling = np.maximum(square - mean**2, 0)
