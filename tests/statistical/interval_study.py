@@ -25,6 +25,8 @@ from tacit.schema import Schema
 from tests.support.populations import Population, population
 
 LEVEL, DEPTH, QUESTIONS = 0.95, 3, 6
+#: Runs after which the coverage so far is printed.
+PORTION = 50
 _ROUNDING = 1e-9
 
 
@@ -136,8 +138,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=2_000_000)
     chosen = parser.parse_args()
-    start = time.process_time()
-    found = study(range(chosen.seed, chosen.seed + chosen.runs))
+    start, found = time.process_time(), dict[str, list[Covered]]()
+    for first in range(0, chosen.runs, PORTION):
+        last = min(first + PORTION, chosen.runs)
+        for name, runs in study(range(chosen.seed + first, chosen.seed + last)).items():
+            found.setdefault(name, []).extend(runs)
+        sys.stdout.write(f"after {last} runs, {time.process_time() - start:.0f} s of CPU\n")
+        print_coverage(found)
+
+
+def print_coverage(found: dict[str, list[Covered]]) -> None:
+    """The coverage of each way so far, over all populations and by kind."""
     for name, runs in sorted(found.items()):
         width = np.concatenate([run.width.ravel() for run in runs])
         sys.stdout.write(
@@ -148,7 +159,7 @@ def main() -> None:
         for kind in sorted({run.kind for run in runs}):
             own = [run for run in runs if run.kind == kind]
             sys.stdout.write(f"    {kind:14s} {coverage(own):.4f}\n")
-    sys.stdout.write(f"CPU seconds per run: {(time.process_time() - start) / chosen.runs:.2f}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Intervals of rules cover although the same records chose the tree; every log-odds has one.
 
 True records are drawn anew for each survey. A true coverage of 95 % gives fewer covered intervals
-than `LEAST` with probability 1e-6 at most; the old ways, as negative controls, do. `interval_study`
-measures the same on random populations and designs.
+than `LEAST` with probability 1e-6 at most. Negative controls do: plain intervals of rules, log-odds
+intervals of a wrong level. `interval_study` measures the same on random populations and designs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from tacit import Attribute, Design, Group, Schema, related
 from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.mine import DecisionTree, NaiveBayes, split_records
-from tacit.mine.bayes_parameters import logit_positions
-from tacit.mine.naive_bayes import log_odds
 from tests.statistical.interval_study import plain, stated, true_figures, true_log_odds
 from tests.support.chance import FALSE_ALARM
 from tests.support.populations import surveyed
 
-LEVEL, SURVEYS, SEED, RECORDS = 0.95, 200, 4242, 2000
+LEVEL, WRONG_LEVEL, SURVEYS, SEED, RECORDS = 0.95, 0.6, 100, 4242, 2000
 LEAST = int(binom.ppf(FALSE_ALARM, SURVEYS, LEVEL))
 SCHEMA = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(8)])
 DESIGN = Design(
@@ -87,11 +85,12 @@ def test_every_attribute_has_log_odds_that_cover_and_says_so_if_it_is_not_used()
             truth = true_log_odds(TRUE.sum(axis=others))[1, 1]
             found = model.log_odds(name)
             lower, upper = (limit[1, 1] for limit in found.interval(LEVEL))
+            assert upper > lower
             covered[place] += lower <= truth <= upper
-            control[place] += _old_way_covers(model, name, truth)
+            lower, upper = (limit[1, 1] for limit in found.interval(WRONG_LEVEL))
+            control[place] += lower <= truth <= upper
             assert np.isfinite(found.value).all()
             assert (np.isfinite(found.stderr) & (found.stderr > 0)).all()
-            assert upper > lower
             if name in model.parameters_.unused:
                 unused += 1
                 assert "not used for prediction" in str(found)
@@ -99,14 +98,3 @@ def test_every_attribute_has_log_odds_that_cover_and_says_so_if_it_is_not_used()
     assert unused > 0.5 * SURVEYS * (len(SCHEMA) - 1)
     assert (covered[1:] >= LEAST).all(), covered / SURVEYS
     assert (control[1:] < LEAST).all(), control / SURVEYS
-
-
-def _old_way_covers(model: NaiveBayes, name: str, truth: float) -> bool:
-    """By the covariance of the likelihood alone: it has none where an attribute is not used."""
-    table = np.exp(model.feature_log_prob_[SCHEMA.names.index(name) - 1])
-    value, slopes = log_odds(model.parameters_.prior, table)
-    covariance = model.parameters_.covariance_of()  # type: ignore[misc]
-    positions = logit_positions(NOISY, "q0")
-    own = np.concatenate([positions["q0"], positions[name]])
-    stderr = np.sqrt((slopes @ covariance[np.ix_(own, own)] @ slopes.T)[-1, -1])
-    return bool(abs(value[1, 1] - truth) <= 1.96 * stderr)

@@ -34,6 +34,17 @@ def test_with_many_records_the_limits_are_normal() -> None:
     np.testing.assert_allclose(lower[0], -upper[1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("counts", [[40, 900, 60, 900, 30, 70], [5, 6, 989, 0, 3, 997]])
+def test_the_log_odds_of_two_classes_mirror_each_other(counts: list[int]) -> None:
+    """Also where few records outside the answer are left for one class."""
+    some = found(counts, related("3/4"))
+    lower, upper = some.interval()
+    np.testing.assert_allclose(lower[0], -upper[1], rtol=1e-9)
+    np.testing.assert_allclose(upper[0], -lower[1], rtol=1e-9)
+    np.testing.assert_allclose(some.stderr[0], some.stderr[1], rtol=1e-9)
+    np.testing.assert_allclose(some.value[0], -some.value[1], rtol=1e-9)
+
+
 def test_a_cell_without_records_leaves_one_side_unbounded() -> None:
     none = found([300, 200, 100, 100, 150, 0], truthful())
     lower, upper = none.interval()
