@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.mine.bayes_parameters import pairs
+from tacit.mine.tree.group_links import Links
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.mine.tree.joint_table import (
     TableReports,
@@ -73,7 +74,7 @@ def fitted_table(
         for own, held in parts
     ]
     by_fold = [
-        priors(fold.learnt, pairs_table(channel, part, target))
+        priors(fold.learnt, pairs_table(channel, part, target), Links(channel, part, target))
         for fold, part in zip(folds, learnt, strict=True)
     ]
     candidates = [
@@ -81,8 +82,9 @@ def fitted_table(
         for tables in zip(*by_fold, strict=True)
     ]
     best = int(np.argmax([_held(candidate) for candidate in candidates]))
-    prior = priors(reports, pairs_table(channel, reconstruction, target))[best]
-    return _strengthened(reports, prior, candidates[best])
+    first = pairs_table(channel, reconstruction, target)
+    found = priors(reports, first, Links(channel, reconstruction, target))[best]
+    return _strengthened(reports, found, candidates[best])
 
 
 def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
@@ -92,14 +94,14 @@ def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: s
     return naive_bayes_table(channel, np.maximum(found.prior, _LEAST_CLASS), tables)
 
 
-def priors(reports: TableReports, by_pairs: Array) -> list[Array]:
+def priors(reports: TableReports, by_pairs: Array, links: Links) -> list[Array]:
     """Naive Bayes from pairs, of largest likelihood, and the average of both.
 
     If attributes depend on each other beyond the class, the classes of largest likelihood may be
     other clusters than the class; the pairs then contradict them, and the average has less of both.
     """
     m_step = naive_bayes_step(reports.channel, reports.total)
-    likely = maximised(reports, m_step, by_pairs)
+    likely = links.shrunk(maximised(reports, m_step, by_pairs))
     return [with_uniform(table) for table in (by_pairs, (by_pairs + likely) / 2, likely)]
 
 
