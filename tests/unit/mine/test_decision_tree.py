@@ -45,7 +45,9 @@ def test_wide_records_may_be_codes_a_frame_or_a_file(tmp_path: Path) -> None:
     ill = rng.random((20_000, 1)) < 0.5
     true = (rng.random((20_000, 30)) < np.where(ill, 0.7, 0.3)).astype(np.uint8)
     reports = disguise(true, design, rng)
-    expected = DecisionTree(design, "a0", caution=2.0, max_depth=4).fit(count(reports, schema)).tree_
+    expected = (
+        DecisionTree(design, "a0", caution=2.0, max_depth=4).fit(count(reports, schema)).tree_
+    )
     assert len(expected) > 8
     path = tmp_path / "reports.parquet"
     with writing_records(path, schema) as write:
