@@ -98,17 +98,23 @@ def literal(reconstruction: Reconstruction, target: str, alpha: float) -> BayesP
 
 def pairs(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a | c) from pair tables, shrunk towards independence by their noise."""
-    prior = _smoothed(
-        project(reconstruction.table([target]).value), alpha, reconstruction.n_records
-    )
-
-    def table(pair: Estimate) -> Array:
-        dependence, statistic, freedom = class_dependence(pair)
-        kept = max(0.0, 1 - freedom / max(statistic, 1e-300))
-        joint = np.outer(prior, _margin(pair, alpha)) + kept * dependence
-        return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
-
+    prior = projected_prior(reconstruction, target, alpha)
+    table = partial(shrunk_table, prior=prior, alpha=alpha)
     return _from_pairs(reconstruction, target, "pairs", prior, table)
+
+
+def projected_prior(reconstruction: Reconstruction, target: str, alpha: float) -> Array:
+    """P(c), projected onto the simplex, `alpha` records added."""
+    unbiased = reconstruction.table([target]).value
+    return _smoothed(project(unbiased), alpha, reconstruction.n_records)
+
+
+def shrunk_table(pair: Estimate, prior: Array, alpha: float) -> Array:
+    """P(a | c) of a pair table, shrunk towards independence by its noise."""
+    dependence, statistic, freedom = class_dependence(pair)
+    kept = max(0.0, 1 - freedom / max(statistic, 1e-300))
+    joint = np.outer(prior, _margin(pair, alpha)) + kept * dependence
+    return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
 
 
 def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:

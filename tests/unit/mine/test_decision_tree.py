@@ -45,16 +45,14 @@ def test_wide_records_may_be_codes_a_frame_or_a_file(tmp_path: Path) -> None:
     ill = rng.random((20_000, 1)) < 0.5
     true = (rng.random((20_000, 30)) < np.where(ill, 0.7, 0.3)).astype(np.uint8)
     reports = disguise(true, design, rng)
-    expected = (
-        DecisionTree(design, "a0", caution=2.0, max_depth=4).fit(count(reports, schema)).tree_
-    )
+    expected = DecisionTree(design, "a0", "entropy", 2, 4).fit(count(reports, schema)).tree_
     assert len(expected) > 8
     path = tmp_path / "reports.parquet"
     with writing_records(path, schema) as write:
         write(reports)
     given = reports.copy()
     for records in (given, decode(reports, schema, "pandas"), path):
-        model = DecisionTree(design, "a0", caution=2.0, max_depth=4).fit(records)
+        model = DecisionTree(design, "a0", "entropy", 2, 4).fit(records)
         assert isinstance(model.reports_.answers, PackedAnswers)
         given[:] = 0
         for name in ("attribute", "child", "label_source"):
@@ -94,6 +92,12 @@ def test_a_class_reported_jointly_with_others_can_be_the_target() -> None:
     np.testing.assert_allclose(
         model.prior().value, reconstruct(reports, design).table(["ill"]).value, atol=1e-12
     )
+
+
+def test_the_order_of_the_records_does_not_matter(model: DecisionTree) -> None:
+    again = DecisionTree(DESIGN, "ill").fit(REPORTED[::-1])
+    np.testing.assert_array_equal(again.tree_.attribute, model.tree_.attribute)
+    np.testing.assert_allclose(again.tree_.value, model.tree_.value, rtol=0, atol=1e-12)
 
 
 # What it says ---------------------------------------------------------------------------------

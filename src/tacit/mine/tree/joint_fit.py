@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Array
 from tacit.counting import PatternTable
-from tacit.mine.bayes_parameters import pairs
+from tacit.mine.bayes_parameters import projected_prior, shrunk_table
 from tacit.mine.tree.group_links import Links
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.mine.tree.joint_table import (
@@ -89,9 +89,10 @@ def fitted_table(
 
 def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
     """Naive Bayes from reconstructed pairs, shrunk towards independence by their noise."""
-    found, schema = pairs(reconstruction, target, 1.0), reconstruction.design.schema
-    tables = [found.tables[schema.index(name)] for name in channel.channel.true.names[:-1]]
-    return naive_bayes_table(channel, np.maximum(found.prior, _LEAST_CLASS), tables)
+    prior = projected_prior(reconstruction, target, 1.0)
+    unbiased = [reconstruction.table([target, n]) for n in channel.channel.true.names[:-1]]
+    tables = [shrunk_table(pair, prior, 1.0) for pair in unbiased]
+    return naive_bayes_table(channel, np.maximum(prior, _LEAST_CLASS), tables)
 
 
 def priors(reports: TableReports, by_pairs: Array, links: Links) -> list[Array]:

@@ -76,7 +76,11 @@ def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str
 def _tree_choice(
     reconstruction: Reconstruction, target: str, names: list[str], settings: GrowthSettings
 ) -> TreeChoice:
-    fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
+    design = reconstruction.design
+    reported = design.channel([*names, target]).reported.names
+    # Distinct and sorted: the folds do not depend on the order of the records.
+    own = Reconstruction(reconstruction.patterns.subset(reported), design)
+    fitted = fitted_table(own, target, names, np.random.default_rng(0))
     return TreeChoice.of(fitted, TableGrowth(settings.criterion, max_depth=settings.max_depth))
 
 
