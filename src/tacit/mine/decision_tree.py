@@ -61,6 +61,8 @@ class DecisionTree(Miner):
 
     _distinct = False
 
+    estimated_tree_: Tree
+
     def __init__(
         self,
         design: Design | None = None,
@@ -179,6 +181,8 @@ class DecisionTree(Miner):
         None uses the reports that it was learnt from; a saved model keeps what was saved.
         """
         check_is_fitted(self)
+        if reported is None and hasattr(self, "estimated_tree_"):
+            return self.estimated_tree_
         if self.design is None and reported is None:
             return self.tree_
         design, target = self.design_and_target()
@@ -187,8 +191,7 @@ class DecisionTree(Miner):
             return follow(self.tree_, TreeReports.of(patterns, design, target))
         if not getattr(self, "biased_", False):
             return self.tree_
-        if not hasattr(self, "estimated_tree_"):
-            self.estimated_tree_ = follow(self.tree_, self.reports_)
+        self.estimated_tree_ = follow(self.tree_, self.reports_)
         return self.estimated_tree_
 
     def outcomes(self, patterns: PatternTable, design: Design) -> Array:

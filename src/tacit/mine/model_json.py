@@ -20,7 +20,7 @@ from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.latent_class import LatentClass
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
-from tacit.mine.tree.tree_json import nodes_of, tree_of
+from tacit.mine.tree.tree_json import finite_numbers, nodes_of, tree_of
 from tacit.schema import Attribute, Schema
 
 _COMMON = ("design", "target", "attributes", "n_records")
@@ -29,6 +29,7 @@ _DECISION_TREE = DocumentFormat(
     "decision-tree",
     "model file",
     ((*_COMMON, "criterion", "caution", "max_depth", "nodes"),),
+    ("estimates",),  # unbiased shares of the nodes, if it predicts by others
 )
 _LATENT_CLASSES = DocumentFormat(
     "latent-classes",
@@ -60,7 +61,10 @@ def model_to_json(model: Miner | LatentClass) -> str:
     content["caution"] = None if model.caution is None else float(model.caution)
     content["max_depth"] = None if model.max_depth is None else int(model.max_depth)
     # The shares that it predicts by, with the covariance that the reports give.
-    tree = replace(model.tree_, covariance=model.estimated_tree().covariance)
+    estimated = model.estimated_tree()
+    tree = replace(model.tree_, covariance=estimated.covariance)
+    if estimated is not model.tree_:
+        content["estimates"] = estimated.value.tolist()
     # One line per key and per node, so that files can be read and compared.
     lines = [f"{_dumped(key)}: {_dumped(value)}," for key, value in content.items()]
     nodes = map(_dumped, nodes_of(tree, design.schema, model.target))
@@ -145,4 +149,7 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
     tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
     position, classes = schema.index(target.name), np.array(target.categories)
     model.restore(schema.without(target.name), classes, tree, position, content["design"])
+    if "estimates" in content:
+        shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
+        model.estimated_tree_ = replace(tree, value=shares)
     return model

@@ -110,8 +110,8 @@ def _parse_node(
         if name == target.name:
             raise FileError(f"it is split by the target {name!r}")
         child = _parse_branches(fields["branches"], schema[name], range(number + 1, n))
-    shares = _numbers(fields["shares"], (target.size,), "shares")
-    covariance = _numbers(fields["covariance"], (target.size, target.size), "covariance")
+    shares = finite_numbers(fields["shares"], (target.size,), "shares")
+    covariance = finite_numbers(fields["covariance"], (target.size, target.size), "covariance")
     return _ParsedNode(attribute, child, inherits, shares, covariance)
 
 
@@ -173,7 +173,7 @@ def _tree(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
     )
 
 
-def _numbers(values: object, shape: tuple[int, ...], what: str) -> Array:
+def finite_numbers(values: object, shape: tuple[int, ...], what: str) -> Array:
     """Lists of finite numbers as an array of this shape."""
     try:
         found = np.array(values)
