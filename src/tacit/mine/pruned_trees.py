@@ -34,11 +34,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.arrays import Array, Index, Mask
-from tacit.counting import PatternTable
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import non_negative, reported_patterns
+from tacit.mine.record_split import folds_of
 from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
@@ -229,7 +229,7 @@ def choose_depth(
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)
-    for learning, testing in _folds(patterns, folds, generator(rng)):
+    for learning, testing in folds_of(patterns, folds, generator(rng)):
         tree = clone(model).set_params(max_depth=deepest).fit(learning).tree_
         reports = TreeReports.of(testing, model.design, model.target)
         right = right_by_depth(tree, reports, deepest)
@@ -249,20 +249,3 @@ def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
         if not last:
             waiting += [(child, depth + 1) for child in visit.children()]
     return found
-
-
-def _folds(
-    patterns: PatternTable, folds: int, rng: np.random.Generator
-) -> Iterator[tuple[PatternTable, PatternTable]]:
-    """The records split at random, as counts: those to learn from and those to test on."""
-    left = patterns.counts.copy()
-    for fold in range(folds):
-        size = int(left.sum()) // (folds - fold)
-        own = rng.multivariate_hypergeometric(left, size, method="marginals")
-        left -= own
-        yield _with_counts(patterns, patterns.counts - own), _with_counts(patterns, own)
-
-
-def _with_counts(patterns: PatternTable, counts: Index) -> PatternTable:
-    kept = counts > 0
-    return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])

@@ -1,10 +1,12 @@
-"""split_records: two parts of reported records, to choose from one and estimate from the other."""
+"""Reported records in parts: to choose from one and estimate from the other, or in folds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.counting import PatternTable
 from tacit.design import Design
@@ -29,5 +31,21 @@ def split_records(
     parts = (first, whole.counts - first)
     if not all(part.any() for part in parts):
         raise DataError(f"{whole.n_records} reported records are too few to split in two parts")
-    found = [PatternTable(whole.schema, whole.patterns[p > 0], p[p > 0]) for p in parts]
-    return found[0], found[1]
+    return _with_counts(whole, parts[0]), _with_counts(whole, parts[1])
+
+
+def folds_of(
+    patterns: PatternTable, folds: int, rng: np.random.Generator
+) -> Iterator[tuple[PatternTable, PatternTable]]:
+    """The records split at random into folds: those to learn from and those held out."""
+    left = patterns.counts.copy()
+    for fold in range(folds):
+        size = int(left.sum()) // (folds - fold)
+        own = rng.multivariate_hypergeometric(left, size, method="marginals")
+        left = left - own
+        yield _with_counts(patterns, patterns.counts - own), _with_counts(patterns, own)
+
+
+def _with_counts(patterns: PatternTable, counts: npt.NDArray[np.int64]) -> PatternTable:
+    kept = counts > 0
+    return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])

@@ -9,15 +9,14 @@ reported class of held-out reports from their other answers best.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable
 from tacit.mine.bayes_parameters import projected_prior, shrunk_table
+from tacit.mine.record_split import folds_of
 from tacit.mine.tree.group_links import Links
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.mine.tree.joint_table import (
@@ -67,7 +66,7 @@ def fitted_table(
     """The table of some features and the target, with the best prior at its best strength."""
     channel = JointChannel(reconstruction.design.channel([*names, target]))
     reports = TableReports.of(channel, reconstruction.patterns)
-    parts = list(split_reports(reconstruction.patterns, FOLDS, rng))
+    parts = list(folds_of(reconstruction.patterns, FOLDS, rng))
     learnt = [Reconstruction(part, reconstruction.design) for part, _ in parts]
     folds = [
         Fold(TableReports.of(channel, own), TableReports.of(channel, held), np.empty(0))
@@ -104,23 +103,6 @@ def priors(reports: TableReports, by_pairs: Array, links: Links) -> list[Array]:
     m_step = naive_bayes_step(reports.channel, reports.total)
     likely = links.shrunk(maximised(reports, m_step, by_pairs))
     return [with_uniform(table) for table in (by_pairs, (by_pairs + likely) / 2, likely)]
-
-
-def split_reports(
-    patterns: PatternTable, folds: int, rng: np.random.Generator
-) -> Iterator[tuple[PatternTable, PatternTable]]:
-    """The reports split at random: those to learn from and those held out."""
-    left = patterns.counts.copy()
-    for fold in range(folds):
-        size = int(left.sum()) // (folds - fold)
-        own = rng.multivariate_hypergeometric(left, size, method="marginals")
-        left = left - own
-        yield _with_counts(patterns, patterns.counts - own), _with_counts(patterns, own)
-
-
-def _with_counts(patterns: PatternTable, counts: npt.NDArray[np.int64]) -> PatternTable:
-    kept = counts > 0
-    return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])
 
 
 def _held(folds: Sequence[Fold]) -> float:

@@ -19,10 +19,11 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.design import Design
+from tacit.mine.record_split import folds_of
 from tacit.mine.tree.class_tests import ClassTests, class_tests
 from tacit.mine.tree.grown_nodes import right_and_wrong
 from tacit.mine.tree.growth import grow
-from tacit.mine.tree.joint_fit import FOLDS, fitted_table, split_reports
+from tacit.mine.tree.joint_fit import FOLDS, fitted_table
 from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.split_gate import paired, smallest_p_value
 from tacit.mine.tree.table_tree import TableGrowth, TableTree
@@ -102,7 +103,7 @@ def _unbiased_is_better(
 ) -> bool:
     """Whether unbiased tables classify more held-out records correctly, beyond a standard error."""
     design, patterns = reconstruction.design, reconstruction.patterns
-    first, second = next(split_reports(patterns, FOLDS, np.random.default_rng(0)))
+    first, second = next(folds_of(patterns, FOLDS, np.random.default_rng(0)))
     learnt, held = Reconstruction(first, design), TreeReports.of(second, design, target)
     names, _ = _joint_attributes(learnt, target)
     joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)

@@ -9,8 +9,9 @@ from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.arrays import Array
 from tacit.channel import Coin, matrix, related, truthful, uniform_perturbation
 from tacit.counting import count
+from tacit.mine.record_split import folds_of
 from tacit.mine.tree.joint_channel import JointChannel, Mirror
-from tacit.mine.tree.joint_fit import fitted_table, split_reports
+from tacit.mine.tree.joint_fit import fitted_table
 from tacit.mine.tree.joint_table import (
     TableReports,
     maximised,
@@ -136,7 +137,7 @@ def test_folds_share_out_all_reports_once() -> None:
     rng = np.random.default_rng(5)
     true = np.column_stack([rng.integers(0, k, 500) for k in SCHEMA.sizes]).astype(np.uint8)
     patterns = count(disguise(true, design, rng), design.reported)
-    parts = list(split_reports(patterns, 3, rng))
+    parts = list(folds_of(patterns, 3, rng))
     assert sum(held.n_records for _, held in parts) == 500
     assert all(own.n_records + held.n_records == 500 for own, held in parts)
 
