@@ -52,13 +52,16 @@ class PriorTable:
 class Prior:
     """Independent blocks that cover a schema, and words about where they come from.
 
-    `uniform` says that nothing is known: every category is taken as equally likely.
+    `uniform` says that nothing is known: every category is taken as equally likely. `single` has
+    the tables of single attributes where each was estimated by itself: a large joint table from
+    few records changes when it is moved to the nearest distribution, and its margins with it.
     """
 
     schema: Schema
     blocks: tuple[PriorTable, ...]
     source: str
     uniform: bool = False
+    single: tuple[PriorTable, ...] = ()
 
     @property
     def ties_all(self) -> bool:
@@ -76,7 +79,8 @@ class Prior:
 
     def marginal(self, names: Sequence[str]) -> Prior:
         """The prior of some attributes."""
-        found = [block.marginal(names) for block in self.blocks]
+        tables = self.single if self.single and len(names) == 1 else self.blocks
+        found = [block.marginal(names) for block in tables]
         blocks = tuple(block for block in found if block is not None)
         return Prior(self.schema, blocks, self.source)
 
@@ -115,9 +119,11 @@ def prior_of(
         if prior.schema != schema:
             raise DataError("the prior was made for another schema than the design's")
         return prior
-    source = "known"
+    source, single = "known", list[PriorTable]()
     if isinstance(prior, Reconstruction):
-        prior = _estimates(prior)
+        found, prior = prior, _estimates(prior)
+        if any(len(estimate.attributes) > 1 for estimate in prior):
+            single = [_estimated(found.table([n]), schema, draws, rng) for n in schema.names]
     if isinstance(prior, Estimate):
         prior = [prior]
     if prior is None:
@@ -134,7 +140,7 @@ def prior_of(
         blocks = [_table(prior, schema.names, schema, "the prior")]
     _check_cover(blocks, schema)
     untied = UNTIED if len(blocks) > 1 else ""
-    return Prior(schema, tuple(blocks), source + untied, uniform=prior is None)
+    return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
 
 
 def _estimates(found: Reconstruction) -> list[Estimate]:

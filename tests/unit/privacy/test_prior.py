@@ -137,3 +137,18 @@ def test_a_prior_made_for_another_design_is_refused() -> None:
     other = Design(SCHEMA.subset(["smokes"]), [Group(["smokes"], related(0.8))])
     with pytest.raises(DataError, match="another schema"):
         report(DESIGN, prior_of(None, other))
+
+
+def test_single_answers_are_taken_from_their_own_tables_not_from_a_noisy_joint_one() -> None:
+    names = [f"q{i}" for i in range(10)]
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    design = Design(schema, [Group([name], related(0.7)) for name in names])
+    true = (np.random.default_rng(4).random((1000, 10)) < 0.05).astype(np.uint8)
+    found = reconstruct(disguise(true, design, np.random.default_rng(5)), design)
+    prior = prior_of(found, design)
+    for name in names:
+        alone = found.table([name])
+        assert np.allclose(prior.table([name])[:, 0], np.clip(alone.value, 0, 1))
+    joint = prior.table(names)[:, 0].reshape((2,) * 10)
+    margins = [joint.sum(axis=tuple(set(range(10)) - {i}))[0] for i in range(10)]
+    assert min(margins) < 0.6  # the joint table is far from the truth, .95
