@@ -94,7 +94,7 @@ def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
     kind = np.uint32 if len(codes) < 1 << 32 else np.uint64
     table = np.zeros(math.prod(sizes), kind)
     index = np.empty(COLUMN_BLOCK, np.intp)
-    for keys in key_blocks(codes, sizes):
+    for keys in key_blocks(codes, sizes, in_order=False):
         index[: len(keys)] = keys
         np.add.at(table, index[: len(keys)], kind(1))
     cells = np.flatnonzero(table)
