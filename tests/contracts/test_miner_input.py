@@ -12,17 +12,19 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tacit import Design, Group, Schema
+from tacit import Design, Group, Schema, mine
 from tacit.channel import related
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy
 from tacit.label_codes import decode
-from tacit.mine import DecisionTree, NaiveBayes
+from tacit.mine.miner import Miner
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, OTHERS, REPORTED, SCHEMA, true_records
 
-every_miner = pytest.mark.parametrize("miner", [DecisionTree, NaiveBayes])
+NAMES = [getattr(mine, name) for name in mine.__all__]
+MINERS = [found for found in NAMES if isinstance(found, type) and issubclass(found, Miner)]
+every_miner = pytest.mark.parametrize("miner", MINERS)
 FRAME = decode(REPORTED, SCHEMA, "pandas")
 LABELS = np.array(["no", "yes"])[REPORTED[:, 1]]
 HIDDEN = Design(SCHEMA, [Group(SCHEMA.names, related(0.5))])

@@ -41,7 +41,7 @@ ByMethod = Annotated[
     str,
     typer.Option(
         metavar="|".join(METHODS),
-        help="inversion: unbiased; simplex: the nearest distribution; em: the likeliest.",
+        help=" ".join(f"{name}: {method.__doc__}" for name, method in METHODS.items()),
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
