@@ -186,7 +186,7 @@ def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
     check(database, INVITED, report, links)
 
 
-often = pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.complete)])
+often = pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.complete)])
 
 
 @often

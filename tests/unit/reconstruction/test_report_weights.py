@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
 from tacit.arrays import Array
@@ -47,6 +47,7 @@ def records(design: Design, n: int, rng: np.random.Generator) -> Any:
     return disguise(np.stack(true, axis=1).astype(np.uint8), design, rng)
 
 
+@settings(max_examples=30)
 @given(designs(max_attributes=4, largest=3), seeds())
 def test_a_probability_is_that_of_the_table_with_its_error_and_interval(
     design: Design, seed: int

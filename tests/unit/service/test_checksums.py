@@ -58,7 +58,8 @@ def store(url: str) -> Iterator[Store]:
 def _damage(store: Store, what: str) -> None:
     kind = store.database.engine.dialect.name
     with store.database.writing() as connection:
-        ids = [bytes(one) for one in connection.scalars(text("SELECT id FROM responses"))]
+        rows = connection.execute(text("SELECT id, checksum FROM responses")).all()
+        ids = [bytes(own) for own, checksum in rows if bytes(checksum)[3] != 0x5E]
         change = text(f"UPDATE responses SET {DAMAGES[what].format(**FLIPPED[kind])} WHERE id = :i")
         for own in [own for own in ids if own[15] != 0x5E][:3]:
             connection.execute(change, {"i": own})
