@@ -18,13 +18,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tacit.arrays import Array, Index
-from tacit.attribute import Attribute
-from tacit.channel import truthful
 from tacit.counting import PatternTable, count
-from tacit.design import Design, Group, check_design
+from tacit.design import Design, check_design
 from tacit.errors import DataError, unknown
 from tacit.label_codes import encode
 from tacit.mine.class_identification import is_identified, most_classes
@@ -33,13 +31,9 @@ from tacit.mine.class_profiles import ClassProfiles
 from tacit.mine.latent_fit import LatentFit, Search, StartingPoint, Tell, fit_classes, polished
 from tacit.mine.latent_model import LatentModel, n_parameters
 from tacit.mine.naive_bayes import class_log_proba
+from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.schema import Schema
-
-#: The most categories of a feature without a design.
-MOST_CATEGORIES = 1000
-
 
 class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Latent classes from reported records.
@@ -224,14 +218,8 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
         if self.design is not None:
             check_design(self.design)
             return reconstruct(X, self.design).patterns, self.design
-        codes = self._valid(X, reset=True)
-        if codes.max(initial=0) >= MOST_CATEGORIES:
-            raise DataError(
-                f"category {codes.max()} is too large: number the categories of a feature from 0 "
-                f"on, at most {MOST_CATEGORIES:,}"
-            )
-        sizes = [max(2, int(column.max(initial=0)) + 1) for column in codes.T]
-        design = _truthful(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
+        codes = valid_codes(self, X, reset=True)
+        design = design_of_codes(codes)
         return count(encode(codes, design.schema), design.schema), design
 
     def _design(self) -> Design:
@@ -241,7 +229,7 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     "a saved model does not contain its design; give it by set_params(design=...)"
                 )
-            return _truthful(self.features_)
+            return truthful_design(self.features_)
         check_design(self.design)
         if self.fingerprint_ != self.design.fingerprint:
             raise DataError("the model was learnt under another design; give that one")
@@ -253,21 +241,16 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
         design = self._design()
         if isinstance(reported, PatternTable):
             return reconstruct(reported, design).patterns
-        given = self._valid(reported, reset=False) if self.design is None else reported
+        given = valid_codes(self, reported, reset=False) if self.design is None else reported
         codes = encode(given, design.reported)
         return PatternTable(design.reported, codes, np.ones(len(codes), np.int64))
 
     def _model_of(self, patterns: PatternTable) -> LatentModel:
         return LatentModel(patterns, self._design(), len(self.classes_))
 
-    def _valid(self, X: Any, reset: bool) -> npt.NDArray[Any]:
-        found = validate_data(self, X, dtype="int", reset=reset)
-        check_non_negative(found, f"{type(self).__name__} (input X)")
-        return np.asarray(found)
-
     def _true_codes(self, X: Any) -> npt.NDArray[Any]:
         check_is_fitted(self)
-        return encode(X if self.fingerprint_ else self._valid(X, reset=False), self.features_)
+        return encode(X if self.fingerprint_ else valid_codes(self, X, reset=False), self.features_)
 
     def _parameters(self, model: LatentModel) -> Array:
         return model.join(self.profiles_.prior, self.profiles_.tables)
@@ -277,10 +260,6 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _truthful(schema: Schema) -> Design:
-    return Design(schema, [Group(schema.names, truthful())])
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Index, Mask
+from tacit.errors import SchemaError
+from tacit.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +97,27 @@ class Events:
             here, span = np.flatnonzero(attribute == a), self.span(a)
             found[here, span] &= allowed[here, : span.stop - span.start]
         return Events(self.sizes, found)
+
+
+def event_codes(event: Mapping[str, Any], schema: Schema) -> dict[int, list[int]]:
+    """The allowed codes of each attribute that an event names; a list allows any of its labels."""
+    if not isinstance(event, Mapping) or not event:
+        raise SchemaError(
+            "the event names no attribute: give a mapping such as "
+            f"{{'smokes': 'yes'}}, got {event!r}"
+        )
+    allowed = {name: _listed(labels) for name, labels in event.items()}
+    codes = {schema.index(n): list(map(schema[n].code, own)) for n, own in allowed.items()}
+    for name, labels in allowed.items():
+        if not labels:
+            raise SchemaError(f"the event allows no category of {name!r}; give at least one")
+    return codes
+
+
+def event_text(event: Mapping[str, Any]) -> str:
+    """The conditions of an event, as in "smokes = yes, income = mid or high"."""
+    return ", ".join(f"{n} = {' or '.join(map(str, _listed(own)))}" for n, own in event.items())
+
+
+def _listed(labels: Any) -> list[Any]:
+    return list(labels) if isinstance(labels, list | tuple | set | frozenset) else [labels]

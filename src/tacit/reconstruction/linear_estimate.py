@@ -41,6 +41,13 @@ def linear_estimate(
     A block is the weights of some reports (reports x quantities, or reports for one quantity) and
     how often each report counts. Intervals are normal; see `ScoreTest` for probabilities.
     """
+    mean, covariance, n = mean_and_covariance(blocks)
+    value = mean.reshape(tuple(a.size for a in attributes))
+    return Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
+
+
+def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:
+    """Mean weights of reports, their covariance, and the number of reports."""
     n, total, squares = 0.0, np.zeros(1), np.zeros((1, 1))
     for weights, counts in blocks:
         columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)
@@ -48,6 +55,4 @@ def linear_estimate(
         total = total + times @ columns
         squares = squares + (columns.T * times) @ columns
     mean, second = total / n, squares / n
-    covariance = covariance_of_means(second, mean[:, None], mean, round(n))
-    value = mean.reshape(tuple(a.size for a in attributes))
-    return Estimate.of_covariance(attributes, value, covariance, round(n), "inversion", name)
+    return mean, covariance_of_means(second, mean[:, None], mean, round(n)), round(n)

@@ -13,9 +13,9 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported
 from tacit.design import Design, check_design
-from tacit.errors import DataError, SchemaError
+from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.events import Events
+from tacit.reconstruction.events import Events, event_codes, event_text
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
@@ -61,21 +61,11 @@ class Reconstruction:
 
         An event may have any number of conditions.
         """
-        if not isinstance(event, Mapping) or not event:
-            raise SchemaError(
-                "the event names no attribute: give a mapping such as "
-                f"{{'smokes': 'yes'}}, got {event!r}"
-            )
-        schema, several = self.design.schema, (list, tuple, set, frozenset)
-        allowed = {n: list(w) if isinstance(w, several) else [w] for n, w in event.items()}
-        codes = {schema.index(n): list(map(schema[n].code, own)) for n, own in allowed.items()}
-        for name, labels in allowed.items():
-            if not labels:
-                raise SchemaError(f"the event allows no category of {name!r}; give at least one")
+        schema = self.design.schema
+        codes = event_codes(event, schema)
         self.design.channel(self.design.closure(tuple(event))).require_reconstructable()
-        conditions = (f"{n} = {' or '.join(map(str, labels))}" for n, labels in allowed.items())
         found = Events.conjunction(schema.sizes, codes)
-        return event_probability(self._report_weights, found, f"P({', '.join(conditions)})")
+        return event_probability(self._report_weights, found, f"P({event_text(event)})")
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.stats import chi2
 
 from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
 from tacit.privacy.disclosure.likely_tables import SmallTable, Units
+from tacit.tree_distribution import ROOT, TreeDistribution, rooted_forest
 
 #: Level of the test that an edge must pass.
 LEVEL = 0.01
@@ -25,18 +25,12 @@ _PRIOR_RECORDS = 0.5
 
 def chow_liu(reports: CodedReports, tables: dict[Units, SmallTable]) -> Array:
     """The joint table of the tree; `tables` has those of single units and of pairs."""
-    sizes = reports.layout.sizes
-    forest = minimum_spanning_tree(-_scores(reports, tables))
-    made: Array = np.ones((1,) * len(sizes))
-    placed: set[int] = set()
-    for root in range(len(sizes)):
-        if root not in placed:
-            order, parents = breadth_first_order(forest, root, directed=False)
-            placed |= set(order.tolist())
-            made = made * _along(tables[root,].table, (root,), sizes)
-            for child in order[1:].tolist():
-                made = made * _conditional(reports, tables, int(parents[child]), child)
-    made = np.broadcast_to(made, sizes)
+    parents = rooted_forest(_scores(reports, tables))
+    found = [
+        tables[unit,].table if parent == ROOT else _conditional(reports, tables, parent, unit)
+        for unit, parent in enumerate(parents)
+    ]
+    made = TreeDistribution(parents, tuple(found)).joint()
     return np.asarray(made / made.sum())
 
 
@@ -56,15 +50,10 @@ def _scores(reports: CodedReports, tables: dict[Units, SmallTable]) -> Array:
 def _conditional(
     reports: CodedReports, tables: dict[Units, SmallTable], parent: int, child: int
 ) -> Array:
-    """P(child | parent), with an axis for every unit."""
+    """P(child | parent), parent x child."""
     first, second = min(parent, child), max(parent, child)
     apart = np.outer(tables[first,].table, tables[second,].table)
     n = reports.total
     pair = (n * tables[first, second].table + _PRIOR_RECORDS * apart) / (n + _PRIOR_RECORDS)
-    given = pair / np.maximum(pair.sum(axis=int(child > parent), keepdims=True), 1e-300)
-    return _along(given, (first, second), reports.layout.sizes)
-
-
-def _along(table: Array, units: Units, sizes: tuple[int, ...]) -> Array:
-    """A table over some units with an axis of length 1 for all others."""
-    return table.reshape([k if u in units else 1 for u, k in enumerate(sizes)])
+    ahead = pair if parent < child else pair.T
+    return np.asarray(ahead / np.maximum(ahead.sum(axis=1, keepdims=True), 1e-300))

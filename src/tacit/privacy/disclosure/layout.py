@@ -13,7 +13,7 @@ with one axis per unit also has one axis per group after a reshape.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,15 +214,19 @@ class CodedReports:
 
 def unit_codes(layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]) -> Index:
     """Reported records, a column per attribute of `design.reported`, as codes of units."""
+    return np.stack([c.astype(np.intp) for c in unit_columns(layout, reported)], axis=1)
+
+
+def unit_columns(
+    layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]
+) -> Iterator[npt.NDArray[np.integer[Any]]]:
+    """The codes of each unit; those of a single column as they are."""
     schema = layout.design.reported
     places = [schema.index(name) for name in layout.channel.reported.names]
-    columns = reported[:, places].astype(np.intp)
-    codes: list[Index] = []
     for group in layout.groups:
-        own = columns[:, list(group.factor.reported_axes)]
-        if group.single:
+        own = [reported[:, places[axis]] for axis in group.factor.reported_axes]
+        if group.single and len(own) > 1:
             shape = group.factor.channel.reported_shape
-            codes.append(np.ravel_multi_index(tuple(own.T), shape))
+            yield np.ravel_multi_index([c.astype(np.intp) for c in own], shape)
         else:
-            codes += list(own.T)
-    return np.stack(codes, axis=1)
+            yield from own

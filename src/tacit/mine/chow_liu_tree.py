@@ -1,0 +1,181 @@
+"""ChowLiuTree: the joint distribution of true records as a tree, from reported ones of any design.
+
+Reported records are counted once. Each pair of attributes is tested for dependence beyond the
+disguise and the sampling of true records (`pair_dependence`); the tree connects those that depend
+on each other most (`joint_fit`). Any probability follows from the tree, with a standard error
+(`joint_errors`), and so do synthetic records.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.counting import PatternTable, count_or_list, count_reported
+from tacit.design import Design, check_design
+from tacit.errors import DataError
+from tacit.label_codes import BACKENDS, decode, encode
+from tacit.mine.joint_errors import ReportErrors
+from tacit.mine.joint_fit import fit_tree
+from tacit.mine.joint_model import JointModel
+from tacit.mine.model_fidelity import Fidelity, fidelity
+from tacit.mine.undisguised import design_of_codes, valid_codes
+from tacit.mine.unit_tables import UnitTables
+from tacit.reconstruction import Estimate, reconstruct
+
+#: Seed of the sets of attributes that fidelity compares if there are too many.
+_SEED = 0
+
+
+class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
+    """The joint distribution of true records as a Chow-Liu tree.
+
+    design: how the records were disguised; None for undisguised records, given as codes.
+    error: probability that any edge connects attributes that are independent, at most.
+    alpha: records for which independence counts in the table of an edge.
+    """
+
+    def __init__(
+        self, design: Design | None = None, error: float = 0.05, alpha: float = 0.5
+    ) -> None:
+        self.design = design
+        self.error = error
+        self.alpha = alpha
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from reported records: a frame, codes, the path of a file or a pattern table.
+
+        Without a design, X has codes of true records. `y` is not used.
+        """
+        self._check_arguments()
+        patterns, design = self._counted(X)
+        tables = UnitTables(patterns, design)
+        found = fit_tree(tables, float(self.error), float(self.alpha))
+        model = JointModel(
+            design.schema,
+            tuple(tables.names),
+            found.tree,
+            found.edges,
+            tables.n_records,
+            float(self.error),
+            ReportErrors(tables),
+        )
+        self.tables_, self.n_dependent_pairs_ = tables, found.n_passed
+        labelled = self.design is not None and not isinstance(X, np.ndarray)
+        self.restore(model, design.fingerprint if self.design is not None else "", labelled)
+        return self
+
+    def restore(self, model: JointModel, fingerprint: str, labelled: bool = True) -> None:
+        """Become the fitted model; `fingerprint` is that of the design."""
+        self.model_, self.fingerprint_, self.labelled_ = model, fingerprint, labelled
+        self.features_, self.n_features_in_ = model.schema, len(model.schema)
+
+    def probability(
+        self, event: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    ) -> Estimate:
+        """P(event | given): the probability that a true record has these answers.
+
+        An event names any number of attributes; a list allows any of its labels.
+        """
+        check_is_fitted(self)
+        return self.model_.probability(event, given)
+
+    def table(
+        self, attributes: Sequence[str], given: Mapping[str, Any] | None = None
+    ) -> Estimate:
+        """P(attributes | given), one axis per attribute."""
+        check_is_fitted(self)
+        return self.model_.table(attributes, given)
+
+    def synthesize(self, n: int, rng: np.random.Generator, backend: str | None = None) -> Any:
+        """n synthetic true records, drawn from the model.
+
+        A frame of labels made by `backend` ("pandas", "polars" or "pyarrow", by default the first
+        that is installed); an array of codes if the model was fitted to one.
+        """
+        check_is_fitted(self)
+        check_number_of_records(n)
+        if not isinstance(rng, np.random.Generator):
+            raise DataError(
+                f"rng must be a numpy.random.Generator such as numpy.random.default_rng(1), "
+                f"got {rng!r}"
+            )
+        codes = self.model_.draws(int(n), rng)
+        if not self.labelled_ and backend is None:
+            return codes
+        return decode(codes, self.model_.schema, backend or _installed())
+
+    def fidelity(self, seed: int = _SEED) -> Fidelity:
+        """How far tables of 1, 2 and 3 attributes are from the reconstructed ones, beside noise.
+
+        With many attributes, some of the tables are drawn at random by `seed`.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "tables_"):
+            raise DataError("a saved model does not contain the reports; fit again for fidelity")
+        rng = np.random.default_rng(seed)
+        return fidelity(self.tables_, self.model_.tree, self.model_.error, rng)
+
+    def notes(self) -> list[str]:
+        """What the tree leaves out."""
+        check_is_fitted(self)
+        return self.model_.notes()
+
+    def summary(self) -> str:
+        """The edges and the notes."""
+        check_is_fitted(self)
+        return "\n".join([self.model_.to_table().text(), *self.notes()])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """The edges in a notebook, once fitted; scikit-learn's diagram before."""
+        if not hasattr(self, "model_"):
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": self.model_.to_table().html()}
+
+    @property
+    def _repr_html_(self) -> Any:
+        return lambda: self._repr_mimebundle_()["text/html"]
+
+    def _check_arguments(self) -> None:
+        if not _is_real(self.error) or not 0 < self.error < 1:
+            raise DataError(f"error must lie between 0 and 1, got {self.error!r}")
+        if not _is_real(self.alpha) or not 0 <= self.alpha < np.inf:
+            raise DataError(f"alpha must be a number from 0 up, got {self.alpha!r}")
+
+    def _counted(self, X: Any) -> tuple[PatternTable, Design]:
+        """The patterns to learn from and their design; a truthful one if none is given."""
+        if self.design is None:
+            codes = valid_codes(self, X, reset=True)
+            design = design_of_codes(codes)
+            return count_or_list(encode(codes, design.schema), design.schema), design
+        check_design(self.design)
+        if isinstance(X, PatternTable):
+            return reconstruct(X, self.design).patterns, self.design
+        return count_reported(X, self.design, distinct=False), self.design
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def check_number_of_records(n: Any) -> None:
+    """Raise unless n is a positive whole number."""
+    if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+        raise DataError(f"n must be a whole number from 1 up, got {n!r}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _installed() -> str:
+    from importlib.util import find_spec
+
+    return next(name for name in BACKENDS if find_spec(name))

@@ -1,0 +1,114 @@
+"""Standard errors of what a tree says: from the reports, or as far as a saved model has them.
+
+Each report contributes to the table of every edge and every node by its weights W. A probability
+P(E) under the tree changes with these tables, to first order, as the mean over the reports of
+
+    r(y) = sum over edges  P(E | x_e) W_e(x_e, y)  +  sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
+
+(sums over x), so that its variance is the variance of r divided by n (delta method, with the
+covariance of all tables as the reports have it). Edges outside the part of the tree that connects
+the attributes of E cancel. What is not included: the choice of the edges, a dependence that no tree
+describes, and the move of tables with negative cells to the nearest distribution.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.arrays import Array, Index
+from tacit.mine.unit_tables import UnitTables
+from tacit.reconstruction.linear_estimate import mean_and_covariance
+from tacit.tree_distribution import TreeDistribution
+
+#: Weights that are computed at once.
+_AT_ONCE = 2**22
+
+
+class QueryErrors(ABC):
+    """Covariances of probabilities under the tree."""
+
+    @abstractmethod
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """Covariance of P(E) of some events, NaN if it is not known.
+
+        `part` is the part of the tree that connects the attributes of the events, and has these
+        `nodes` of the tree.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ReportErrors(QueryErrors):
+    """From the reports that the tree was fitted to."""
+
+    tables: UnitTables
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """By the delta method."""
+        parts = self._contributions(nodes, part, allowed)
+        return mean_and_covariance(self._blocks(parts, len(allowed[0])))[1]
+
+    def _contributions(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> list[tuple[Index, Array]]:
+        """For each edge and node: the reported cell of each pattern, and r by reported cell."""
+        given = part.given(allowed)
+        found = []
+        for parent, child in part.edges:
+            pair, chance = (nodes[parent], nodes[child]), given.edges[child]
+            if pair[0] > pair[1]:
+                pair, chance = pair[::-1], chance.transpose(0, 2, 1)
+            rows = chance.reshape(len(chance), -1) @ self.tables.inverse(pair)
+            found.append((self.tables.report_cells(pair), rows))
+        for v, node in enumerate(nodes):
+            others = len(part.children[v]) + (part.parents[v] >= 0) - 1
+            if others:
+                rows = -others * given.nodes[v] @ self.tables.inverse((node,))
+                found.append((self.tables.report_cells((node,)), rows))
+        return found
+
+    def _blocks(
+        self, parts: list[tuple[Index, Array]], n_events: int
+    ) -> Iterator[tuple[Array, Index]]:
+        """r of the patterns, patterns x events, and how often each pattern counts."""
+        counts = self.tables.multiplicity
+        step = max(1, _AT_ONCE // n_events)
+        for start in range(0, len(counts), step):
+            block = slice(start, start + step)
+            total = sum((rows.T[cells[block]] for cells, rows in parts), np.zeros((1, n_events)))
+            yield total, counts[block]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedErrors(QueryErrors):
+    """Standard errors of the margins and of the tables of edges; of others they are not known.
+
+    `margins[v]` belongs to node v, `pairs[v]` to the edge from its parent, parent x node.
+    """
+
+    margins: tuple[Array, ...]
+    pairs: dict[int, Array]
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """Known if every event is one cell of a margin or of an edge; not between events."""
+        cells = [np.asarray(each) for each in allowed]
+        errors = np.full(len(cells[0]), np.nan)
+        single = np.all([each.sum(axis=1) == 1 for each in cells], axis=0)
+        codes = [each.argmax(axis=1)[single] for each in cells]
+        if len(nodes) == 1:
+            errors[single] = self.margins[nodes[0]][codes[0]]
+        elif len(nodes) == 2 and part.edges:
+            parent, child = part.edges[0]
+            errors[single] = self.pairs[nodes[child]][codes[parent], codes[child]]
+        sure = np.all([each.all(axis=1) for each in cells], axis=0)
+        errors[sure] = 0.0
+        return np.where(np.eye(len(errors), dtype=bool), errors**2, np.nan)
