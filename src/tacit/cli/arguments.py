@@ -14,7 +14,7 @@ from tacit.files import read_described
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
-    from tacit.mine import LatentClass
+    from tacit.mine import ChowLiuTree, LatentClass
     from tacit.mine.miner import Miner
 
 DesignFile = Annotated[
@@ -28,6 +28,22 @@ Target = Annotated[str, typer.Option(help="The attribute to predict.")]
 ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Level = Annotated[float, typer.Option(help="Confidence of the intervals.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Attributes of one joint table, separated by commas (a name with a comma goes in "
+        "double quotes). May be repeated; every attribute alone if left out.",
+    ),
+]
+Events = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EVENT",
+        help="The probability of an event: attribute=category, several separated by commas. An "
+        "attribute named twice may have either category. May be repeated.",
+    ),
+]
 
 
 def command_group(text: str) -> typer.Typer:
@@ -43,10 +59,26 @@ def command_group(text: str) -> typer.Typer:
 
 
 def read_model(path: Path) -> Miner | LatentClass:
-    """The model that a file describes."""
-    from tacit.mine import model_from_json  # scikit-learn is slow to start
+    """The classifier or the latent classes that a file describes."""
+    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
 
-    return read_described(path, model_from_json, "model")
+    found = read_described(path, model_from_json, "model")
+    if isinstance(found, ChowLiuTree):
+        raise DataError(
+            f"{path}: is a joint distribution, which predicts no class; see tacit query and "
+            "tacit synthesize"
+        )
+    return found
+
+
+def read_joint_model(path: Path) -> ChowLiuTree:
+    """The joint distribution that a file describes."""
+    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
+
+    found = read_described(path, model_from_json, "model")
+    if not isinstance(found, ChowLiuTree):
+        raise DataError(f"{path}: is not a joint distribution; make one with tacit mine joint")
+    return found
 
 
 def split(names: str, known: Container[str]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 
 from tacit.attribute import text
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, event, split
+from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, split
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, read_design, write_frame
@@ -20,23 +20,6 @@ from tacit.reconstruction.interval import check_level
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 
-
-Tables = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Attributes of one joint table, separated by commas (a name with a comma goes in "
-        "double quotes). May be repeated; every attribute alone if left out.",
-    ),
-]
-Events = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="EVENT",
-        help="The probability of an event: attribute=category, several separated by commas. An "
-        "attribute named twice may have either category. May be repeated.",
-    ),
-]
 ByMethod = Annotated[
     str,
     typer.Option(

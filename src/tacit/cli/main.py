@@ -54,6 +54,11 @@ COMMANDS = {
         "predict:predict",
         "Predict the class of true records: those that you may see, not reported ones.",
     ),
+    "query": ("query:query", "Compute probabilities and tables from a saved joint distribution."),
+    "synthesize": (
+        "query:synthesize",
+        "Draw synthetic true records from a saved joint distribution.",
+    ),
     "privacy": ("privacy:privacy", "Show how private the answers of a design are."),
     "optimize": (
         "optimize:optimize",

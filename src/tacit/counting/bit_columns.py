@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Index, Mask
-from tacit.counting.keys import Unsigned
+from tacit.counting.keys import Codes
 
 Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ _AT_ONCE = 1 << 17
 class BitColumns:
     """Which patterns have each of some answers, one column of bits per answer."""
 
-    def __init__(self, answers: Sequence[tuple[Unsigned, int]], counts: Counts) -> None:
+    def __init__(self, answers: Sequence[tuple[Codes, int]], counts: Counts) -> None:
         """`answers` are a column of reported codes and the code that counts."""
         order = np.argsort(-counts, kind="stable")
         self.n_records = int(counts.sum())

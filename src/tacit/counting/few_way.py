@@ -12,15 +12,13 @@ import numpy as np
 
 from tacit.arrays import Index
 from tacit.counting.bit_columns import BitColumns, Counts
-from tacit.counting.keys import Unsigned
+from tacit.counting.keys import Codes
 
 
 class FewWayCounts:
     """Columns of codes of the given sizes, and how often each record counts."""
 
-    def __init__(
-        self, columns: Sequence[Unsigned], sizes: Sequence[int], counts: Counts
-    ) -> None:
+    def __init__(self, columns: Sequence[Codes], sizes: Sequence[int], counts: Counts) -> None:
         answers = [(c, code) for c, k in zip(columns, sizes, strict=True) for code in range(k - 1)]
         self._bits = BitColumns(answers, counts)
         self._starts = np.cumsum([0, *(k - 1 for k in sizes)])
@@ -42,9 +40,10 @@ class FewWayCounts:
         found[:, *inner] = self._inner(sets, shape)
         for axis in range(len(shape)):
             less = self.tables(np.delete(sets, axis, axis=1))
-            before, after = (slice(None),) * axis, inner[axis + 1 :]
-            known = found[:, *before, : shape[axis] - 1, *after].sum(axis=axis + 1)
-            found[:, *before, -1, *after] = less[:, *before, *after] - known
+            whole, after = (slice(None),) * (axis + 1), inner[axis + 1 :]
+            known = found[(*whole, inner[axis], *after)].sum(axis=axis + 1)
+            last: tuple[slice | int, ...] = (*whole, -1, *after)
+            found[last] = less[whole + after] - known
         return found
 
     def _inner(self, sets: Index, shape: tuple[int, ...]) -> Counts:

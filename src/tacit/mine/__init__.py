@@ -1,4 +1,4 @@
-"""Models learnt from reported records: classifiers and clusters (scikit-learn estimators), rules.
+"""Models learnt from reported records: classifiers, clusters, a joint distribution, rules.
 
 Names are imported when they are first used, so `tacit.mine.tree` does not load the miners.
 """
@@ -9,6 +9,7 @@ from tacit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tacit.mine.bayes_parameters import likelihood, literal, pairs
+    from tacit.mine.chow_liu_tree import ChowLiuTree
     from tacit.mine.decision_tree import DecisionTree
     from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
     from tacit.mine.itemset_rules import association_rules
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.mine.record_split import split_records
 
 __all__ = [
+    "ChowLiuTree",
     "DecisionTree",
     "FalseDiscovery",
     "FamilyWise",
@@ -50,6 +52,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "tacit.mine.itemset_rules": "association_rules",
         "tacit.mine.bayes_parameters": "likelihood literal pairs",
+        "tacit.mine.chow_liu_tree": "ChowLiuTree",
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
         "tacit.mine.itemset_search": "itemsets",

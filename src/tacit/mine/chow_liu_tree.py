@@ -52,7 +52,7 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
 
         Without a design, X has codes of true records. `y` is not used.
         """
-        self._check_arguments()
+        self.check_arguments()
         patterns, design = self._counted(X)
         tables = UnitTables(patterns, design)
         found = fit_tree(tables, float(self.error), float(self.alpha))
@@ -85,9 +85,7 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.model_.probability(event, given)
 
-    def table(
-        self, attributes: Sequence[str], given: Mapping[str, Any] | None = None
-    ) -> Estimate:
+    def table(self, attributes: Sequence[str], given: Mapping[str, Any] | None = None) -> Estimate:
         """P(attributes | given), one axis per attribute."""
         check_is_fitted(self)
         return self.model_.table(attributes, given)
@@ -141,7 +139,8 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
     def _repr_html_(self) -> Any:
         return lambda: self._repr_mimebundle_()["text/html"]
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
+        """Raise if an argument is not allowed."""
         if not _is_real(self.error) or not 0 < self.error < 1:
             raise DataError(f"error must lie between 0 and 1, got {self.error!r}")
         if not _is_real(self.alpha) or not 0 <= self.alpha < np.inf:

@@ -3,9 +3,10 @@
 Each report contributes to the table of every edge and every node by its weights W. A probability
 P(E) under the tree changes with these tables, to first order, as the mean over the reports of
 
-    r(y) = sum over edges  P(E | x_e) W_e(x_e, y)  +  sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
+    r(y) = sum over edges P(E | x_e) W_e(x_e, y)
+         + sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
 
-(sums over x), so that its variance is the variance of r divided by n (delta method, with the
+(also summed over x), so that its variance is the variance of r divided by n (delta method, with the
 covariance of all tables as the reports have it). Edges outside the part of the tree that connects
 the attributes of E cancel. What is not included: the choice of the edges, a dependence that no tree
 describes, and the move of tables with negative cells to the nearest distribution.

@@ -33,13 +33,11 @@ _LEAST_SCORE = 1e-12
 
 
 @dataclass(frozen=True)
-class TestedEdge:
+class TreeEdge:
     """Two units, their mutual information in bits with its standard error, and the test.
 
     `p_value` is that of the pair alone, `adjusted` that for all pairs.
     """
-
-    __test__ = False  # not a test, though pytest would think so by its name
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -54,7 +52,7 @@ class TreeFit:
     """The distribution over units, and its edges, most information first."""
 
     tree: TreeDistribution
-    edges: tuple[TestedEdge, ...]
+    edges: tuple[TreeEdge, ...]
     n_passed: int
 
 
@@ -124,7 +122,7 @@ def _edge(
     pair: tuple[int, int],
     place: int,
     table: Array,
-) -> TestedEdge:
+) -> TreeEdge:
     """The information of an edge, less what noise adds, with its standard error.
 
     The error has two parts: that of the linear part of the information, by the delta method, and
@@ -136,7 +134,7 @@ def _edge(
     weights = _log_ratio(table).ravel() @ tables.inverse(pair)
     linear = max(float(seen @ weights**2 - (seen @ weights) ** 2), 0.0) / tables.n_records
     added, freedom = value * (1 - strength), max(int(found.freedom[place]), 1)
-    return TestedEdge(
+    return TreeEdge(
         tables.names[pair[0]],
         tables.names[pair[1]],
         value * strength,

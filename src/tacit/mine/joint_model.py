@@ -20,7 +20,7 @@ from tacit.attribute import Attribute
 from tacit.errors import DataError, SchemaError
 from tacit.label_codes import code_type
 from tacit.mine.joint_errors import QueryErrors
-from tacit.mine.joint_fit import TestedEdge
+from tacit.mine.joint_fit import TreeEdge
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.events import event_codes, event_text
@@ -48,7 +48,7 @@ class JointModel:
     schema: Schema
     units: tuple[tuple[str, ...], ...]
     tree: TreeDistribution
-    edges: tuple[TestedEdge, ...]
+    edges: tuple[TreeEdge, ...]
     n_records: int
     error: float
     errors: QueryErrors
@@ -89,7 +89,7 @@ class JointModel:
     @cached_property
     def _place(self) -> dict[str, tuple[int, Index]]:
         """The unit of each attribute, and its category in each cell of the unit."""
-        found = {}
+        found: dict[str, tuple[int, Index]] = {}
         for unit, names in enumerate(self.units):
             categories = np.indices([self.schema[name].size for name in names])
             found |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
@@ -107,7 +107,8 @@ class JointModel:
         masks: dict[int, Array] = {}
         for place, own in codes.items():
             unit, categories = self._place[self.schema.names[place]]
-            masks[unit] = masks.get(unit, 1.0) * np.isin(categories, own)
+            own_cells = np.isin(categories, own).astype(np.float64)
+            masks[unit] = own_cells * masks[unit] if unit in masks else own_cells
         return masks
 
     def _estimate(
@@ -208,7 +209,7 @@ def label(names: tuple[str, ...]) -> str:
     return " & ".join(names)
 
 
-def _ends(edge: TestedEdge) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _ends(edge: TreeEdge) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return edge.first, edge.second
 
 

@@ -35,6 +35,7 @@ from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, reconstruct
 
+
 class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Latent classes from reported records.
 

@@ -1,4 +1,4 @@
-"""fidelity: how far the tables of a tree are from the reconstructed ones, beside what noise explains.
+"""fidelity: how far the tables of a tree are from reconstructed ones, beside what noise explains.
 
 For sets of one, two and three attributes, the table p of the tree is compared with the unbiased
 table. If the tree is right, the unbiased one has the covariance

@@ -15,8 +15,10 @@ from tacit.design import Design
 from tacit.errors import FileError, TacitError
 from tacit.json_documents import DocumentFormat, read_document
 from tacit.mine.bayes_parameters import BayesParameters
+from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.class_profiles import ClassProfiles, saved_covariance
 from tacit.mine.decision_tree import DecisionTree
+from tacit.mine.joint_json import CHOW_LIU_TREE, tree_content, tree_of_content
 from tacit.mine.latent_class import LatentClass
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
@@ -38,9 +40,11 @@ _LATENT_CLASSES = DocumentFormat(
 )
 
 
-def model_to_json(model: Miner | LatentClass) -> str:
+def model_to_json(model: Miner | LatentClass | ChowLiuTree) -> str:
     """A model that was fitted to reported records, as JSON."""
     design = getattr(model, "design", None)
+    if isinstance(model, ChowLiuTree) and design is not None and hasattr(model, "model_"):
+        return _dumped(tree_content(model, design)) + "\n"
     if isinstance(model, LatentClass) and design is not None and hasattr(model, "profiles_"):
         return _latent_classes_json(model, design)
     if (
@@ -81,9 +85,9 @@ def _latent_classes_json(model: LatentClass, design: Design) -> str:
     return _dumped(content) + "\n"
 
 
-def model_from_json(text: str) -> Miner | LatentClass:
-    """The model that `model_to_json` wrote; it predicts, and has its design's fingerprint."""
-    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE, _LATENT_CLASSES)
+def model_from_json(text: str) -> Miner | LatentClass | ChowLiuTree:
+    """The model that `model_to_json` wrote, with its design's fingerprint."""
+    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE, _LATENT_CLASSES, CHOW_LIU_TREE)
     try:
         schema = Schema.from_dict({"attributes": content["attributes"]})
         n_records, design = content["n_records"], content["design"]
@@ -93,6 +97,8 @@ def model_from_json(text: str) -> Miner | LatentClass:
             raise FileError(f"{design!r} is not the fingerprint of a design")
         if content["tacit"] == _LATENT_CLASSES.kind:
             return _latent_classes(content, schema)
+        if content["tacit"] == CHOW_LIU_TREE.kind:
+            return tree_of_content(content, schema)
         restore = _naive_bayes if content["tacit"] == _NAIVE_BAYES.kind else _decision_tree
         return restore(content, schema, schema[content["target"]])
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:

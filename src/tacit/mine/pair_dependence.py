@@ -17,9 +17,9 @@ too often where few records are expected in a cell; T is accurate far in the tai
 Nielsen & Cox, Asymptotic Techniques for Use in Statistics, 1989, chapter 4), but too large too
 often for cells with fewer records than expected. The p-value is the larger of both.
 
-The p-values of all pairs are adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979):
-the probability that any pair of independent attributes has an adjusted p-value of `error` or less is
-at most `error`, however the pairs depend on each other.
+The p-values of all pairs are adjusted by Holm's method (Scandinavian Journal of Statistics 6,
+1979): the probability that any pair of independent attributes has an adjusted p-value of `error` or
+less is at most `error`, however the pairs depend on each other.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ figures share). The channel of some units is the product of those of their group
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tacit.counting.keys import Codes
 from tacit.design import Design
 from tacit.errors import DataError, SingularChannelError
 from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
+from tacit.privacy.kernels import kron
 from tacit.reconstruction.gls import gls
 from tacit.reconstruction.likelihood import maximise
 
@@ -66,7 +67,7 @@ class UnitTables:
             for group in self.layout.groups
             if (own := tuple(u for u in units if u in group.units))
         ]
-        return reduce(np.kron, parts)
+        return kron(parts)
 
     def _made_inverse(self, units: tuple[int, ...]) -> Array:
         """W of some units of one group."""

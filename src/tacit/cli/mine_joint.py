@@ -1,0 +1,105 @@
+"""`tacit mine joint`: reported records in, their joint distribution out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DesignFile, ModelOut
+from tacit.cli.query import Seed, check_synthesis, write_synthetic
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.errors import FileError
+from tacit.files import check_apart, check_out, read_design, write_frame, write_text
+
+if TYPE_CHECKING:
+    from tacit.mine import ChowLiuTree
+    from tacit.mine.model_fidelity import Fidelity
+
+ErrorRate = Annotated[
+    float,
+    typer.Option(
+        help="Probability that any edge connects attributes that are independent, at most."
+    ),
+]
+TableOut = Annotated[
+    Path | None, typer.Option(help="Also write the edges: .csv, .csv.gz or .parquet.")
+]
+Synthesize = Annotated[
+    int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
+]
+RecordsOut = Annotated[
+    Path | None,
+    typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
+]
+
+
+def joint(
+    design_file: DesignFile,
+    out: ModelOut,
+    data: OptionalData = None,
+    error: ErrorRate = 0.05,
+    table: TableOut = None,
+    synthesize: Synthesize = None,
+    records: RecordsOut = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+    database: FromDatabase = None,
+) -> None:
+    """Learn the joint distribution of the true records as a tree, from reported ones.
+
+    Example: [bold]tacit mine joint survey.json reported.csv --out joint.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    design = read_design(design_file)
+    source = needed_source(data, database)
+    check_apart(out, data, design_file)
+    check_synthesis(synthesize, records)
+    written = [path.resolve() for path in (out, table, records) if path is not None]
+    if len(set(written)) < len(written):
+        raise FileError("--out, --table and --records name the same file; give each its own")
+    for path in (table, records):
+        check_out(path, data, design_file)
+    model = mine.ChowLiuTree(design, error)
+    model.check_arguments()
+    model.fit(counted(design_file, design, source))
+    fidelity = model.fidelity()
+    if table is not None:
+        write_frame(table, pa.table(model.model_.edge_columns()))
+    write_text(out, mine.model_to_json(model))
+    if synthesize is not None and records is not None:
+        write_synthetic(model, synthesize, records, seed)
+    if as_json:
+        typer.echo(show.json_text(learnt(model, fidelity)))
+    else:
+        _render(out, model, fidelity, records)
+
+
+def learnt(model: ChowLiuTree, fidelity: Fidelity) -> dict[str, Any]:
+    """A summary of the tree, as plain values for JSON."""
+    return {
+        "tacit": "chow-liu-tree-summary",
+        "version": 1,
+        "design": model.fingerprint_,
+        "n_records": model.model_.n_records,
+        "error": model.model_.error,
+        "edges": model.model_.edge_columns(),
+        "fidelity": fidelity.to_dict(),
+        "notes": [*model.notes(), *fidelity.notes()],
+    }
+
+
+def _render(file: Path, model: ChowLiuTree, fidelity: Fidelity, records: Path | None) -> None:
+    out, shown = show.console(), model.model_.to_table()
+    out.print(f"wrote {file}: {shown.title}\n", soft_wrap=True)
+    if shown.rows:
+        out.print(show.table(shown), "")
+    show.print_table(fidelity.to_table())
+    for note in [*model.notes(), *fidelity.notes()]:
+        out.print(f"note: {note}", soft_wrap=True)
+    if records is not None:
+        out.print(f"wrote {records}: synthetic records", soft_wrap=True)
