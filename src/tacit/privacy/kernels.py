@@ -317,5 +317,10 @@ def entries(channel: Channel) -> Array:
 
 
 def kron(matrices: Iterable[Array]) -> Array:
-    """The Kronecker product, written out."""
-    return reduce(lambda one, other: np.asarray(np.kron(one, other)), matrices)
+    """The Kronecker product, written out; faster than NumPy's for small matrices."""
+    return reduce(_kron, matrices)
+
+
+def _kron(one: Array, other: Array) -> Array:
+    cells = one[:, None, :, None] * other[None, :, None]
+    return cells.reshape(len(one) * len(other), -1)
