@@ -53,8 +53,21 @@ class ReportErrors(QueryErrors):
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
     ) -> Array:
         """By the delta method."""
-        parts = self._contributions(nodes, part, allowed)
-        return mean_and_covariance(self._blocks(parts, len(allowed[0])))[1]
+        return mean_and_covariance(self.weights(nodes, part, allowed))[1]
+
+    def weights(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Iterator[tuple[Array, Index]]:
+        """r of the patterns, patterns x events, and how often each pattern counts, in blocks."""
+        parts, counts = self._contributions(nodes, part, allowed), self.tables.multiplicity
+        n_events = len(allowed[0])
+        step = max(1, _AT_ONCE // n_events)
+        for start in range(0, len(counts), step):
+            block = slice(start, start + step)
+            found = np.zeros((len(counts[block]), n_events))
+            for cells, rows in parts:
+                found += rows.T[cells[block]]
+            yield found, counts[block]
 
     def _contributions(
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
@@ -74,17 +87,6 @@ class ReportErrors(QueryErrors):
                 rows = -others * given.nodes[v] @ self.tables.inverse((node,))
                 found.append((self.tables.report_cells((node,)), rows))
         return found
-
-    def _blocks(
-        self, parts: list[tuple[Index, Array]], n_events: int
-    ) -> Iterator[tuple[Array, Index]]:
-        """r of the patterns, patterns x events, and how often each pattern counts."""
-        counts = self.tables.multiplicity
-        step = max(1, _AT_ONCE // n_events)
-        for start in range(0, len(counts), step):
-            block = slice(start, start + step)
-            total = sum((rows.T[cells[block]] for cells, rows in parts), np.zeros((1, n_events)))
-            yield total, counts[block]
 
 
 @dataclass(frozen=True, eq=False)

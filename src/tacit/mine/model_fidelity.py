@@ -1,21 +1,20 @@
 """fidelity: how far the tables of a tree are from reconstructed ones, beside what noise explains.
 
 For sets of one, two and three attributes, the table p of the tree is compared with the unbiased
-table. If the tree is right, the unbiased one has the covariance
+table. `distance` is the total variation distance, half the sum of |d| over the differences d.
 
-    C = (W diag(M p) W' - p p') / n
+Each report contributes r(y) to a cell of the tree's table (`joint_errors`) and W(y) to that of the
+unbiased one, so d has the covariance R of r(y) - W(y) over the reports, divided by n. `by_noise` is
+the distance that this makes on average if the tree is right. Tables that the tree was fitted to,
+single attributes and edges, have no noise of this kind and are not tested. For others,
 
-The tree was fitted to the same margins and edges, so these do not differ; with A p the margins and
-the edges among the attributes, what is left of the difference d and of its covariance is
+    Q = sum over cells d^2 / v,     v = variance of the cell of the unbiased table
 
-    r = d - C A' (A C A')^- A d,        R = C - C A' (A C A')^- A C
-
-`distance` is the total variation distance, half the sum of |d|. `by_noise` is what it is on average
-if the tree is right, from the diagonal of R. r' R^- r is compared with a gamma distribution that
-has the mean of chi-square and the variance of Pearson's statistic with few records per cell
-(Haldane, "The exact value of the moments of the distribution of chi-square", Biometrika 29, 1937).
-The tree has errors of its own that are correlated with those of the unbiased table, which makes R
-too large if anything: noise is not taken for misfit.
+is compared with the gamma distribution that has its mean, sum R_cc / v_c, and its variance,
+2 sum R_cd^2 / (v_c v_d), as Rao & Scott do for surveys ("The analysis of categorical data from
+complex sample surveys", Journal of the American Statistical Association 76, 1981). With few records
+per cell the variance is larger by what it is for Pearson's statistic (Haldane, "The exact value of
+the moments of the distribution of chi-square", Biometrika 29, 1937).
 """
 
 from __future__ import annotations
@@ -30,20 +29,22 @@ import numpy as np
 from scipy.stats import gamma
 
 from tacit.arrays import Array
+from tacit.mine.joint_errors import ReportErrors
 from tacit.mine.pair_dependence import holm
 from tacit.mine.unit_tables import UnitTables
 from tacit.number_text import number_of
+from tacit.reconstruction.linear_estimate import mean_and_covariance
 from tacit.table import Table
 from tacit.tree_distribution import TreeDistribution
 
 Units = tuple[int, ...]
 
 #: Sets of each number of attributes that are compared, at most; others are drawn at random.
-MOST_TABLES = 400
+MOST_TABLES = 200
 #: Cells of a table that is compared, true or reported, at most.
 MAX_CELLS = 256
-#: Directions with a smaller share of the largest variance have none.
-_NO_VARIANCE = 1e-9
+#: Reports from which the noise of a difference is estimated, at most.
+_SAMPLED = 5_000
 #: The tables that differ most are listed.
 _LISTED = 5
 _NO_NOISE = 1e-12
@@ -157,6 +158,7 @@ def fidelity(
     """Compare the tables of one, two and three units."""
     found: dict[int, tuple[ComparedTable, ...]] = {}
     possible, skipped = {}, 0
+    errors = ReportErrors(tables.sampled(_SAMPLED, rng))
     for number in range(1, min(3, len(tables.sizes)) + 1):
         possible[number] = math.comb(len(tables.sizes), number)
         compared = []
@@ -165,7 +167,7 @@ def fidelity(
             if max(sizes) > MAX_CELLS:
                 skipped += 1
             else:
-                compared.append(compare(tables, tree, units))
+                compared.append(compare(errors, tree, units))
         found[number] = tuple(compared)
     return Fidelity(found, possible, skipped, tables.n_records, error)
 
@@ -181,69 +183,71 @@ def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Uni
     yield from sorted(drawn)
 
 
-def table_of(tree: TreeDistribution, units: Units) -> Array:
-    """The table of some units under the tree, flattened."""
-    nodes, part = tree.around(units)
-    codes = np.indices([tree.sizes[u] for u in units]).reshape(len(units), -1)
-    allowed = []
-    for node in nodes:
-        each = np.ones((codes.shape[1], tree.sizes[node]))
-        if node in units:
-            each = (codes[units.index(node)][:, None] == np.arange(tree.sizes[node])).astype(float)
-        allowed.append(each)
-    return part.probability(allowed)
-
-
-def compare(tables: UnitTables, tree: TreeDistribution, units: Units) -> ComparedTable:
+def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> ComparedTable:
     """The table of some units, in ascending order, against the unbiased one."""
-    model, inverse, n = table_of(tree, units), tables.inverse(units), tables.n_records
+    tables, (nodes, part) = errors.tables, tree.around(units)
+    allowed = _cells(tree, units, nodes)
+    model, inverse, n = part.probability(allowed), tables.inverse(units), tables.n_records
     gap = model - tables.table(units)
     expected = np.maximum(tables.matrix(units) @ model, 0)
-    covariance = ((inverse * expected) @ inverse.T - np.outer(model, model)) / n
-    fitted = _fitted(tree, units)
-    onto = covariance @ fitted.T @ _pseudo_inverse(fitted @ covariance @ fitted.T)[0]
-    gap_left, left = gap - onto @ (fitted @ gap), covariance - onto @ fitted @ covariance
-    left = (left + left.T) / 2
-    spread = np.diagonal(left) > _NO_VARIANCE * max(float(np.diagonal(covariance).max()), _NO_NOISE)
+    variance = np.maximum((inverse**2) @ expected - model**2, 0) / n
+    noise = _noise(errors, units, nodes, part, allowed)
     names = tuple(" & ".join(tables.names[u]) for u in units)
-    distance = float(np.abs(gap).sum() / 2)
-    if not spread.any():
+    distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
+    by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
+    own = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
+    if own or not (variance > 0).any():
         return ComparedTable(names, distance, 0.0, 1.0, False)
-    inner = np.where(spread, 1.0, 0.0)
-    back, freedom = _pseudo_inverse(left * np.outer(inner, inner))
-    statistic = float(gap_left @ back @ gap_left)
-    noise = float(np.sqrt(np.maximum(np.diagonal(left), 0) * 2 / math.pi).sum() / 2)
-    p_value = _tail(statistic, freedom, expected[expected > _NO_NOISE], n)
-    return ComparedTable(names, distance, noise, p_value, True)
+    scale = np.divide(1, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 0)
+    p_value = _tail(
+        float(((gap * scale) ** 2).sum()),
+        noise * np.outer(scale, scale),
+        _few_records(expected[expected > 0], n),
+    )
+    return ComparedTable(names, distance, by_noise, p_value, True)
 
 
-def _fitted(tree: TreeDistribution, units: Units) -> Array:
-    """Rows that sum cells to what the tree was fitted to: margins, and edges among the units."""
-    sizes = [tree.sizes[u] for u in units]
-    codes = np.indices(sizes).reshape(len(units), -1)
-    among = [(p, v) for p, v in tree.edges if p in units and v in units]
-    families = [(u,) for u in units] + among
-    rows = []
-    for family in families:
-        places = [units.index(u) for u in family]
-        cells = np.ravel_multi_index([codes[i] for i in places], [sizes[i] for i in places])
-        rows.append(np.arange(math.prod(sizes[i] for i in places))[:, None] == cells)
-    return np.concatenate(rows).astype(np.float64)
+def _cells(tree: TreeDistribution, units: Units, nodes: Sequence[int]) -> list[Array]:
+    """Every cell of the table of some units as an event, for each of the nodes."""
+    codes = np.indices([tree.sizes[u] for u in units]).reshape(len(units), -1)
+    found: list[Array] = []
+    for node in nodes:
+        if node in units:
+            own = codes[units.index(node)][:, None] == np.arange(tree.sizes[node])
+            found.append(own.astype(np.float64))
+        else:
+            found.append(np.ones((codes.shape[1], tree.sizes[node])))
+    return found
 
 
-def _pseudo_inverse(covariance: Array) -> tuple[Array, int]:
-    """Inverse within the directions that have variance, and how many there are."""
-    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    scale = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
-    values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
-    known = values > _NO_VARIANCE * max(float(values[-1]), _NO_NOISE)
-    kept = vectors[:, known] * scale[:, None]
-    return (kept / values[known]) @ kept.T, int(known.sum())
+def _noise(
+    errors: ReportErrors,
+    units: Units,
+    nodes: Sequence[int],
+    part: TreeDistribution,
+    allowed: Sequence[Array],
+) -> Array:
+    """Covariance of the difference between the two tables."""
+    tables = errors.tables
+    rows, cells = tables.inverse(units).T, tables.report_cells(units)
+    start, blocks = 0, []
+    for weights, counts in errors.weights(nodes, part, allowed):
+        own = rows[cells[start : start + len(counts)]]
+        start += len(counts)
+        blocks.append((weights - own, counts))
+    _, covariance, used = mean_and_covariance(blocks)
+    return np.asarray(covariance * used / tables.n_records)
 
 
-def _tail(statistic: float, freedom: int, expected: Array, n: int) -> float:
-    """P(statistic or more) by the gamma distribution of two moments."""
+def _few_records(expected: Array, n: int) -> float:
+    """By how much few records per cell raise the variance of Pearson's statistic."""
     cells = len(expected)
-    few = (float((1 / expected).sum()) - cells**2 - 2 * cells + 2) / n
-    variance = 2 * freedom + max(few, 0.0)
-    return float(gamma.sf(statistic, freedom**2 / variance, scale=variance / freedom))
+    return max((float((1 / expected).sum()) - cells**2 - 2 * cells + 2) / n, 0.0)
+
+
+def _tail(statistic: float, noise: Array, more: float) -> float:
+    """P(statistic or more) by the gamma distribution of two moments."""
+    mean, variance = float(np.trace(noise)), 2 * float((noise**2).sum()) + more
+    if mean <= _NO_NOISE:
+        return 1.0
+    return float(gamma.sf(statistic, mean**2 / variance, scale=variance / mean))

@@ -9,13 +9,14 @@ margins. If the attributes are independent, reports are distributed as q = M (p 
 the sampling of true records as well as the disguise, and f has mean 0 and covariance C under q.
 Two statistics have (k-1)(l-1) degrees of freedom:
 
-    S = n m' C^-1 m                                              m = mean of f over the reports
-    T = 2 n max over t of  t'm - log sum_y q(y) exp(t'f(y))      exponential tilting
+    S = n m' C^-1 m              m = mean of f over the reports
+    L = 2 (log-likelihood of the most likely table - that of the most likely independent margins)
 
-Without disguise S is Pearson's chi-square, and T is close to the likelihood ratio. S is too large
-too often where few records are expected in a cell; T is accurate far in the tail there (Barndorff-
-Nielsen & Cox, Asymptotic Techniques for Use in Statistics, 1989, chapter 4), but too large too
-often for cells with fewer records than expected. The p-value is the larger of both.
+Without disguise S is Pearson's chi-square. It is too large too often where few records are expected
+in a cell, and where one coin disguises both attributes and leaves their margins nearly unknown
+(f then depends on margins that are badly estimated). L, over the channel, is accurate in both
+cases, but is too large too often for cells with fewer records than expected. The p-value is the
+larger of both.
 
 The p-values of all pairs are adjusted by Holm's method (Scandinavian Journal of Statistics 6,
 1979): the probability that any pair of independent attributes has an adjusted p-value of `error` or
@@ -33,16 +34,18 @@ import numpy as np
 from scipy.stats import chi2
 
 from tacit.arrays import Array, Index
-from tacit.mine.unit_tables import UnitTables
+from tacit.mine.unit_tables import UnitTables, nearest
+from tacit.reconstruction.likelihood import EMStep, squarem
 
-#: T is computed for pairs whose p-value by S is at most this.
+#: L is computed for pairs whose p-value by S is at most this.
 _LIKELY = 0.05
 #: Entries of weights that are worked on at once.
 _AT_ONCE = 2**22
 #: Directions with a smaller share of the largest variance have none.
 _NO_VARIANCE = 1e-9
-#: Steps of Newton's method, halvings of a step, and the gain below which it ends.
-_STEPS, _HALVINGS, _GAIN = 30, 8, 1e-9
+#: Of the most likely margins: how far the start is moved inside, tolerance and iterations.
+_INSIDE, _TOLERANCE, _ITERATIONS = 0.01, 1e-7, 200
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +76,15 @@ class PairDependence:
 def pair_dependence(tables: UnitTables) -> PairDependence:
     """Test every pair of units."""
     pairs = np.array(list(combinations(range(len(tables.sizes)), 2)), np.intp).reshape(-1, 2)
-    statistic, p_values = np.zeros(len(pairs)), np.ones(len(pairs))
-    freedom = np.zeros(len(pairs), np.intp)
+    statistic, freedom = np.zeros(len(pairs)), np.zeros(len(pairs), np.intp)
     for places in _alike(tables, pairs):
         weights = PairWeights.of(tables, pairs[places])
-        statistic[places], freedom[places], p_values[places] = weights.tests()
+        statistic[places], freedom[places] = weights.statistics()
+    p_values = _tail(statistic, freedom)
+    for place in np.flatnonzero(p_values <= _LIKELY):
+        a, b = pairs[place].tolist()
+        ratio = np.array([likelihood_ratio(tables, (a, b))])
+        p_values[place] = max(p_values[place], float(_tail(ratio, freedom[place : place + 1])[0]))
     return PairDependence(pairs, statistic, freedom, p_values)
 
 
@@ -136,32 +143,18 @@ class PairWeights:
         seen = tables.counts.tables(pairs).reshape(len(units), -1) / tables.n_records
         return cls(made, (made @ seen[..., None])[..., 0], expected, tables.n_records)
 
-    def tests(self) -> tuple[Array, Index, Array]:
-        """S, degrees of freedom and p-value of each pair."""
-        whitened, mean, freedom = self._whitened()
-        score = self.n_records * (mean**2).sum(axis=1)
-        p_values = _tail(score, freedom)
-        for place in np.flatnonzero(p_values <= _LIKELY):
-            used = freedom[place]
-            tilted = _tilted(whitened[place, :used], mean[place, :used], self.expected[place])
-            other = _tail(np.array([2 * self.n_records * tilted]), freedom[place : place + 1])
-            p_values[place] = max(p_values[place], float(other[0]))
-        return score, freedom, p_values
-
-    def _whitened(self) -> tuple[Array, Array, Index]:
-        """Contributions and means with unit covariance under independence, largest first."""
+    def statistics(self) -> tuple[Array, Index]:
+        """S and degrees of freedom of each pair."""
         made, expected = self.contributions, self.expected[:, None]
         spread = np.sqrt((made**2 * expected).sum(axis=2))
         # Contributions that are always 0 belong to categories that nobody has.
         scale = np.divide(1, spread, out=np.zeros_like(spread), where=spread > _NO_VARIANCE)
         made = made * scale[..., None]
         values, vectors = np.linalg.eigh((made * expected) @ made.transpose(0, 2, 1))
-        values, vectors = values[:, ::-1], vectors[:, :, ::-1]
-        known = values > _NO_VARIANCE * np.maximum(values[:, :1], _NO_VARIANCE)
-        root = np.where(known, 1 / np.sqrt(np.where(known, values, 1)), 0)
-        turn = (vectors * root[:, None]).transpose(0, 2, 1)
-        mean = (turn @ (self.mean * scale)[..., None])[..., 0]
-        return turn @ made, mean, known.sum(axis=1)
+        known = values > _NO_VARIANCE * np.maximum(values[:, -1:], _NO_VARIANCE)
+        mean = (vectors.transpose(0, 2, 1) @ (self.mean * scale)[..., None])[..., 0]
+        parts = np.divide(mean**2, values, out=np.zeros_like(mean), where=known)
+        return self.n_records * parts.sum(axis=1), known.sum(axis=1)
 
 
 def _tail(statistic: Array, freedom: Index) -> Array:
@@ -170,34 +163,46 @@ def _tail(statistic: Array, freedom: Index) -> Array:
     return np.where(tested, chi2.sf(statistic, np.where(tested, freedom, 1)), 1.0)
 
 
-def _tilted(contributions: Array, mean: Array, expected: Array) -> float:
-    """max over t of t'm - log sum_y q(y) exp(t'f(y)), by Newton's method.
+def likelihood_ratio(tables: UnitTables, pair: tuple[int, int]) -> float:
+    """L of one pair."""
+    matrix, seen = tables.matrix(pair), tables.frequencies(pair)
+    first, second = (tables.margins[u] for u in pair)
+    apart = np.outer(first, second)
+    own = nearest(tables.inverse(pair) @ seen, matrix, seen, apart.ravel())
+    if tables.layout.group_of(pair[0]) is tables.layout.group_of(pair[1]):
+        apart = likely_margins(matrix, seen, first, second)
+    gap = _log_likelihood(matrix, seen, own) - _log_likelihood(matrix, seen, apart.ravel())
+    return 2 * tables.n_records * gap
 
-    Every t gives a lower bound, so ending early only makes the test stricter.
+
+def _log_likelihood(matrix: Array, seen: Array, table: Array) -> float:
+    """Per record."""
+    held = seen > 0
+    return float(seen[held] @ np.log(np.maximum(matrix[held] @ table, _TINY)))
+
+
+def likely_margins(matrix: Array, seen: Array, first: Array, second: Array) -> Array:
+    """The product of the most likely margins of two independent attributes under one coin.
+
+    With coins of their own, each margin is fitted by its own reports. Under one coin, the two
+    reports together say more about the margins than each alone.
     """
-    held = expected > 0
-    made, weights = contributions[:, held], expected[held]
+    sizes = (len(first), len(second))
 
-    def value(t: Array) -> tuple[float, Array]:
-        exponents = t @ made
-        top = float(exponents.max())
-        tilted = weights * np.exp(exponents - top)
-        return float(t @ mean) - top - math.log(tilted.sum()), tilted / tilted.sum()
+    def step(margins: Array) -> EMStep:
+        apart = np.outer(margins[: sizes[0]], margins[sizes[0] :]).ravel()
+        expected = np.maximum(matrix @ apart, _TINY)
+        table = (apart * (matrix.T @ (seen / expected))).reshape(sizes)
+        after = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
+        held = seen > 0
+        value = float(seen[held] @ np.log(expected[held]))
+        return EMStep(after, value, float(np.abs(after - margins).max()))
 
-    t: Array = np.zeros(len(mean))
-    best, tilted = value(t)
-    for _ in range(_STEPS):
-        centre = made @ tilted
-        curvature = (made * tilted) @ made.T - np.outer(centre, centre)
-        curvature.flat[:: len(mean) + 1] += _NO_VARIANCE
-        step = np.linalg.solve(curvature, mean - centre)
-        for halving in range(_HALVINGS):
-            found, moved = value(t + step / 2**halving)
-            if found > best:
-                break
-        else:
-            return best
-        t, gain, best, tilted = t + step / 2**halving, found - best, found, moved
-        if gain < _GAIN * best:
-            break
-    return best
+    def repair(margins: Array) -> Array:
+        parts = margins[: sizes[0]], margins[sizes[0] :]
+        return np.concatenate([part / part.sum() for part in parts])
+
+    inside = np.concatenate([np.full(k, 1 / k) for k in sizes])
+    start = (1 - _INSIDE) * np.concatenate([first, second]) + _INSIDE * inside
+    found, _ = squarem(step, start, repair, _TOLERANCE, _ITERATIONS)
+    return np.outer(found[: sizes[0]], found[sizes[0] :])

@@ -6,6 +6,7 @@ figures share). The channel of some units is the product of those of their group
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -98,6 +99,17 @@ class UnitTables:
             )
             for u, size in enumerate(self.sizes)
         ]
+
+    def sampled(self, most: int, rng: np.random.Generator) -> UnitTables:
+        """The same tables with at most so many of the records, drawn at random, to weigh."""
+        if len(self.multiplicity) <= most:
+            return self
+        chances = self.multiplicity / self.n_records
+        drawn = rng.choice(len(chances), most, p=chances)
+        made = copy(self)
+        made.columns = [column[drawn] for column in self.columns]
+        made.multiplicity = np.ones(most, np.int64)
+        return made
 
     def report_cells(self, units: tuple[int, ...]) -> Index:
         """Where the reports of each pattern are found in the flattened table of some units."""
