@@ -14,6 +14,7 @@ from benchmarks import (
     front_bench,
     history,
     itemset_bench,
+    joint_bench,
     latent_bench,
     peer_bench,
     probability_bench,
@@ -33,6 +34,7 @@ SUITES: dict[str, Suite] = {
     "trees": tree_bench.rows,
     "itemsets": itemset_bench.rows,
     "latent": latent_bench.rows,
+    "joint": joint_bench.rows,
     "fronts": front_bench.rows,
     "service": service_bench.rows,
 }

@@ -14,6 +14,7 @@ from tacit.cli.query import Seed, check_synthesis, write_synthetic
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.errors import FileError
 from tacit.files import check_apart, check_out, read_design, write_frame, write_text
+from tacit.number_text import number_of
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree
@@ -76,7 +77,9 @@ def joint(
     if as_json:
         typer.echo(show.json_text(learnt(model, fidelity)))
     else:
-        _render(out, model, fidelity, records)
+        _render(out, model, fidelity)
+        if synthesize is not None:
+            typer.echo(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")
 
 
 def learnt(model: ChowLiuTree, fidelity: Fidelity) -> dict[str, Any]:
@@ -93,7 +96,7 @@ def learnt(model: ChowLiuTree, fidelity: Fidelity) -> dict[str, Any]:
     }
 
 
-def _render(file: Path, model: ChowLiuTree, fidelity: Fidelity, records: Path | None) -> None:
+def _render(file: Path, model: ChowLiuTree, fidelity: Fidelity) -> None:
     out, shown = show.console(), model.model_.to_table()
     out.print(f"wrote {file}: {shown.title}\n", soft_wrap=True)
     if shown.rows:
@@ -101,5 +104,3 @@ def _render(file: Path, model: ChowLiuTree, fidelity: Fidelity, records: Path | 
     show.print_table(fidelity.to_table())
     for note in [*model.notes(), *fidelity.notes()]:
         out.print(f"note: {note}", soft_wrap=True)
-    if records is not None:
-        out.print(f"wrote {records}: synthetic records", soft_wrap=True)

@@ -46,7 +46,7 @@ MAX_CELLS = 256
 #: Reports from which the noise of a difference is estimated, at most.
 _SAMPLED = 5_000
 #: The tables that differ most are listed.
-_LISTED = 5
+_LISTED = 3
 _NO_NOISE = 1e-12
 
 
