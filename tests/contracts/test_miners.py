@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit import Attribute, Design, Group, Schema, disguise, mine, related
 from tacit.evaluate import accuracy
-from tacit.mine import LatentClass, NaiveBayes, literal
+from tacit.mine import ChowLiuTree, LatentClass, NaiveBayes, literal
 from tacit.mine.miner import Miner
 
 NAMES = [getattr(mine, name) for name in mine.__all__]
@@ -37,7 +37,7 @@ REPORTED = disguise(true_records(), DESIGN, np.random.default_rng(9))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([*(miner() for miner in MINERS), LatentClass()])
+@parametrize_with_checks([*(miner() for miner in MINERS), LatentClass(), ChowLiuTree()])
 def test_without_a_design_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

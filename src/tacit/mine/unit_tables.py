@@ -7,7 +7,7 @@ figures share). The channel of some units is the product of those of their group
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class UnitTables:
         self._check_sizes()
         self.columns: list[Codes] = list(unit_columns(self.layout, patterns.patterns))
         self.counts = FewWayCounts(self.columns, self.reports, patterns.counts)
-        self._inverse = lru_cache(maxsize=2**14)(self._made_inverse)
+        self._inverses: dict[tuple[int, ...], Array] = {}
 
     def _check_sizes(self) -> None:
         for sizes in (self.sizes, self.reports):
@@ -70,8 +70,13 @@ class UnitTables:
         ]
         return kron(parts)
 
+    def _inverse(self, units: tuple[int, ...]) -> Array:
+        """W of some units of one group, kept for further use."""
+        if units not in self._inverses:
+            self._inverses[units] = self._made_inverse(units)
+        return self._inverses[units]
+
     def _made_inverse(self, units: tuple[int, ...]) -> Array:
-        """W of some units of one group."""
         matrix = self.matrix(units)
         # A matrix of too low rank has a condition number near 1e16, not an infinite one.
         if np.linalg.cond(matrix) > _WORST_CONDITION:
