@@ -2,7 +2,7 @@
 
 Reported records are counted once. Each pair of attributes is tested for dependence beyond the
 disguise and the sampling of true records (`pair_dependence`); the tree connects those that depend
-on each other most (`joint_fit`). Any probability follows from the tree, with a standard error
+on each other most (`dependence_tree`). Any probability follows from the tree, with a standard error
 (`joint_errors`), and so do synthetic records.
 """
 
@@ -20,8 +20,8 @@ from tacit.counting import PatternTable, count_or_list, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.label_codes import BACKENDS, decode, encode
+from tacit.mine.dependence_tree import fit_tree
 from tacit.mine.joint_errors import ReportErrors
-from tacit.mine.joint_fit import fit_tree
 from tacit.mine.joint_model import JointModel
 from tacit.mine.model_fidelity import Fidelity, fidelity
 from tacit.mine.undisguised import design_of_codes, valid_codes

@@ -16,8 +16,8 @@ from tacit.design import Design
 from tacit.errors import FileError
 from tacit.json_documents import DocumentFormat
 from tacit.mine.chow_liu_tree import ChowLiuTree
+from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.joint_errors import SavedErrors
-from tacit.mine.joint_fit import TreeEdge
 from tacit.mine.joint_model import JointModel
 from tacit.schema import Schema
 from tacit.tree_distribution import ROOT, TreeDistribution

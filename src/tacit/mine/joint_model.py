@@ -19,8 +19,8 @@ from tacit.arrays import Array, Codes, Index
 from tacit.attribute import Attribute
 from tacit.errors import DataError, SchemaError
 from tacit.label_codes import code_type
+from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.joint_errors import QueryErrors
-from tacit.mine.joint_fit import TreeEdge
 from tacit.number_text import UNKNOWN, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.events import event_codes, event_text

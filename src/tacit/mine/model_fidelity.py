@@ -131,10 +131,8 @@ class Fidelity:
                 for one in worst[:_LISTED]
             ]
             if len(worst) > _LISTED:
-                found.append(
-                    f"{number_of(len(worst) - _LISTED, 'more table')} of "
-                    f"{number_of(number, 'attribute')} differ"
-                )
+                more = number_of(len(worst) - _LISTED, "more table")
+                found.append(f"and {more} of {number_of(number, 'attribute')}")
         if self.skipped:
             found.append(
                 f"{number_of(self.skipped, 'table')} of more than {MAX_CELLS} cells not compared"
