@@ -48,8 +48,8 @@ def query(
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
-    A saved model has the standard errors of single attributes and of its edges; those of other
-    queries are unknown.
+    A saved model of many cells has the standard errors of single attributes and of its edges only;
+    those of other queries are then unknown.
 
     Example: [bold]tacit query joint.json --where smokes=yes --given income=high[/bold]
     """

@@ -17,13 +17,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.mine.unit_tables import UnitTables
 from tacit.reconstruction.linear_estimate import mean_and_covariance
-from tacit.tree_distribution import TreeDistribution
+from tacit.tree_distribution import ROOT, TreeDistribution
 
 #: Weights that are computed at once.
 _AT_ONCE = 2**22
@@ -82,11 +83,97 @@ class ReportErrors(QueryErrors):
             rows = chance.reshape(len(chance), -1) @ self.tables.inverse(pair)
             found.append((self.tables.report_cells(pair), rows))
         for v, node in enumerate(nodes):
-            others = len(part.children[v]) + (part.parents[v] >= 0) - 1
+            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
             if others:
                 rows = -others * given.nodes[v] @ self.tables.inverse((node,))
                 found.append((self.tables.report_cells((node,)), rows))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class TableCells:
+    """The cells of all tables of a tree, one after the other: edges, and nodes without any.
+
+    The margin of a node with an edge is a sum of cells of that edge.
+    """
+
+    tree: TreeDistribution
+
+    @cached_property
+    def spans(self) -> dict[int, slice]:
+        """The cells of the edge from the parent of a node, or of a node without edges."""
+        found, start = {}, 0
+        for v, parent in enumerate(self.tree.parents):
+            if parent == ROOT and self.tree.children[v]:
+                continue
+            size = self.tree.sizes[v] * (1 if parent == ROOT else self.tree.sizes[parent])
+            found[v] = slice(start, start + size)
+            start += size
+        return found
+
+    @property
+    def number(self) -> int:
+        """How many cells there are."""
+        return max(span.stop for span in self.spans.values())
+
+    def covariance(self, tables: UnitTables) -> Array:
+        """Covariance of all cells, from the reports."""
+        counts, parts = tables.multiplicity, []
+        for v in self.spans:
+            parent = self.tree.parents[v]
+            units = (v,) if parent == ROOT else (min(parent, v), max(parent, v))
+            rows = tables.inverse(units)
+            if parent > v:  # W has the smaller unit first, the cells of an edge the parent
+                sizes = (self.tree.sizes[v], self.tree.sizes[parent])
+                rows = rows.reshape(*sizes, -1).swapaxes(0, 1).reshape(rows.shape)
+            parts.append((rows.T, tables.report_cells(units)))
+        step = max(1, _AT_ONCE // self.number)
+        blocks = (
+            (np.concatenate([r[c[s : s + step]] for r, c in parts], axis=1), counts[s : s + step])
+            for s in range(0, len(counts), step)
+        )
+        return mean_and_covariance(blocks)[1]
+
+    def slopes(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """How P(E) of each event changes with each cell, events x cells."""
+        given = part.given(allowed)
+        found = np.zeros((len(given.chances), self.number))
+        for _, child in part.edges:
+            chance = given.edges[child]
+            found[:, self.spans[nodes[child]]] += chance.reshape(len(found), -1)
+        for v, node in enumerate(nodes):
+            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
+            if others:
+                own, span = self._of_margin(node, given.nodes[v])
+                found[:, span] -= others * own
+        return found
+
+    def _of_margin(self, node: int, chance: Array) -> tuple[Array, slice]:
+        """What belongs to the margin of a node, as part of an edge if it has one."""
+        parent, children = self.tree.parents[node], self.tree.children[node]
+        if parent == ROOT and not children:
+            return chance, self.spans[node]
+        if parent != ROOT:
+            spread = np.repeat(chance[:, None], self.tree.sizes[parent], axis=1)
+            return spread.reshape(len(chance), -1), self.spans[node]
+        return np.repeat(chance, self.tree.sizes[children[0]], axis=1), self.spans[children[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCovariance(QueryErrors):
+    """From the covariance of all tables, which a model of few cells saves."""
+
+    cells: TableCells
+    matrix: Array
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """By the delta method."""
+        slopes = self.cells.slopes(nodes, part, allowed)
+        return np.asarray(slopes @ self.matrix @ slopes.T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """A Chow-Liu tree as JSON: margins and conditional tables, edges, and the errors of both.
 
-Standard errors are saved for the margins and for the tables of edges, parent x child. Errors of
-other queries need the reports, which a model file does not contain.
+Standard errors are saved for the margins and for the tables of edges, parent x child. A model of
+few cells also saves the covariance of all its tables (rows of the lower triangle), from which the
+errors of every query follow. Those of a larger model need the reports, which no file contains.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tacit.errors import FileError
 from tacit.json_documents import DocumentFormat
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.dependence_tree import TreeEdge
-from tacit.mine.joint_errors import SavedErrors
+from tacit.mine.joint_errors import QueryErrors, SavedCovariance, SavedErrors, TableCells
 from tacit.mine.joint_model import JointModel
 from tacit.schema import Schema
 from tacit.tree_distribution import ROOT, TreeDistribution
@@ -26,7 +27,10 @@ CHOW_LIU_TREE = DocumentFormat(
     "chow-liu-tree",
     "model file",
     (("design", "attributes", "n_records", "error", "alpha", "units", "edges"),),
+    ("covariance",),
 )
+#: The covariance of more cells is not saved.
+MOST_SAVED = 128
 _UNIT = ("attributes", "parent", "table", "stderr", "pair_stderr")
 _EDGE = ("first", "second", "information", "stderr", "p_value", "adjusted_p_value")
 
@@ -49,6 +53,10 @@ def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
     about = {"design": design.fingerprint, **design.schema.to_dict(), "n_records": own.n_records}
     settings = {"error": float(own.error), "alpha": float(model.alpha)}
     found = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
+    cells = TableCells(tree)
+    if hasattr(model, "tables_") and cells.number <= MOST_SAVED:
+        covariance = cells.covariance(model.tables_)
+        found["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
     return CHOW_LIU_TREE.header | about | settings | found
 
 
@@ -96,6 +104,9 @@ def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
         for v, (unit, parent) in enumerate(zip(units, parents, strict=True))
         if parent != ROOT
     }
+    errors: QueryErrors = SavedErrors(margins, pairs)
+    if "covariance" in content:
+        errors = _covariance(content["covariance"], TableCells(tree))
     edges = tuple(_edge(edge, places) for edge in content["edges"])
     made = JointModel(
         schema,
@@ -104,7 +115,7 @@ def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
         edges,
         content["n_records"],
         float(content["error"]),
-        SavedErrors(margins, pairs),
+        errors,
     )
     model.restore(made, content["design"])
     return model
@@ -126,6 +137,16 @@ def _stderr(values: Any, shape: tuple[int, ...]) -> Array:
     if found.shape != shape or (found < 0).any() or np.isinf(found).any():
         raise FileError("a standard error is negative, infinite or missing")
     return found
+
+
+def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
+    if [len(row) for row in rows] != list(range(1, cells.number + 1)):
+        raise FileError("its covariance does not fit its tables")
+    lower = np.zeros((cells.number,) * 2)
+    lower[np.tril_indices(cells.number)] = [float(value) for row in rows for value in row]
+    if not np.isfinite(lower).all() or (np.diagonal(lower) < 0).any():
+        raise FileError("its covariance is infinite or negative")
+    return SavedCovariance(cells, lower + np.tril(lower, -1).T)
 
 
 def _edge(edge: dict[str, Any], places: dict[tuple[str, ...], int]) -> TreeEdge:
