@@ -19,7 +19,7 @@ from tacit.mine import ChowLiuTree
 from tacit.tree_distribution import ROOT, TreeDistribution
 
 GROUPS, THETA = 3, 0.8
-LEAST, LIMIT = 3, 300
+LEAST, LIMIT = 10, 300
 #: The peer takes over a minute for 4,950 pairs; it is measured on the first of them.
 PEER_PAIRS = 150
 
