@@ -114,7 +114,7 @@ class TableCells:
     @property
     def number(self) -> int:
         """How many cells there are."""
-        return max(span.stop for span in self.spans.values())
+        return int(max(span.stop for span in self.spans.values()))
 
     def covariance(self, tables: UnitTables) -> Array:
         """Covariance of all cells, from the reports."""

@@ -44,8 +44,8 @@ def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
     ):
         above = None if parent == ROOT else list(own.units[parent])
         pair = None if parent == ROOT else _known(_errors(own, (parent, v)))
-        cells = (list(names), above, table.tolist(), _known(_errors(own, (v,))), pair)
-        units.append(dict(zip(_UNIT, cells, strict=True)))
+        values = (list(names), above, table.tolist(), _known(_errors(own, (v,))), pair)
+        units.append(dict(zip(_UNIT, values, strict=True)))
     edges = [
         (list(e.first), list(e.second), e.information, e.stderr, e.p_value, e.adjusted)
         for e in own.edges
