@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from tacit import Design, reconstruct
@@ -24,6 +25,7 @@ def counted(design: Design, joint: Array) -> PatternTable:
     return PatternTable(design.reported, cells[counts > 0], counts[counts > 0])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(design=designs(max_attributes=4, largest=4), seed=seeds())
 def test_margins_and_edges_are_the_reconstructed_ones_with_their_errors(
@@ -43,6 +45,7 @@ def test_margins_and_edges_are_the_reconstructed_ones_with_their_errors(
         np.testing.assert_allclose(found.stderr, expected.stderr, rtol=1e-4, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(design=designs(max_attributes=4, largest=3), seed=seeds())
 def test_a_true_tree_is_told_exactly_from_enough_reports(design: Design, seed: int) -> None:

@@ -129,6 +129,7 @@ def _patterns(design: Design) -> PatternTable:
     return count(reported, design.reported)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [DESIGN, JOINT_DESIGN], ids=["related", "joint matrix"])
 def test_errors_are_those_of_numerical_influences(design: Design) -> None:
     """Each pattern in turn is counted once more and once less, and the model is fitted anew."""
@@ -330,6 +331,7 @@ def test_fidelity_finds_what_no_tree_describes(model: ChowLiuTree) -> None:
     assert len(fitted.fidelity().columns()["distance"]) == 4 + 6 + 4
 
 
+@pytest.mark.slow
 def test_many_attributes_are_compared_by_a_sample() -> None:
     rng = np.random.default_rng(10)
     codes = rng.integers(0, 2, (500, 40)).astype(np.uint8)
