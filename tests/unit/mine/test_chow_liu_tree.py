@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.csv as pa_csv
 import pytest
+from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful
 from tacit.arrays import Array
@@ -19,6 +20,7 @@ from tacit.errors import DataError, FileError, SchemaError, SingularChannelError
 from tacit.label_codes import decode
 from tacit.mine import ChowLiuTree, NaiveBayes, model_from_json, model_to_json
 from tacit.tree_distribution import ROOT, TreeDistribution
+from tests.support.chance import FALSE_ALARM
 
 SCHEMA = Schema(
     [
@@ -175,6 +177,26 @@ def test_synthetic_records_have_labels_or_codes(model: ChowLiuTree, tmp_path: Pa
         ("pandas", "pyarrow", "polars")
     )
     np.testing.assert_allclose(from_frame.table(["age"]).value, model.table(["age"]).value)
+
+
+@pytest.mark.parametrize("design", [DESIGN, JOINT_DESIGN], ids=["related", "joint matrix"])
+def test_synthetic_records_have_the_tables_of_the_model(design: Design) -> None:
+    """A chi-square test of all cells that fails by chance once in a million.
+
+    The control: records of the same model with two attributes exchanged.
+    """
+    fitted, n = ChowLiuTree(design).fit(disguise(TRUE, design, np.random.default_rng(8))), 50_000
+    expected = n * joint_of(fitted).ravel()
+
+    def distance(codes: Any) -> float:
+        cells = np.ravel_multi_index(codes.T, SCHEMA.sizes)
+        counts = np.bincount(cells, minlength=expected.size)
+        return float(((counts - expected) ** 2 / expected).sum())
+
+    codes = fitted.synthesize(n, np.random.default_rng(9))
+    most = chi2.isf(FALSE_ALARM, expected.size - 1)
+    assert distance(codes) <= most
+    assert distance(codes[:, [2, 1, 0, 3, 4]]) > most
 
 
 def test_synthetic_records_are_the_same_for_the_same_seed(model: ChowLiuTree) -> None:
