@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tacit.mine.chow_liu_tree import ChowLiuTree
     from tacit.mine.decision_tree import DecisionTree
     from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
+    from tacit.mine.forest import Forest
     from tacit.mine.itemset_rules import association_rules
     from tacit.mine.itemset_search import itemsets
     from tacit.mine.latent_class import LatentClass
@@ -30,6 +31,7 @@ __all__ = [
     "DecisionTree",
     "FalseDiscovery",
     "FamilyWise",
+    "Forest",
     "LatentClass",
     "NaiveBayes",
     "PlainThreshold",
@@ -55,6 +57,7 @@ __getattr__, __dir__ = lazy_names(
         "tacit.mine.chow_liu_tree": "ChowLiuTree",
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
+        "tacit.mine.forest": "Forest",
         "tacit.mine.itemset_search": "itemsets",
         "tacit.mine.latent_class": "LatentClass",
         "tacit.mine.model_json": "model_from_json model_to_json",

@@ -31,6 +31,7 @@ from tacit.mine.tree.growth import grow
 from tacit.mine.tree.likelihood_tree import CAUTION, likelihood_tree
 from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import Tree, check_max_depth
+from tacit.mine.tree.tree_html import tree_html
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
 from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
@@ -253,6 +254,16 @@ class DecisionTree(Miner):
     def summary(self) -> str:
         """The size of the tree, what it was learnt from, P(class) and notes, as lines of text."""
         return self._view().summary(self.notes())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """The tree in a notebook, once fitted; scikit-learn's diagram before."""
+        if not hasattr(self, "tree_"):
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": tree_html(self._view(), self.summary())}
+
+    @property
+    def _repr_html_(self) -> Any:
+        return lambda: self._repr_mimebundle_()["text/html"]
 
     def _view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
         """The tree with its estimated shares, its schema and its target."""

@@ -51,10 +51,14 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """The joint table of all reports, that of each fold, and their priors."""
+    """The joint table of all reports, that of each fold, and their priors.
+
+    `kind` is which of the `priors` it has.
+    """
 
     reports: TableReports
     table: Array
+    kind: int
     strength: float
     folds: tuple[Fold, ...]
     fold_priors: tuple[Array, ...]
@@ -83,7 +87,20 @@ def fitted_table(
     best = int(np.argmax([_held(candidate) for candidate in candidates]))
     first = pairs_table(channel, reconstruction, target)
     found = priors(reports, first, Links(channel, reconstruction, target))[best]
-    return _strengthened(reports, found, candidates[best])
+    return _strengthened(reports, found, best, candidates[best])
+
+
+def refitted_table(
+    fitted: FittedTable, reconstruction: Reconstruction, target: str
+) -> tuple[TableReports, Array]:
+    """The table of other reports, with the kind of prior and the strength of this one."""
+    channel = fitted.reports.channel
+    reports = TableReports.of(channel, reconstruction.patterns)
+    first, links = pairs_table(channel, reconstruction, target), Links(channel, reconstruction, target)
+    prior = priors(reports, first, links)[fitted.kind]
+    if math.isinf(fitted.strength):
+        return reports, prior
+    return reports, penalised(reports, prior, fitted.strength, fitted.table)
 
 
 def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
@@ -109,7 +126,9 @@ def _held(folds: Sequence[Fold]) -> float:
     return sum(fold.held_likelihood() for fold in folds)
 
 
-def _strengthened(reports: TableReports, prior: Array, folds: list[Fold]) -> FittedTable:
+def _strengthened(
+    reports: TableReports, prior: Array, kind: int, folds: list[Fold]
+) -> FittedTable:
     """The table at the strength with the largest held-out likelihood.
 
     From the strongest prior down, until two in a row are worse.
@@ -131,4 +150,4 @@ def _strengthened(reports: TableReports, prior: Array, folds: list[Fold]) -> Fit
     table = prior
     for strength in STRENGTHS[1 : best + 1]:
         table = penalised(reports, prior, strength, table)
-    return FittedTable(reports, table, STRENGTHS[best], tuple(steps[best]), priors)
+    return FittedTable(reports, table, kind, STRENGTHS[best], tuple(steps[best]), priors)

@@ -42,15 +42,22 @@ CAUTION = 2.0
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
+    return tree_and_gate(reconstruction, target, settings)[0]
+
+
+def tree_and_gate(
+    reconstruction: Reconstruction, target: str, settings: GrowthSettings
+) -> tuple[Tree, bool]:
+    """The tree, and whether the reports show that the class depends on some attribute."""
     if reconstruction.n_records < LEAST_RECORDS:
-        return _unbiased(reconstruction, target, replace(settings, max_depth=0))
+        return _unbiased(reconstruction, target, replace(settings, max_depth=0)), False
     names, tests = _joint_attributes(reconstruction, target)
     choice = _tree_choice(reconstruction, target, names, settings)
     if not choice.may_split(smallest_p_value(list(tests.values()))):
-        return _placed(choice.root, reconstruction, names)
+        return _placed(choice.root, reconstruction, names), False
     if len(names) < len(tests) and _unbiased_is_better(reconstruction, target, settings):
-        return _unbiased(reconstruction, target, settings)
-    return _placed(choice.tree, reconstruction, names)
+        return _unbiased(reconstruction, target, settings), True
+    return _placed(choice.tree, reconstruction, names), True
 
 
 def _joint_attributes(reconstruction: Reconstruction, target: str) -> tuple[list[str], ClassTests]:

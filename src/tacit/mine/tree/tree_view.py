@@ -156,15 +156,19 @@ class TreeView:
     def text(self) -> str:
         """The tree as indented lines, one per branch."""
         if self.is_end(0):
-            return f"every record: {self._end_text(0)}"
-        return "\n".join(self._line(node) for node in self.nodes() if node)
+            return self.line(0)
+        indents = "    " * int(self.tree.depth.max())
+        lines = ((4 * int(self.tree.depth[node]) - 4, self.line(node)) for node in self.nodes())
+        return "\n".join(indents[:indent] + line for indent, line in lines if indent >= 0)
 
-    def _line(self, node: int) -> str:
-        parent = int(self.tree.parent[node])
-        has, labels = self.branch(node)
-        line = f"{self.attribute(parent)} {'=' if has else 'not'} {alternatives(labels)}"
-        indent = "    " * int(self.tree.depth[parent])
-        return indent + (f"{line}: {self._end_text(node)}" if self.is_end(node) else line)
+    def line(self, node: int) -> str:
+        """The condition of a branch, and at an end the class with its figures."""
+        line = "every record"
+        if node:
+            has, labels = self.branch(node)
+            name = self.attribute(int(self.tree.parent[node]))
+            line = f"{name} {'=' if has else 'not'} {alternatives(labels)}"
+        return f"{line}: {self._end_text(node)}" if self.is_end(node) else line
 
     def _end_text(self, node: int) -> str:
         """Class, confidence and share at an end, and what is not shown."""
