@@ -13,6 +13,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target, command_group
 from tacit.cli.mine_clusters import clusters
+from tacit.cli.mine_forest import forest
 from tacit.cli.mine_joint import joint
 from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
@@ -90,6 +91,7 @@ def naive_bayes(
 
 
 mine_commands.command("tree")(tree)
+mine_commands.command("forest")(forest)
 mine_commands.command("rules")(rules)
 mine_commands.command("clusters")(clusters)
 mine_commands.command("joint")(joint)

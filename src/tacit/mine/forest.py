@@ -33,6 +33,7 @@ from tacit.mine.tree.forest_growth import (
     mean_chances,
     reported_bags,
     single_leaf,
+    true_bags,
 )
 from tacit.mine.tree.likelihood_tree import CAUTION, tree_and_gate
 from tacit.mine.tree.random_tree import RandomTree
@@ -61,7 +62,7 @@ class Forest(Miner):
     trees_: list[RandomTree]
     _tell: Tell
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
         self,
         design: Design | None = None,
         target: str | None = None,
@@ -115,13 +116,16 @@ class Forest(Miner):
         found = Reconstruction(patterns, design)
         prior = found.table([target.name])
         rng = np.random.default_rng(self.random_state)
-        gate = GrowthSettings(CRITERIA["entropy"], CAUTION)
-        settings = self._settings(len(features))
-        _, may_split = tree_and_gate(found, target.name, gate)
-        trees = [single_leaf(prior.value, len(features))]
-        if may_split:
-            trees = grow_forest(reported_bags(found, target.name), settings, rng, self._tell)
-        self.restore(features, np.array(target.categories), trees, prior, design.fingerprint)
+        bags, settings = true_bags(found, target.name), self._settings(len(features))
+        if bags is None:
+            gate = GrowthSettings(CRITERIA["entropy"], CAUTION)
+            _, may_split = tree_and_gate(found, target.name, gate)
+            bags = reported_bags(found, target.name) if may_split else None
+        grown = single_leaf(prior.value, len(features))
+        if bags is not None:
+            grown = grow_forest(bags, settings, rng, self._tell)
+        classes, importances = np.array(target.categories), importances_by_bag(grown.gains, BAG)
+        self.restore(features, classes, grown.trees, prior, importances, design.fingerprint)
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -135,8 +139,9 @@ class Forest(Miner):
         records, counts = distinct(np.column_stack([X, codes]), (*sizes, max(2, len(classes))))
         bags = TrueBags(records[:, :-1], records[:, -1], counts, sizes, max(2, len(classes)))
         rng = np.random.default_rng(self.random_state)
-        trees = grow_forest(bags, self._settings(len(sizes)), rng, self._tell)
-        self.restore(None, classes, trees, _counted_prior(codes, classes))
+        grown = grow_forest(bags, self._settings(len(sizes)), rng, self._tell)
+        prior, importances = _counted_prior(codes, classes), importances_by_bag(grown.gains, BAG)
+        self.restore(None, classes, grown.trees, prior, importances)
         self.sizes_ = [int(column.max()) + 1 for column in X.T]
 
     def restore(
@@ -145,15 +150,13 @@ class Forest(Miner):
         classes: npt.NDArray[Any],
         trees: list[RandomTree],
         prior: Estimate,
+        importances: tuple[Array, Array],
         fingerprint: str = "",
     ) -> None:
-        """Become the fitted model with these trees and this P(class)."""
+        """Become the fitted model with these trees, P(class), and importances with errors."""
         self.set_fitted(features, classes, fingerprint)
         self.trees_, self.prior_ = trees, prior
-        size = min(BAG, len(trees))
-        gains = np.stack([tree.gains for tree in trees[: len(trees) // size * size]])
-        found = importances_by_bag(gains.reshape(-1, size, gains.shape[1]))
-        self.feature_importances_, self.importances_stderr_ = found
+        self.feature_importances_, self.importances_stderr_ = importances
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes: the mean over the trees."""
@@ -204,8 +207,9 @@ class Forest(Miner):
     def summary(self) -> str:
         """The size of the forest, what it was learnt from, P(class) and notes, as text."""
         check_is_fitted(self)
-        trees, leaves = number_of(len(self.trees_), "tree"), number_of(
-            self.get_n_leaves(), "leaf", "leaves"
+        trees, leaves = (
+            number_of(len(self.trees_), "tree"),
+            number_of(self.get_n_leaves(), "leaf", "leaves"),
         )
         head = f"forest for {self.target or 'class'}: {trees} with {leaves}"
         return "\n".join([head, str(self.prior()), *self.notes()])

@@ -68,15 +68,15 @@ class ForestImportances:
         return self.to_table().html()
 
 
-def importances_by_bag(gains: Array) -> tuple[Array, Array]:
-    """Mean importances and standard errors from the gains, bags x trees x attributes."""
-    total = gains.sum(axis=2, keepdims=True)
+def importances_by_bag(gains: Array, size: int) -> tuple[Array, Array]:
+    """Mean importances and standard errors from gains, trees x attributes, in bags of this size."""
+    total = gains.sum(axis=1, keepdims=True)
     shares = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0)
-    n_bags, size = shares.shape[:2]
-    value = shares.mean(axis=(0, 1))
+    value, n_bags = shares.mean(axis=0), len(shares) // size
+    if not total.any():  # no tree has a split
+        return value, np.zeros(len(value))
     if n_bags < 2:
         return value, np.full(len(value), np.nan)
-    between = shares.mean(axis=1).var(axis=0, ddof=1)
-    within = shares.var(axis=1, ddof=1).mean(axis=0) if size > 1 else np.zeros(len(value))
-    chance = np.maximum(within / size, 0) / n_bags
-    return value, np.sqrt(np.maximum(between - within / size, 0) + chance)
+    bags = shares[: n_bags * size].reshape(n_bags, size, -1)
+    between, within = bags.mean(axis=1).var(axis=0, ddof=1), bags.var(axis=1, ddof=1).mean(axis=0)
+    return value, np.sqrt(np.maximum(between - within / size, 0) + within / size / n_bags)

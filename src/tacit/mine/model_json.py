@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,11 +19,14 @@ from tacit.mine.bayes_parameters import BayesParameters
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.class_profiles import ClassProfiles, saved_covariance
 from tacit.mine.decision_tree import DecisionTree
+from tacit.mine.forest import Forest
 from tacit.mine.joint_json import CHOW_LIU_TREE, tree_content, tree_of_content
 from tacit.mine.latent_class import LatentClass
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
+from tacit.mine.tree.random_tree_json import plain_tree, tree_from_plain
 from tacit.mine.tree.tree_json import finite_numbers, nodes_of, tree_of
+from tacit.reconstruction import Estimate
 from tacit.schema import Attribute, Schema
 
 _COMMON = ("design", "target", "attributes", "n_records")
@@ -32,6 +36,11 @@ _DECISION_TREE = DocumentFormat(
     "model file",
     ((*_COMMON, "criterion", "caution", "max_depth", "nodes"),),
     ("estimates",),  # unbiased shares of the nodes, if it predicts by others
+)
+_FOREST = DocumentFormat(
+    "forest",
+    "model file",
+    ((*_COMMON, "criterion", "prior", "covariance", "importances", "stderr", "trees"),),
 )
 _LATENT_CLASSES = DocumentFormat(
     "latent-classes",
@@ -48,7 +57,7 @@ def model_to_json(model: Miner | LatentClass | ChowLiuTree) -> str:
     if isinstance(model, LatentClass) and design is not None and hasattr(model, "profiles_"):
         return _latent_classes_json(model, design)
     if (
-        not isinstance(model, NaiveBayes | DecisionTree)
+        not isinstance(model, NaiveBayes | DecisionTree | Forest)
         or not isinstance(design, Design)
         or model.target is None
         or not hasattr(model, "classes_")
@@ -60,6 +69,8 @@ def model_to_json(model: Miner | LatentClass | ChowLiuTree) -> str:
         content["prior"] = model.parameters_.prior.tolist()
         content["tables"] = [np.exp(table).tolist() for table in model.feature_log_prob_]
         return _dumped(content) + "\n"
+    if isinstance(model, Forest):
+        return _forest_json(model, about)
     content = _DECISION_TREE.header | about | {"n_records": model.tree_.n_records}
     content["criterion"] = model.criterion
     content["caution"] = None if model.caution is None else float(model.caution)
@@ -69,10 +80,23 @@ def model_to_json(model: Miner | LatentClass | ChowLiuTree) -> str:
     tree = replace(model.tree_, covariance=estimated.covariance)
     if estimated is not model.tree_:
         content["estimates"] = estimated.value.tolist()
-    # One line per key and per node, so that files can be read and compared.
+    return _by_lines(content, "nodes", nodes_of(tree, design.schema, model.target))
+
+
+def _by_lines(content: dict[str, Any], last: str, items: Iterable[object]) -> str:
+    """One line per key and per item of the last one, so that files can be read and compared."""
     lines = [f"{_dumped(key)}: {_dumped(value)}," for key, value in content.items()]
-    nodes = map(_dumped, nodes_of(tree, design.schema, model.target))
-    return "\n".join(["{", *lines, '"nodes": [', ",\n".join(nodes), "]}", ""])
+    return "\n".join(["{", *lines, f'"{last}": [', ",\n".join(map(_dumped, items)), "]}", ""])
+
+
+def _forest_json(model: Forest, about: dict[str, Any]) -> str:
+    prior, features = model.prior(), model.features_
+    assert features is not None
+    content = _FOREST.header | about | {"n_records": prior.n_records, "criterion": model.criterion}
+    content["prior"], content["covariance"] = prior.value.tolist(), prior.covariance.tolist()
+    content["importances"] = model.feature_importances_.tolist()
+    content["stderr"] = [None if np.isnan(e) else e for e in model.importances_stderr_.tolist()]
+    return _by_lines(content, "trees", (plain_tree(tree, features) for tree in model.trees_))
 
 
 def _latent_classes_json(model: LatentClass, design: Design) -> str:
@@ -87,7 +111,8 @@ def _latent_classes_json(model: LatentClass, design: Design) -> str:
 
 def model_from_json(text: str) -> Miner | LatentClass | ChowLiuTree:
     """The model that `model_to_json` wrote, with its design's fingerprint."""
-    content = read_document(text, _NAIVE_BAYES, _DECISION_TREE, _LATENT_CLASSES, CHOW_LIU_TREE)
+    formats = (_NAIVE_BAYES, _DECISION_TREE, _FOREST, _LATENT_CLASSES, CHOW_LIU_TREE)
+    content = read_document(text, *formats)
     try:
         schema = Schema.from_dict({"attributes": content["attributes"]})
         n_records, design = content["n_records"], content["design"]
@@ -99,8 +124,7 @@ def model_from_json(text: str) -> Miner | LatentClass | ChowLiuTree:
             return _latent_classes(content, schema)
         if content["tacit"] == CHOW_LIU_TREE.kind:
             return tree_of_content(content, schema)
-        restore = _naive_bayes if content["tacit"] == _NAIVE_BAYES.kind else _decision_tree
-        return restore(content, schema, schema[content["target"]])
+        return _RESTORED[content["tacit"]](content, schema, schema[content["target"]])
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
         kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
         raise FileError(f"not a model file: {kind}{error}") from None
@@ -159,3 +183,36 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
         shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
         model.estimated_tree_ = replace(tree, value=shares)
     return model
+
+
+def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Forest:
+    features, n = schema.without(target.name), target.size
+    model = Forest(None, target.name, criterion=content["criterion"])
+    model.check_arguments()
+    value = finite_numbers(content["prior"], (n,), "prior")
+    covariance = finite_numbers(content["covariance"], (n, n), "covariance")
+    prior = Estimate.of_covariance(
+        (target,), value, covariance, content["n_records"], "inversion", f"P({target.name})"
+    )
+    importances = finite_numbers(content["importances"], (len(features),), "importances")
+    stderr = np.array(content["stderr"], dtype=np.float64)  # null is NaN: not known
+    if stderr.shape != importances.shape or (stderr < 0).any():
+        raise FileError("stderr must have a number from 0 up, or null, for every importance")
+    if not isinstance(content["trees"], list) or not content["trees"]:
+        raise FileError("trees must be a list of at least one tree")
+    trees = []
+    for number, nodes in enumerate(content["trees"]):
+        try:
+            trees.append(tree_from_plain(nodes, features, n))
+        except TacitError as error:
+            raise FileError(f"tree {number}: {error}") from None
+    classes = np.array(target.categories)
+    model.restore(features, classes, trees, prior, (importances, stderr), content["design"])
+    return model
+
+
+_RESTORED: dict[str, Callable[[dict[str, Any], Schema, Attribute], Miner]] = {
+    _NAIVE_BAYES.kind: _naive_bayes,
+    _DECISION_TREE.kind: _decision_tree,
+    _FOREST.kind: _forest,
+}

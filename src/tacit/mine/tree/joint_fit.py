@@ -96,8 +96,8 @@ def refitted_table(
     """The table of other reports, with the kind of prior and the strength of this one."""
     channel = fitted.reports.channel
     reports = TableReports.of(channel, reconstruction.patterns)
-    first, links = pairs_table(channel, reconstruction, target), Links(channel, reconstruction, target)
-    prior = priors(reports, first, links)[fitted.kind]
+    first = pairs_table(channel, reconstruction, target)
+    prior = priors(reports, first, Links(channel, reconstruction, target))[fitted.kind]
     if math.isinf(fitted.strength):
         return reports, prior
     return reports, penalised(reports, prior, fitted.strength, fitted.table)
@@ -126,9 +126,7 @@ def _held(folds: Sequence[Fold]) -> float:
     return sum(fold.held_likelihood() for fold in folds)
 
 
-def _strengthened(
-    reports: TableReports, prior: Array, kind: int, folds: list[Fold]
-) -> FittedTable:
+def _strengthened(reports: TableReports, prior: Array, kind: int, folds: list[Fold]) -> FittedTable:
     """The table at the strength with the largest held-out likelihood.
 
     From the strongest prior down, until two in a row are worse.

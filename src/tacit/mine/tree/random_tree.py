@@ -47,7 +47,12 @@ class WeightedRecords:
 
     @classmethod
     def of(
-        cls, features: Codes, classes: Codes, weights: Array, sizes: tuple[int, ...], n_classes: int
+        cls,
+        features: Codes | Index,
+        classes: Codes | Index,
+        weights: Array,
+        sizes: tuple[int, ...],
+        n_classes: int,
     ) -> Self:
         """Features are records x attributes; records without weight are left out."""
         kept = np.flatnonzero(weights > 0)
@@ -63,14 +68,12 @@ class WeightedRecords:
 class RandomTree:
     """A grown tree: node 0 is the root; `attribute` numbers the features, NONE at a leaf.
 
-    child: nodes x categories. chances: P(class | node). gains: what the splits by each feature
-    reduce the impurity by, in records.
+    child: nodes x categories. chances: P(class | node).
     """
 
     attribute: Index
     child: Index
     chances: Array
-    gains: Array
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -94,14 +97,14 @@ class RandomTree:
 
 def grow_random_tree(
     records: WeightedRecords, growth: RandomGrowth, rng: np.random.Generator
-) -> RandomTree:
-    """The tree of these records."""
+) -> tuple[RandomTree, Array]:
+    """The tree of these records, and what the splits by each feature reduce the impurity by."""
     growing = _GrowingTree(records, growth, rng)
     depth = 0
     while len(growing.open) and depth != growth.max_depth:
         growing.split_level()
         depth += 1
-    return growing.tree()
+    return growing.tree(), growing.gains
 
 
 @dataclass(eq=False)
@@ -226,14 +229,14 @@ class _GrowingTree:
         """The weights of some nodes by category and class."""
         if len(nodes) == len(self.open):
             key = self.at * width + self.keys[a]
-            return np.bincount(key, self.weights, len(nodes) * width)
+            return np.asarray(np.bincount(key, self.weights, len(nodes) * width), np.float64)
         place = np.full(len(self.open), NONE)
         place[nodes] = np.arange(len(nodes))
         rows = np.flatnonzero(tried[self.at])
         key = place[self.at[rows]] * width + self.keys[a, rows]
-        return np.bincount(key, self.weights[rows], len(nodes) * width)
+        return np.asarray(np.bincount(key, self.weights[rows], len(nodes) * width), np.float64)
 
     def tree(self) -> RandomTree:
         """The tree as it is."""
         chances = np.round(self.chances, _DECIMALS)
-        return RandomTree(self.attribute, self.child, chances, self.gains)
+        return RandomTree(self.attribute, self.child, chances)

@@ -1,0 +1,104 @@
+"""`tacit mine forest`: reported records in, a forest of random trees out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
+from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.files import check_apart, read_design, write_text
+from tacit.number_text import decimals, number_of, span
+from tacit.reconstruction.interval import check_level
+from tacit.table import Table
+
+if TYPE_CHECKING:
+    from tacit.mine import Forest
+
+NumberOfTrees = Annotated[int, typer.Option(help="How many trees.")]
+TriedAttributes = Annotated[
+    int | None,
+    typer.Option(help="Attributes that each node tries.", show_default="about the square root"),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the resamples and the attributes.")]
+
+
+def forest(
+    design_file: DesignFile,
+    target: Target,
+    out: ModelOut,
+    data: OptionalData = None,
+    trees: NumberOfTrees = 100,
+    criterion: CriterionName = Criterion.GINI,
+    max_features: TriedAttributes = None,
+    max_depth: MaxDepth = None,
+    seed: Seed = 0,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    database: FromDatabase = None,
+) -> None:
+    """Learn a forest, the mean of many random trees, from reported records.
+
+    Example: [bold]tacit mine forest survey.json reported.csv --target income --out all.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    check_level(level)
+    design = read_design(design_file)
+    records = needed_source(data, database)
+    design.schema.index(target)
+    check_apart(out, data, design_file)
+    model = mine.Forest(design, target, trees, criterion.value, max_features, max_depth, seed)
+    model.check_arguments()
+    patterns = counted(design_file, design, records)
+    with show.progress("growing trees") as tell:
+        model.fit(patterns, progress=tell)
+    content = learnt(model, level)
+    write_text(out, mine.model_to_json(model))
+    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+
+
+def learnt(model: Forest, level: float) -> dict[str, Any]:
+    """A summary of a forest, as plain values for the screen and for JSON."""
+    prior = model.prior().columns(level)
+    return {
+        "tacit": "forest-summary",
+        "version": 1,
+        "design": model.fingerprint_,
+        "target": model.target,
+        "criterion": model.criterion,
+        "n_records": model.prior().n_records,
+        "level": level,
+        "trees": len(model.trees_),
+        "leaves": model.get_n_leaves(),
+        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
+        "importances": model.importances().columns(level),
+        "notes": model.notes(),
+    }
+
+
+def _render(file: Path, model: Forest, content: dict[str, Any]) -> None:
+    out = show.console()
+    trees, leaves = number_of(content["trees"], "tree"), content["leaves"]
+    out.print(
+        f"wrote {file}: forest for {model.target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}\n"
+        f"{trees} with {number_of(leaves, 'leaf', 'leaves')}\n",
+        soft_wrap=True,
+    )
+    level = content["level"]
+    show.print_table(replace(model.prior().to_table(level), title=""))
+    columns = content["importances"].values()
+    rows = [
+        [name, decimals(value), decimals(stderr), span(lower, upper)]
+        for name, value, stderr, lower, upper in zip(*columns, strict=True)
+    ]
+    heads = ("attribute", "importance", "std. error", f"{show.percent(level)} interval")
+    show.print_table(Table(heads, rows))
+    for note in content["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
