@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Design, Group, disguise, related, uniform_perturbation
 from tacit.arrays import Array, Codes
-from tacit.mine import DecisionTree
+from tacit.mine import DecisionTree, Forest
 from tests.support.tree_data import LOADERS, tree_data
 
 #: Family, theta and number of groups; every g-th attribute belongs to a group.
@@ -54,6 +54,11 @@ def _by_tree(caution: float | None) -> Method:
     return accuracy
 
 
+def _by_forest(design: Design, reported: Codes, test: Codes) -> float:
+    model = Forest(design, design.schema.names[-1]).fit(reported)
+    return float(np.mean(model.predict_proba(test[:, :-1]).argmax(axis=1) == test[:, -1]))
+
+
 def _as_if_true(design: Design, reported: Codes, test: Codes) -> float:
     sizes = design.schema.sizes[:-1]
     encoder = OneHotEncoder(categories=[np.arange(k) for k in sizes]).fit(reported[:, :-1])
@@ -66,9 +71,10 @@ def _majority(design: Design, reported: Codes, test: Codes) -> float:
     return float(np.bincount(test[:, -1]).max() / len(test))
 
 
-DEFAULT = "default"
+DEFAULT, FOREST = "default", "forest"
 METHODS: dict[str, Method] = {
     DEFAULT: _by_tree(None),
+    FOREST: _by_forest,
     "unbiased": _by_tree(2.0),
     "literal": _by_tree(0.0),
     "as if true": _as_if_true,

@@ -25,8 +25,8 @@ from tacit.reconstruction import Reconstruction
 
 #: True records that are drawn for a pattern, at most; they share its count.
 _MOST_DRAWN = 4
-#: Cells that less than this share of a record is expected in are left out.
-_NOTHING = 1e-6
+#: Cells in which fewer records are expected are left out.
+_NOTHING = 0.01
 
 #: Makes the records of the next tree of a bag.
 Draw = Callable[[], WeightedRecords]

@@ -53,12 +53,13 @@ class Fold:
 class FittedTable:
     """The joint table of all reports, that of each fold, and their priors.
 
-    `kind` is which of the `priors` it has.
+    `kind` is which of the `priors` it has, `likely` the naive Bayes table of largest likelihood.
     """
 
     reports: TableReports
     table: Array
     kind: int
+    likely: Array
     strength: float
     folds: tuple[Fold, ...]
     fold_priors: tuple[Array, ...]
@@ -86,8 +87,11 @@ def fitted_table(
     ]
     best = int(np.argmax([_held(candidate) for candidate in candidates]))
     first = pairs_table(channel, reconstruction, target)
-    found = priors(reports, first, Links(channel, reconstruction, target))[best]
-    return _strengthened(reports, found, best, candidates[best])
+    likely = likeliest(reports, first)
+    found = averaged(first, Links(channel, reconstruction, target).shrunk(likely))[best]
+    table, strength, fitted = _strengthened(reports, found, candidates[best])
+    known = tuple(fold.table for fold in candidates[best])
+    return FittedTable(reports, table, best, likely, strength, tuple(fitted), known)
 
 
 def refitted_table(
@@ -96,8 +100,9 @@ def refitted_table(
     """The table of other reports, with the kind of prior and the strength of this one."""
     channel = fitted.reports.channel
     reports = TableReports.of(channel, reconstruction.patterns)
+    links = Links(channel, reconstruction, target)
     first = pairs_table(channel, reconstruction, target)
-    prior = priors(reports, first, Links(channel, reconstruction, target))[fitted.kind]
+    prior = averaged(first, links.shrunk(likeliest(reports, fitted.likely)))[fitted.kind]
     if math.isinf(fitted.strength):
         return reports, prior
     return reports, penalised(reports, prior, fitted.strength, fitted.table)
@@ -117,8 +122,16 @@ def priors(reports: TableReports, by_pairs: Array, links: Links) -> list[Array]:
     If attributes depend on each other beyond the class, the classes of largest likelihood may be
     other clusters than the class; the pairs then contradict them, and the average has less of both.
     """
-    m_step = naive_bayes_step(reports.channel, reports.total)
-    likely = links.shrunk(maximised(reports, m_step, by_pairs))
+    return averaged(by_pairs, links.shrunk(likeliest(reports, by_pairs)))
+
+
+def likeliest(reports: TableReports, start: Array) -> Array:
+    """Naive Bayes of largest likelihood, from a start."""
+    return maximised(reports, naive_bayes_step(reports.channel, reports.total), start)
+
+
+def averaged(by_pairs: Array, likely: Array) -> list[Array]:
+    """Both and their average, with every cell possible."""
     return [with_uniform(table) for table in (by_pairs, (by_pairs + likely) / 2, likely)]
 
 
@@ -126,8 +139,10 @@ def _held(folds: Sequence[Fold]) -> float:
     return sum(fold.held_likelihood() for fold in folds)
 
 
-def _strengthened(reports: TableReports, prior: Array, kind: int, folds: list[Fold]) -> FittedTable:
-    """The table at the strength with the largest held-out likelihood.
+def _strengthened(
+    reports: TableReports, prior: Array, folds: list[Fold]
+) -> tuple[Array, float, list[Fold]]:
+    """The table, its strength and the folds at the strength with the largest held-out likelihood.
 
     From the strongest prior down, until two in a row are worse.
     """
@@ -148,4 +163,4 @@ def _strengthened(reports: TableReports, prior: Array, kind: int, folds: list[Fo
     table = prior
     for strength in STRENGTHS[1 : best + 1]:
         table = penalised(reports, prior, strength, table)
-    return FittedTable(reports, table, kind, STRENGTHS[best], tuple(steps[best]), priors)
+    return table, STRENGTHS[best], steps[best]

@@ -1,0 +1,96 @@
+"""Random trees on weighted records."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from tacit.mine import DecisionTree
+from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.random_tree import RandomGrowth, WeightedRecords, grow_random_tree
+
+SIZES = (2, 3, 4)
+POSSIBLE = np.array(list(product(*map(range, SIZES))))
+
+
+def records_of(n: int, seed: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    features = np.stack([rng.integers(0, k, n) for k in SIZES], axis=1)
+    classes = (features.sum(axis=1) + (rng.random(n) < 0.3)) % n_classes
+    return features, classes
+
+
+def grown(criterion: str, tries: int, least: float, seed: int = 0):  # type: ignore[no-untyped-def]
+    features, classes = records_of(400, 1)
+    weighted = WeightedRecords.of(features, classes, np.ones(400), SIZES, 3)
+    growth = RandomGrowth(CRITERIA[criterion], tries, least)
+    return grow_random_tree(weighted, growth, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_tree_that_tries_all_attributes_predicts_like_a_decision_tree(criterion: str) -> None:
+    features, classes = records_of(400, 1)
+    tree, _ = grown(criterion, 3, 1e-3)
+    peer = DecisionTree(criterion=criterion).fit(features, classes)
+    found = tree.chances[tree.find(POSSIBLE)].argmax(axis=1)
+    np.testing.assert_array_equal(found, peer.predict(POSSIBLE))
+
+
+def test_yes_no_records_give_the_leaves_of_scikit_learn() -> None:
+    rng = np.random.default_rng(3)
+    features = rng.integers(0, 2, (500, 4))
+    chances = 0.1 + features @ np.array([0.4, 0.2, 0.13, 0.06])
+    classes = (rng.random(500) < chances).astype(np.intp)
+    weighted = WeightedRecords.of(features, classes, np.ones(500), (2,) * 4, 2)
+    growth = RandomGrowth(CRITERIA["gini"], 4, 20.0)
+    tree, gains = grow_random_tree(weighted, growth, rng)
+    peer = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(features, classes)
+    assert tree.n_leaves == peer.get_n_leaves()
+    np.testing.assert_allclose(gains / gains.sum(), peer.feature_importances_, rtol=1e-9)
+
+
+def test_weights_count_like_repeated_records() -> None:
+    features, classes = records_of(60, 2)
+    weights = np.random.default_rng(4).integers(0, 4, 60)
+    growth = RandomGrowth(CRITERIA["gini"], 2, 3.0)
+    one = WeightedRecords.of(features, classes, weights.astype(float), SIZES, 3)
+    rows = np.repeat(np.arange(60), weights)
+    many = WeightedRecords.of(features[rows], classes[rows], np.ones(len(rows)), SIZES, 3)
+    first, second = (grow_random_tree(r, growth, np.random.default_rng(5))[0] for r in (one, many))
+    np.testing.assert_array_equal(first.attribute, second.attribute)
+    np.testing.assert_array_equal(first.chances, second.chances)
+
+
+def test_every_chosen_split_has_two_branches_with_enough_records() -> None:
+    features, classes = records_of(400, 1)
+    tree, _ = grown("gini", 2, 25.0)
+    leaves = tree.find(features)
+    assert tree.n_leaves > 3
+    assert np.bincount(leaves)[np.unique(leaves)].min() >= 25
+
+
+def test_the_depth_is_limited() -> None:
+    features, classes = records_of(400, 1)
+    weighted = WeightedRecords.of(features, classes, np.ones(400), SIZES, 3)
+    growth = RandomGrowth(CRITERIA["gini"], 2, 1.0, max_depth=1)
+    assert grow_random_tree(weighted, growth, np.random.default_rng(0))[0].n_leaves == 2
+
+
+def test_nodes_try_other_attributes_if_the_drawn_ones_allow_no_split() -> None:
+    rng = np.random.default_rng(6)
+    useful = rng.integers(0, 2, 200)
+    features = np.column_stack([np.zeros((200, 5), np.intp), useful])
+    weighted = WeightedRecords.of(features, useful, np.ones(200), (2,) * 6, 2)
+    for seed in range(20):
+        growth = RandomGrowth(CRITERIA["gini"], 1, 1.0)
+        tree, gains = grow_random_tree(weighted, growth, np.random.default_rng(seed))
+        assert tree.n_leaves == 2
+        assert gains.argmax() == 5
+
+
+def test_different_draws_give_different_trees() -> None:
+    trees = [grown("gini", 1, 5.0, seed)[0] for seed in range(5)]
+    assert len({tuple(tree.attribute) for tree in trees}) > 1
