@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import lightgbm
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.bayes_bench import (
@@ -21,14 +22,17 @@ from benchmarks.bayes_bench import (
 )
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Design, Group, disguise, related, uniform_perturbation
-from tacit.mine import DecisionTree
+from tacit.mine import DecisionTree, Forest
 
+DEFAULT = "default tree, 10^6 x 15 yes/no, one related group"
+FOREST = "forest of 100 trees, 10^6 x 15 yes/no, one related group"
 WHAT = "tree to full depth (caution 0), 10^6 x 15 yes/no, one related group"
 
 
 def rows() -> Iterator[Row]:
     """Fit, predict, many records, many attributes, many categories."""
     yield from _against_scikit_learn()
+    yield from _default_and_forest()
     yield from _wide()
     yield from _many_categories()
 
@@ -94,6 +98,34 @@ def _against_scikit_learn() -> Iterator[Row]:
     yield ratio(f"{WHAT}, 10^7: fit against DecisionTreeClassifier", fit_peer, fit_many, 60)
     detail = "once counted, growing does not depend on the number of records"
     yield Row(f"{WHAT}: fit of 10^7 against 10^6", fit_many / fit, 12, "times", detail, True)
+
+
+def _default_and_forest() -> Iterator[Row]:
+    """The default tree and a forest, each against its peer on the same records undisguised."""
+    design, reported, features, classes = problem()
+    target = design.schema.names[-1]
+    tree, forest = DecisionTree(design, target), Forest(design, target)
+    peer = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    peers = RandomForestClassifier(100, random_state=0, n_jobs=1)
+    fit, fit_peer = (
+        best(lambda: tree.fit(reported), 3),
+        best(lambda: peer.fit(features, classes), 3),
+    )
+    detail = f"{tree.get_n_leaves():,} leaves, {_right(tree, features, classes):.3f} right"
+    yield ratio(f"{DEFAULT}: fit against DecisionTreeClassifier", fit_peer, fit, 1, detail)
+    with peak_memory() as peak:
+        fit = best(lambda: forest.fit(reported), 1)
+    with peak_memory() as peak_peer:
+        fit_peer = best(lambda: peers.fit(features, classes), 1)
+    detail = f"{_right(forest, features, classes):.3f} right"
+    yield ratio(f"{FOREST}: fit against RandomForestClassifier", fit_peer, fit, 1, detail)
+    detail = f"RandomForestClassifier: {peak_peer.extra / MB:.0f} MB"
+    yield Row(f"{FOREST}: fit, extra memory", peak.extra / MB, LIMIT, "MB", detail, True)
+
+
+def _right(model: DecisionTree | Forest, features: np.ndarray, classes: np.ndarray) -> float:
+    """The share of true records that a model classifies correctly."""
+    return float(np.mean(model.predict_proba(features).argmax(axis=1) == classes))
 
 
 def _fitted(

@@ -71,7 +71,7 @@ PROMISED_OF_STORE = {
 }
 
 #: Names of tacit.mine that are promised; its other names may still change.
-PROMISED_OF_MINE = {"ChowLiuTree", "LatentClass"}
+PROMISED_OF_MINE = {"ChowLiuTree", "Forest", "LatentClass"}
 
 
 PROMISED_OF_ITEMSETS = {

@@ -20,12 +20,14 @@ from tacit.table import Table
 if TYPE_CHECKING:
     from tacit.mine import Forest
 
-NumberOfTrees = Annotated[int, typer.Option(help="How many trees.")]
+NumberOfTrees = Annotated[int, typer.Option(min=1, help="How many random trees.")]
 TriedAttributes = Annotated[
     int | None,
-    typer.Option(help="Attributes that each node tries.", show_default="about the square root"),
+    typer.Option(
+        min=1, help="Attributes that each node tries.", show_default="the square root of all"
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the resamples and the attributes.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the resamples and the attributes.")]
 
 
 def forest(

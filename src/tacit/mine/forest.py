@@ -28,16 +28,12 @@ from tacit.mine.tree.forest_bags import TrueBags
 from tacit.mine.tree.forest_growth import (
     BAG,
     ForestSettings,
+    GrownForest,
     Tell,
     grow_forest,
-    mean_chances,
-    reported_bags,
-    single_leaf,
-    true_bags,
+    reported_forest,
 )
-from tacit.mine.tree.likelihood_tree import CAUTION, tree_and_gate
-from tacit.mine.tree.random_tree import RandomTree
-from tacit.mine.tree.split_choice import GrowthSettings
+from tacit.mine.tree.random_tree import RandomTree, mean_chances
 from tacit.mine.tree.tree import check_max_depth
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
@@ -45,8 +41,6 @@ from tacit.schema import Attribute, Schema
 
 #: Most categories of an undisguised feature; more would not fit in memory.
 MOST_CATEGORIES = 2048
-#: Fewest records of a branch.
-LEAST = 5.0
 
 
 class Forest(Miner):
@@ -106,7 +100,6 @@ class Forest(Miner):
             int(self.n_estimators),
             CRITERIA[self.criterion],
             min(int(tries), n_features),
-            LEAST,
             self.max_depth,
         )
 
@@ -116,16 +109,9 @@ class Forest(Miner):
         found = Reconstruction(patterns, design)
         prior = found.table([target.name])
         rng = np.random.default_rng(self.random_state)
-        bags, settings = true_bags(found, target.name), self._settings(len(features))
-        if bags is None:
-            gate = GrowthSettings(CRITERIA["entropy"], CAUTION)
-            _, may_split = tree_and_gate(found, target.name, gate)
-            bags = reported_bags(found, target.name) if may_split else None
-        grown = single_leaf(prior.value, len(features))
-        if bags is not None:
-            grown = grow_forest(bags, settings, rng, self._tell)
-        classes, importances = np.array(target.categories), importances_by_bag(grown.gains, BAG)
-        self.restore(features, classes, grown.trees, prior, importances, design.fingerprint)
+        settings = self._settings(len(features))
+        grown = reported_forest(found, target.name, settings, rng, self._tell)
+        self._set_grown(features, np.array(target.categories), grown, prior, design.fingerprint)
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -140,22 +126,33 @@ class Forest(Miner):
         bags = TrueBags(records[:, :-1], records[:, -1], counts, sizes, max(2, len(classes)))
         rng = np.random.default_rng(self.random_state)
         grown = grow_forest(bags, self._settings(len(sizes)), rng, self._tell)
-        prior, importances = _counted_prior(codes, classes), importances_by_bag(grown.gains, BAG)
-        self.restore(None, classes, grown.trees, prior, importances)
+        self._set_grown(None, classes, grown, _counted_prior(codes, classes))
         self.sizes_ = [int(column.max()) + 1 for column in X.T]
+
+    def _set_grown(
+        self,
+        features: Schema | None,
+        classes: npt.NDArray[Any],
+        grown: GrownForest,
+        prior: Estimate,
+        fingerprint: str = "",
+    ) -> None:
+        importances = importances_by_bag(grown.gains, BAG)
+        members = grown.trees, grown.weights
+        self.restore(features, classes, members, prior, importances, fingerprint)
 
     def restore(
         self,
         features: Schema | None,
         classes: npt.NDArray[Any],
-        trees: list[RandomTree],
+        members: tuple[list[RandomTree], Array],
         prior: Estimate,
         importances: tuple[Array, Array],
         fingerprint: str = "",
     ) -> None:
-        """Become the fitted model with these trees, P(class), and importances with errors."""
+        """Become the fitted model with these trees and their weights, P(class), importances."""
         self.set_fitted(features, classes, fingerprint)
-        self.trees_, self.prior_ = trees, prior
+        (self.trees_, self.weights_), self.prior_ = members, prior
         self.feature_importances_, self.importances_stderr_ = importances
 
     def predict_proba(self, X: Any) -> Array:
@@ -163,10 +160,10 @@ class Forest(Miner):
         codes, sizes = self.feature_codes(X), self.feature_sizes()
         width = len(self.classes_)
         if math.prod(sizes) > len(codes) or min(sizes) < 2:
-            return mean_chances(self.trees_, codes)[:, :width]
+            return mean_chances(self.trees_, codes, self.weights_)[:, :width]
         # Fewer possible records than records: predict each possible one.
         possible = np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T
-        chances = mean_chances(self.trees_, possible)[:, :width]
+        chances = mean_chances(self.trees_, possible, self.weights_)[:, :width]
         return np.concatenate([chances[block] for block in column_blocks(list(codes.T), sizes)])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -202,6 +199,9 @@ class Forest(Miner):
         notes = self.undecided_note()
         if self.get_n_leaves() == len(self.trees_):
             notes.append("no tree has a split: every record gets the same class")
+        share = float(self.weights_[-1])
+        if not np.isclose(share, self.weights_[0]):
+            notes.append(f"the default tree, pruned, has {100 * share:.0f} % of the weight")
         return notes
 
     def summary(self) -> str:

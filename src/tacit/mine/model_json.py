@@ -40,7 +40,7 @@ _DECISION_TREE = DocumentFormat(
 _FOREST = DocumentFormat(
     "forest",
     "model file",
-    ((*_COMMON, "criterion", "prior", "covariance", "importances", "stderr", "trees"),),
+    ((*_COMMON, "criterion", "prior", "covariance", "importances", "stderr", "weights", "trees"),),
 )
 _LATENT_CLASSES = DocumentFormat(
     "latent-classes",
@@ -96,6 +96,7 @@ def _forest_json(model: Forest, about: dict[str, Any]) -> str:
     content["prior"], content["covariance"] = prior.value.tolist(), prior.covariance.tolist()
     content["importances"] = model.feature_importances_.tolist()
     content["stderr"] = [None if np.isnan(e) else e for e in model.importances_stderr_.tolist()]
+    content["weights"] = model.weights_.tolist()
     return _by_lines(content, "trees", (plain_tree(tree, features) for tree in model.trees_))
 
 
@@ -206,8 +207,11 @@ def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Fores
             trees.append(tree_from_plain(nodes, features, n))
         except TacitError as error:
             raise FileError(f"tree {number}: {error}") from None
-    classes = np.array(target.categories)
-    model.restore(features, classes, trees, prior, (importances, stderr), content["design"])
+    weights = finite_numbers(content["weights"], (len(trees),), "weights")
+    if (weights < 0).any() or not weights.any():
+        raise FileError("weights must be numbers from 0 up, not all 0")
+    classes, members = np.array(target.categories), (trees, weights)
+    model.restore(features, classes, members, prior, (importances, stderr), content["design"])
     return model
 
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tacit.arrays import Array, Codes, Index
 from tacit.counting import PatternTable
 from tacit.mine.tree.imputed_records import RecordPosterior
+from tacit.mine.tree.joint_channel import JointChannel
 from tacit.mine.tree.joint_fit import FittedTable, refitted_table
 from tacit.mine.tree.random_tree import WeightedRecords
 from tacit.reconstruction import Reconstruction
@@ -33,7 +35,9 @@ Draw = Callable[[], WeightedRecords]
 
 
 class Bags(ABC):
-    """A source of bags."""
+    """A source of bags; a branch of its trees has at least `least` records."""
+
+    least: ClassVar[float] = 10.0
 
     @abstractmethod
     def bag(self, rng: np.random.Generator) -> Draw:
@@ -52,11 +56,7 @@ class TableBags(Bags):
         patterns = resampled(self.found.patterns, rng)
         again = Reconstruction(patterns, self.found.design)
         reports, table = refitted_table(self.fitted, again, self.target)
-        channel, shape = reports.channel, table.shape
-        weights = np.where(table * reports.total > _NOTHING, table * reports.total, 0.0).ravel()
-        rows, classes = np.unravel_index(np.arange(table.size), shape)
-        codes = channel.codes[rows]
-        records = WeightedRecords.of(codes, classes, weights, channel.sizes, shape[1])
+        records = table_records(reports.channel, table * reports.total)
         return lambda: records
 
 
@@ -68,7 +68,7 @@ class ImputedBags(Bags):
     counts: Index
 
     def bag(self, rng: np.random.Generator) -> Draw:
-        counts = _multinomial(self.counts, rng)
+        counts = multinomial(self.counts, rng)
         drawn = np.minimum(counts, _MOST_DRAWN)
         rows = np.repeat(np.arange(len(counts)), drawn)
         weights = np.repeat(counts / np.maximum(drawn, 1), drawn)
@@ -89,6 +89,8 @@ class ImputedBags(Bags):
 class TrueBags(Bags):
     """Bags of distinct true records with their counts."""
 
+    least: ClassVar[float] = 1.0
+
     features: Codes
     classes: Codes
     counts: Index
@@ -96,20 +98,29 @@ class TrueBags(Bags):
     n_classes: int
 
     def bag(self, rng: np.random.Generator) -> Draw:
-        weights: Array = _multinomial(self.counts, rng).astype(np.float64)
+        weights: Array = multinomial(self.counts, rng).astype(np.float64)
         records = WeightedRecords.of(
             self.features, self.classes, weights, self.sizes, self.n_classes
         )
         return lambda: records
 
 
+def table_records(channel: JointChannel, expected: Array) -> WeightedRecords:
+    """The cells of a table, with the expected number of records in each."""
+    weights = np.where(expected > _NOTHING, expected, 0.0).ravel()
+    rows, classes = np.unravel_index(np.arange(expected.size), expected.shape)
+    sizes, n_classes = channel.sizes, channel.n_classes
+    return WeightedRecords.of(channel.codes[rows], classes, weights, sizes, n_classes)
+
+
 def resampled(patterns: PatternTable, rng: np.random.Generator) -> PatternTable:
     """As many records, drawn with replacement."""
-    counts = _multinomial(patterns.counts, rng)
+    counts = multinomial(patterns.counts, rng)
     kept = counts > 0
     return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])
 
 
-def _multinomial(counts: Index, rng: np.random.Generator) -> Index:
+def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
+    """As many records, drawn with replacement: how often each pattern is drawn."""
     n = int(counts.sum())
     return np.asarray(rng.multinomial(n, counts / n))

@@ -1,7 +1,8 @@
 """grow_forest: random trees from reports, in bags that share one resample (see `forest_bags`).
 
 The forest has no splits if the reports do not show that the class depends on some attribute (see
-`split_gate`).
+`split_gate`). If the joint table of all attributes is small, the default tree becomes a member with
+the share of the weights that predicts held-out reports best (see `tree_share`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
+from tacit.arrays import Array
 from tacit.mine.bayes_parameters import likelihood
-from tacit.mine.tree.criteria import SplitCriterion
+from tacit.mine.tree.criteria import CRITERIA, SplitCriterion
 from tacit.mine.tree.forest_bags import Bags, ImputedBags, TableBags, TrueBags
 from tacit.mine.tree.imputed_records import RecordPosterior
 from tacit.mine.tree.joint_fit import fitted_table
+from tacit.mine.tree.likelihood_tree import CAUTION, gated_choice
 from tacit.mine.tree.random_tree import RandomGrowth, RandomTree, grow_random_tree
+from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.mine.tree.tree_share import random_tree, tree_share
 from tacit.reconstruction import Reconstruction
 
 #: Trees that share a resample.
@@ -34,26 +38,32 @@ Tell = Callable[[float], None]
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """Number of trees, criterion, attributes tried at a node, fewest records of a branch, depth."""
+    """Number of trees, criterion, attributes tried at a node, largest depth."""
 
     n_trees: int
     criterion: SplitCriterion
     tries: int
-    least: float
     max_depth: int | None = None
 
-    @property
-    def growth(self) -> RandomGrowth:
-        """How each tree is grown."""
-        return RandomGrowth(self.criterion, self.tries, self.least, self.max_depth)
+    def growth(self, bags: Bags) -> RandomGrowth:
+        """How each tree is grown; branches of disguised records must not be small."""
+        return RandomGrowth(self.criterion, self.tries, bags.least, self.max_depth)
 
 
 @dataclass(frozen=True, eq=False)
 class GrownForest:
-    """The trees, and the gain of every attribute in each of them, trees x attributes."""
+    """The trees, the weight of each, and the gain of every attribute, trees x attributes."""
 
     trees: list[RandomTree]
+    weights: Array
     gains: Array
+
+    def with_tree(self, tree: RandomTree, share: float) -> GrownForest:
+        """The forest with one more tree that has this share of the weights."""
+        if share == 0:
+            return self
+        weights = np.append(self.weights * (1 - share), share)
+        return GrownForest([*self.trees, tree], weights, self.gains)
 
 
 def grow_forest(
@@ -62,14 +72,39 @@ def grow_forest(
     """The trees, those of a bag side by side."""
     trees: list[RandomTree] = []
     gains: list[Array] = []
+    growth = settings.growth(bags)
     while len(trees) < settings.n_trees:
         draw = bags.bag(rng)
         for _ in range(min(BAG, settings.n_trees - len(trees))):
-            tree, gain = grow_random_tree(draw(), settings.growth, rng)
+            tree, gain = grow_random_tree(draw(), growth, rng)
             trees.append(tree)
             gains.append(gain)
             tell(len(trees) / settings.n_trees)
-    return GrownForest(trees, np.stack(gains))
+    return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
+
+
+def reported_forest(
+    found: Reconstruction,
+    target: str,
+    settings: ForestSettings,
+    rng: np.random.Generator,
+    tell: Tell,
+) -> GrownForest:
+    """The forest of reports; a single leaf if the class depends on nothing."""
+    n_features = len(found.design.schema) - 1
+    bags = true_bags(found, target)
+    if bags is not None:
+        return grow_forest(bags, settings, rng, tell)
+    growth = GrowthSettings(CRITERIA["entropy"], CAUTION, settings.max_depth)
+    names, choice, may_split = gated_choice(found, target, growth)
+    if choice is None or not may_split:
+        return single_leaf(found.table([target]).value, n_features)
+    if len(names) < n_features:
+        return grow_forest(reported_bags(found, target), settings, rng, tell)
+    tables = TableBags(choice.fitted, found, target)
+    grown = grow_forest(tables, settings, rng, tell)
+    share = tree_share(choice, settings.growth(tables), rng)
+    return grown.with_tree(random_tree(choice.tree), share)
 
 
 def true_bags(found: Reconstruction, target: str) -> Bags | None:
@@ -107,12 +142,5 @@ def single_leaf(shares: Array, n_features: int) -> GrownForest:
     """A forest of one tree without splits."""
     chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
     none = np.full((1, 1), NONE)
-    return GrownForest([RandomTree(none[0], none, chances)], np.zeros((1, n_features)))
-
-
-def mean_chances(trees: list[RandomTree], records: Codes) -> Array:
-    """P(class | record), the mean over the trees."""
-    total = np.zeros((len(records), trees[0].chances.shape[1]))
-    for tree in trees:
-        total += tree.chances[tree.find(records)]
-    return np.asarray(total / total.sum(axis=1, keepdims=True))
+    tree = RandomTree(none[0], none, chances)
+    return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))

@@ -42,22 +42,29 @@ CAUTION = 2.0
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
-    return tree_and_gate(reconstruction, target, settings)[0]
+    names, choice, may_split = gated_choice(reconstruction, target, settings)
+    if choice is None:
+        return _unbiased(reconstruction, target, replace(settings, max_depth=0))
+    if not may_split:
+        return _placed(choice.root, reconstruction, names)
+    larger = len(names) < len(reconstruction.design.schema) - 1
+    if larger and _unbiased_is_better(reconstruction, target, settings):
+        return _unbiased(reconstruction, target, settings)
+    return _placed(choice.tree, reconstruction, names)
 
 
-def tree_and_gate(
+def gated_choice(
     reconstruction: Reconstruction, target: str, settings: GrowthSettings
-) -> tuple[Tree, bool]:
-    """The tree, and whether the reports show that the class depends on some attribute."""
+) -> tuple[list[str], TreeChoice | None, bool]:
+    """The features of the joint table, the trees on it, and whether a tree may split.
+
+    There are no trees if there are too few reports.
+    """
     if reconstruction.n_records < LEAST_RECORDS:
-        return _unbiased(reconstruction, target, replace(settings, max_depth=0)), False
+        return [], None, False
     names, tests = _joint_attributes(reconstruction, target)
     choice = _tree_choice(reconstruction, target, names, settings)
-    if not choice.may_split(smallest_p_value(list(tests.values()))):
-        return _placed(choice.root, reconstruction, names), False
-    if len(names) < len(tests) and _unbiased_is_better(reconstruction, target, settings):
-        return _unbiased(reconstruction, target, settings), True
-    return _placed(choice.tree, reconstruction, names), True
+    return names, choice, choice.may_split(smallest_p_value(list(tests.values())))
 
 
 def _joint_attributes(reconstruction: Reconstruction, target: str) -> tuple[list[str], ClassTests]:

@@ -20,7 +20,7 @@ from tacit.mine.tree.tree import NONE
 
 #: Gains below this share of a record are rounding errors.
 _NO_GAIN = 1e-9
-#: Predicted chances have so many decimals: a saved forest stays short and predicts the same.
+#: Decimals of predicted chances.
 _DECIMALS = 6
 #: Records of its parent that are added to every node.
 _ADDED = 1.0
@@ -75,6 +75,11 @@ class RandomTree:
     child: Index
     chances: Array
 
+    @classmethod
+    def rounded(cls, attribute: Index, child: Index, chances: Array) -> Self:
+        """The tree with rounded chances: a saved forest stays short and predicts the same."""
+        return cls(attribute, child, np.round(chances, _DECIMALS))
+
     def __len__(self) -> int:
         return len(self.attribute)
 
@@ -83,7 +88,7 @@ class RandomTree:
         """The number of leaves."""
         return int((self.attribute == NONE).sum())
 
-    def find(self, records: Codes) -> Index:
+    def find(self, records: Codes | Index) -> Index:
         """The leaf of each record."""
         node = np.zeros(len(records), np.intp)
         moving = np.arange(len(records)) if self.attribute[0] != NONE else np.zeros(0, np.intp)
@@ -238,5 +243,12 @@ class _GrowingTree:
 
     def tree(self) -> RandomTree:
         """The tree as it is."""
-        chances = np.round(self.chances, _DECIMALS)
-        return RandomTree(self.attribute, self.child, chances)
+        return RandomTree.rounded(self.attribute, self.child, self.chances)
+
+
+def mean_chances(trees: list[RandomTree], records: Codes | Index, weights: Array) -> Array:
+    """P(class | record), the weighted mean over the trees."""
+    total = np.zeros((len(records), trees[0].chances.shape[1]))
+    for tree, weight in zip(trees, weights, strict=True):
+        total += weight * tree.chances[tree.find(records)]
+    return np.asarray(total / total.sum(axis=1, keepdims=True))

@@ -66,7 +66,7 @@ class TreeChoice:
         """Log-likelihood of each held-out report under each pruned tree, trees x reports."""
         return np.concatenate(
             [
-                np.stack([fold.held.class_likelihoods(_by_leaf(fold, tree)) for tree in trees])
+                np.stack([fold.held.class_likelihoods(by_leaf(fold, tree)) for tree in trees])
                 for fold, trees in zip(self.fitted.folds, self.fold_trees, strict=True)
             ],
             axis=1,
@@ -126,7 +126,7 @@ def _between(price: Array) -> Array:
     return np.asarray(between[places])
 
 
-def _by_leaf(fold: Fold, tree: TableTree) -> Array:
+def by_leaf(fold: Fold, tree: TableTree) -> Array:
     """P(x) P(c | leaf of x), with one record of the whole added to every leaf."""
     whole = tree.value[0] / tree.value[0].sum() / fold.learnt.total
     sums = tree.value + whole

@@ -65,7 +65,7 @@ def test_weights_count_like_repeated_records() -> None:
 
 
 def test_every_chosen_split_has_two_branches_with_enough_records() -> None:
-    features, classes = records_of(400, 1)
+    features, _ = records_of(400, 1)
     tree, _ = grown("gini", 2, 25.0)
     leaves = tree.find(features)
     assert tree.n_leaves > 3
