@@ -168,7 +168,8 @@ class Forest(Miner):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of true records: a frame, or codes of the other attributes."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def feature_sizes(self) -> list[int]:
         return list(self.sizes_ if self.features_ is None else self.features_.sizes)
