@@ -104,7 +104,7 @@ def grow_random_tree(
     records: WeightedRecords, growth: RandomGrowth, rng: np.random.Generator
 ) -> tuple[RandomTree, Array]:
     """The tree of these records, and what the splits by each feature reduce the impurity by."""
-    growing = _GrowingTree(records, growth, rng)
+    growing = _GrowingRandomTree(records, growth, rng)
     depth = 0
     while len(growing.open) and depth != growth.max_depth:
         growing.split_level()
@@ -129,7 +129,7 @@ class _Best:
         return cls(np.full(n, _NO_GAIN), attribute, option, np.zeros((n, width, n_classes)))
 
 
-class _GrowingTree:
+class _GrowingRandomTree:
     """The nodes so far; `rows` are the records at `open` nodes, `at` the place of their node."""
 
     def __init__(
