@@ -13,9 +13,8 @@ from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
 from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
 from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
 from tacit.files import check_apart, read_design, write_text
-from tacit.number_text import decimals, number_of, span
+from tacit.number_text import number_of
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.mine import Forest
@@ -79,7 +78,7 @@ def learnt(model: Forest, level: float) -> dict[str, Any]:
         "trees": len(model.trees_),
         "leaves": model.get_n_leaves(),
         "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
-        "importances": model.importances().columns(level),
+        "importances": model.importances().columns(),
         "notes": model.notes(),
     }
 
@@ -93,14 +92,7 @@ def _render(file: Path, model: Forest, content: dict[str, Any]) -> None:
         f"{trees} with {number_of(leaves, 'leaf', 'leaves')}\n",
         soft_wrap=True,
     )
-    level = content["level"]
-    show.print_table(replace(model.prior().to_table(level), title=""))
-    columns = content["importances"].values()
-    rows = [
-        [name, decimals(value), decimals(stderr), span(lower, upper)]
-        for name, value, stderr, lower, upper in zip(*columns, strict=True)
-    ]
-    heads = ("attribute", "importance", "std. error", f"{show.percent(level)} interval")
-    show.print_table(Table(heads, rows))
+    show.print_table(replace(model.prior().to_table(content["level"]), title=""))
+    show.print_table(replace(model.importances().to_table(), title=""))
     for note in content["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
