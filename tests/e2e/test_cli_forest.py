@@ -60,7 +60,7 @@ def test_the_model_is_that_of_the_library(tacit: Any) -> None:
 def test_the_summary_as_json_has_the_importances(tacit: Any) -> None:
     content = json.loads(tacit(*LEARN.split(), "--json", "--level", "0.9").out)
     assert content["tacit"] == "forest-summary"
-    assert content["importances"] == model().importances().columns(0.9)
+    assert content["importances"] == model().importances().columns()
     assert content["trees"] == len(model().trees_)
     assert content["notes"] == model().notes()
 
