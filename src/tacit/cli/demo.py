@@ -47,8 +47,10 @@ ADULT_RECORDS = 48_842
 ACROSS_GROUPS = ("marital", "income")
 #: What the models predict, and the class that they should find.
 TARGET, SOUGHT = "income", ">50K"
-#: How many rules of the tree are shown.
-RULES = 3
+#: How many rules of the tree are shown, and of how many trees the forest is made.
+RULES, TREES = 3, 40
+#: Whose income the joint model is asked for.
+CONDITIONS = {"marital": "married"}
 #: The attribute that a better channel is searched for.
 OPTIMIZED = "age"
 #: Share of the uniform distribution in the prior, so that no category is impossible.
@@ -79,6 +81,7 @@ def demo(
         alone = [shares([name], known, found) for name in design.schema.names]
         across = shares(ACROSS_GROUPS, known, found)
         scores, tree = learn(true, reported, design)
+        together = list(joint_model(reported, design, known))
         disguised = [*disclosure(design, found, known), best_channel(design, found)]
         asked = true[:RESPONDENTS, [design.schema.index(SERVED)]]
         served = [ask(asked, seed)] if ask else []
@@ -90,13 +93,14 @@ def demo(
     print_shares(("question", "answer"), alone)
     print_shares(ACROSS_GROUPS, [across])
     say(
-        "two models",
+        "models",
         f"for {TARGET} from four fifths of the people, tested on the others, in",
         "percent: on true records, and estimated by reports ± std. error",
     )
     heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
     show.print_table(Table(heads, scores[0], align="llrrlrrl"))
     print_rules(tree)
+    say("joint", *together)
     say("disguise", *disguised)
     if served:
         answered = f"{len(asked)} of these people answer over HTTP,"
@@ -142,19 +146,23 @@ def print_shares(labels: Sequence[str], tables: Sequence[Checked]) -> None:
 
 
 def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, DecisionTree]:
-    """Naive Bayes and trees from four fifths of the records, true and reported.
+    """Naive Bayes, trees and forests from four fifths of the records, true and reported.
 
     Returns a row per model with its scores on the other fifth, exact and estimated from reports;
     and the tree learnt from reports.
     """
-    from tacit.mine import DecisionTree, NaiveBayes  # scikit-learn is slow to start
+    from tacit.mine import DecisionTree, Forest, NaiveBayes  # scikit-learn is slow to start
+
+    def forest(own: Design, target: str) -> Forest:
+        return Forest(own, target, n_estimators=TREES)
 
     undisguised = Design(design.schema, [Group(design.schema.names, truthful())])
     cut = len(true) * 4 // 5
     sought = design.schema[TARGET].code(SOUGHT)
     rows: list[list[str | Text]] = []
     held = []
-    for name, miner in (("naive Bayes", NaiveBayes), ("tree", DecisionTree)):
+    miners = (("naive Bayes", NaiveBayes), ("forest", forest), ("tree", DecisionTree))
+    for name, miner in miners:
         for source, records, own in (("truth", true, undisguised), ("reports", reported, design)):
             model: Any = miner(own, TARGET).fit(records[:cut])
             rows.append([name if source == "truth" else "", source])
@@ -185,6 +193,21 @@ def print_rules(tree: DecisionTree) -> None:
         )
     heads = ("rule of the tree learnt from reports", TARGET, "support", "confidence")
     show.print_table(Table(heads, rows, align="llrr"))
+
+
+def joint_model(reported: Codes, design: Design, known: PatternTable) -> Iterator[str]:
+    """The pairs that a Chow-Liu tree joins, and a conditional probability."""
+    from tacit.mine import ChowLiuTree
+
+    model = ChowLiuTree(design).fit(reported)
+    found = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
+    table = known.marginal([*CONDITIONS, TARGET])
+    codes = tuple(design.schema[name].code(label) for name, label in CONDITIONS.items())
+    true = table[codes][design.schema[TARGET].code(SOUGHT)] / table[codes].sum()
+    yield "pairs of answers that go together, as a tree:"
+    yield ", ".join("-".join((*edge.first, *edge.second)) for edge in model.model_.edges)
+    given = " and ".join(f"{name} {label}" for name, label in CONDITIONS.items())
+    yield f"{SOUGHT} if {given}: {plus_minus(found.value, found.stderr)}, in truth {percent(true)}"
 
 
 def described(design: Design) -> Iterator[str]:
