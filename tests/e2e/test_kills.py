@@ -9,28 +9,19 @@ from __future__ import annotations
 
 import random
 import secrets
-import signal
-import socket
-import subprocess
-import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import select
 
-from tacit.service.store import Store
-from tacit.service.store.sql_tables import tokens
-from tacit.service.store.store_values import token_hashes
 from tacit.survey import Published
 from tests.support.load import Plan, Report, Running, plan
 from tests.support.postgres import Cluster
-from tests.support.published import MANY, published
-from tests.support.serving import records_in
+from tests.support.published import published
+from tests.support.restarts import Service, check_stored, invited, until_stored
 
 OPEN, INVITED = published(), published(access="invited")
 CONNECTIONS = 16
@@ -43,56 +34,6 @@ EARLY = 4
 SECONDS = 60.0
 
 pytestmark = pytest.mark.slow
-
-
-class Service:
-    """`tacit serve` on one port, started again whenever it is killed: what systemd would do."""
-
-    def __init__(self, folder: Path, database: str, survey: Published) -> None:
-        published = folder / "published.json"
-        published.write_text(survey.to_json(), encoding="utf-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self._command = [
-            *(sys.executable, "-m", "tacit", "serve", str(published), "--database", database),
-            *("--port", str(self.port), "--rate", "off", "--open-rate", "off", "--log", "json"),
-        ]
-        self._log = folder / "log"
-        self.start()
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-
-    def until_it_answers(self) -> None:
-        until = time.monotonic() + SECONDS
-        while time.monotonic() < until:
-            assert self._process.poll() is None, self._log.read_text()
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                time.sleep(0.02)
-            else:
-                return
-        raise AssertionError(f"it does not answer: {self._log.read_text()}")
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait(SECONDS)
-
-    def killed_after(self, seconds: float) -> None:
-        time.sleep(seconds)
-        self.kill()
-        self.start()
-
-    def stop(self) -> int:
-        self._process.terminate()
-        return self._process.wait(SECONDS)
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
 
 
 @contextmanager
@@ -111,42 +52,6 @@ def given(service: Service, survey: Published, links: Sequence[str] = ()) -> Pla
     return plan(survey, "127.0.0.1", service.port, CONNECTIONS, seconds=seconds, tokens=links)
 
 
-def invited(database: str, n: int) -> list[str]:
-    """The tokens of n one-time links."""
-    store = Store(database)
-    store.register(INVITED)
-    made = store.invite(INVITED.survey.fingerprint, n)
-    store.close()
-    return made
-
-
-def until_stored(database: str, survey: Published, more: int = 1) -> None:
-    """Wait until the load has stored so many more records, however slow the machine is."""
-    wanted, until = records_in(database, survey) + more, time.monotonic() + SECONDS
-    while records_in(database, survey) < wanted:
-        assert time.monotonic() < until, "the load stores nothing"
-        time.sleep(0.02)
-
-
-def check(database: str, survey: Published, report: Report, links: Sequence[str] = ()) -> None:
-    """What is stored is what was acknowledged, each once; the links left are those of no record."""
-    assert set(report.answers) <= {"201", "200", "503"}, report.answers
-    fingerprint = survey.survey.fingerprint
-    store = Store(database)
-    stored = store.codes(fingerprint)[:, 1]
-    state = store.state(fingerprint)
-    with store.database.reading() as connection:
-        left = connection.scalars(select(tokens.c.hash)).all()
-    store.close()
-    assert len(report.acknowledged) > 100, "too little load to show anything"
-    expected = Counter(number % MANY for number in report.acknowledged.values())
-    assert Counter(int(number) for number in stored) == expected
-    assert state.records == len(stored) == len(report.acknowledged)
-    used = {links[number] for number in report.acknowledged.values()} if links else set()
-    assert not set(left) ^ set(token_hashes(fingerprint, set(links) - used))
-    assert state.remaining == len(left) == len(links) - len(used)
-
-
 def sent_again(load: Plan, report: Report) -> None:
     """With its key a response is a repeat although its link is used; with another, refused."""
     with httpx.Client(base_url=f"http://{load.host}:{load.port}", timeout=SECONDS) as client:
@@ -163,7 +68,7 @@ def sent_again(load: Plan, report: Report) -> None:
 
 def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
     moments = random.Random(kills)
-    links = invited(database, LINKS * kills)
+    links = invited(database, INVITED, LINKS * kills)
     start = time.monotonic()
     with serving(folder, database, INVITED) as service:
         took = time.monotonic() - start
@@ -183,7 +88,7 @@ def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
         assert service.stop() == 0
     assert len(report.acknowledged) < len(links), "too few links for this load"
     assert report.lost >= kills, "the load must have felt the kills"
-    check(database, INVITED, report, links)
+    check_stored(database, INVITED, report, links)
 
 
 often = pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.complete)])
@@ -220,4 +125,4 @@ def test_a_server_whose_postgresql_is_restarted_comes_back_by_itself(
         report = load.report()
         assert service.stop() == 0
     assert report.answers["503"] >= 1, "the load must have felt the restarts"
-    check(database, OPEN, report)
+    check_stored(database, OPEN, report)

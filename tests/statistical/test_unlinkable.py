@@ -54,25 +54,30 @@ class Sent:
         return found
 
 
-def _sent(url: str, folder: Path, erase_order: bool = True, n: int = N) -> Sent:
-    """Responses stored in the order of their numbers, one after the other; links never used."""
+def _sent(url: str, folder: Path, erase_order: bool = True, n: int = N, servers: int = 1) -> Sent:
+    """Responses stored in the order of their numbers, one after the other; links never used.
+
+    Several servers take turns.
+    """
     start = time.time() - 1
-    store = Store(url)
-    store.register(SURVEY)
-    tokens = store.invite(FINGERPRINT, n + UNUSED)
+    stores = [Store(url) for _ in range(servers)]
+    stores[0].register(SURVEY)
+    tokens = stores[0].invite(FINGERPRINT, n + UNUSED)
     batch = list(responses(SURVEY, tokens[:n]))
 
     async def one_by_one() -> None:
-        writer = Writer(store)
-        if not erase_order:
+        writers = [Writer(store) for store in stores]
+        for store in [] if erase_order else stores:
             store.tidy = lambda today: None  # type: ignore[method-assign]
             store.erase_order = lambda: None  # type: ignore[method-assign]
-        for response in batch:
-            assert (await writer.submit(response)).acknowledged
-        await asyncio.to_thread(writer.close)
+        for number, response in enumerate(batch):
+            assert (await writers[number % servers].submit(response)).acknowledged
+        for writer in writers:
+            await asyncio.to_thread(writer.close)
 
     asyncio.run(one_by_one())
-    store.close()
+    for store in stores:
+        store.close()
     return Sent(url, folder, start, batch, tokens)
 
 
@@ -91,7 +96,18 @@ def in_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Sent:
     return _sent(str(folder / "survey.db"), folder)
 
 
-@pytest.fixture(params=["in_sqlite", "in_postgres"])
+@pytest.fixture(scope="module")
+def by_three_servers(cluster: Cluster) -> Sent:
+    return _sent(cluster.url(), cluster.data, servers=3)
+
+
+@pytest.fixture(params=["in_postgres", "by_three_servers"])
+def on_postgres(request: pytest.FixtureRequest) -> Sent:
+    found: Sent = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["in_sqlite", "in_postgres", "by_three_servers"])
 def sent(request: pytest.FixtureRequest) -> Sent:
     found: Sent = request.getfixturevalue(request.param)
     return found
@@ -113,13 +129,13 @@ def test_no_query_tells_the_order_of_arrival(sent: Sent, query: str) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["ctid", "xmin::text::bigint", "cmin::text::bigint", "tableoid"])
-def test_no_hidden_column_tells_the_order_of_arrival(in_postgres: Sent, hidden: str) -> None:
-    found = in_postgres.numbers(f"SELECT codes FROM responses ORDER BY {hidden}, ctid")
+def test_no_hidden_column_tells_the_order_of_arrival(on_postgres: Sent, hidden: str) -> None:
+    found = on_postgres.numbers(f"SELECT codes FROM responses ORDER BY {hidden}, ctid")
     assert not tells_arrival(found)
 
 
-def test_all_rows_carry_the_number_of_one_transaction(in_postgres: Sent) -> None:
-    assert in_postgres.ask("SELECT count(DISTINCT xmin::text) FROM responses") == [1]
+def test_all_rows_carry_the_number_of_one_transaction(on_postgres: Sent) -> None:
+    assert on_postgres.ask("SELECT count(DISTINCT xmin::text) FROM responses") == [1]
 
 
 def test_a_table_without_rowid_has_none_to_ask_for(in_sqlite: Sent) -> None:
@@ -199,7 +215,10 @@ def test_a_file_that_was_not_put_in_order_is_caught(tmp_path: Path) -> None:
     assert any(tells_arrival(order) for order in orders)
 
 
-def test_a_postgresql_table_that_was_not_put_in_order_is_caught(cluster: Cluster) -> None:
-    sent = _sent(cluster.url(), cluster.data, erase_order=False)
+@pytest.mark.parametrize("servers", [1, 3])
+def test_a_postgresql_table_that_was_not_put_in_order_is_caught(
+    cluster: Cluster, servers: int
+) -> None:
+    sent = _sent(cluster.url(), cluster.data, erase_order=False, servers=servers)
     for query in ("", " ORDER BY xmin::text::bigint"):
         assert tells_arrival(sent.numbers(f"SELECT codes FROM responses{query}"))

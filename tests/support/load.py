@@ -57,6 +57,8 @@ class Plan:
     tokens: Sequence[str] = ()
     #: Whether a connection that the server ends is not replaced.
     once: bool = False
+    #: Requests after which a connection is replaced by a new one.
+    per_connection: int | None = None
 
     def filled(self, key: str, number: int) -> str:
         """The body of one request as it was sent, to send it again."""
@@ -74,8 +76,8 @@ class Plan:
 class Report:
     """What came back: seconds, answers by status, connections lost, numbers by key acknowledged.
 
-    `cut` counts the requests that were sent and got no answer, `ended` the answers that announced
-    the end of their connection.
+    `refused` counts connections that could not be opened, `cut` the requests that were sent and got
+    no answer, `ended` the answers that announced the end of their connection.
     """
 
     seconds: float = 0.0
@@ -83,6 +85,7 @@ class Report:
     lost: int = 0
     cut: int = 0
     ended: int = 0
+    refused: int = 0
     acknowledged: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -204,6 +207,7 @@ class _Load:
                 await loop.create_connection(lambda: sender, self.plan.host, self.plan.port)
                 await sender.gone
             except OSError:
+                self.report.refused += 1
                 await asyncio.sleep(_PAUSE)
             if self.plan.once:
                 return
@@ -228,6 +232,7 @@ class _Sender(asyncio.Protocol):
         self._transport = transport
         self._answer = b""
         self._ending = False
+        self._left = self._load.plan.per_connection
         self._send()
 
     def _send(self) -> None:
@@ -265,6 +270,11 @@ class _Sender(asyncio.Protocol):
         if status in (b"201", b"200"):
             self._load.report.acknowledged[key] = number
         self._next = None
+        if self._left is not None:
+            self._left -= 1
+        if self._left == 0:
+            self._ending = True
+            self._transport.close()
         if not self._ending:
             self._send()
 

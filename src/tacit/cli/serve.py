@@ -24,6 +24,10 @@ _Database = Annotated[
 ]
 _Host = Annotated[str | None, typer.Option(help="Address to listen on (127.0.0.1).")]
 _Port = Annotated[int | None, typer.Option(help="Port to listen on (8000); 0 for any free one.")]
+_ReusePort = Annotated[
+    bool | None,
+    typer.Option("--reuse-port/--no-reuse-port", help="Share the port with other servers (no)."),
+]
 _Rate = Annotated[str | None, typer.Option(help="Submissions of one address (600/minute), or off.")]
 _OpenRate = Annotated[
     str | None, typer.Option(help="Submissions to one open survey (6000/minute), or off.")
@@ -58,6 +62,7 @@ def serve(
     database: _Database = None,
     host: _Host = None,
     port: _Port = None,
+    reuse_port: _ReusePort = None,
     rate: _Rate = None,
     open_rate: _OpenRate = None,
     trusted_proxy: _TrustedProxy = None,

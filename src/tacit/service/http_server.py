@@ -37,6 +37,8 @@ _GRACE, _PAUSE = 1.0, 0.05
 _TURNS = 100
 #: Files that the process opens besides its connections.
 _OTHER_FILES = 128
+#: The first descriptor that systemd passes.
+_PASSED = 3
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
 
 
@@ -83,11 +85,15 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     async def _accept_pending(self, sockets: Sequence[socket.socket]) -> None:
-        """Accept the connections that are already established, then stop listening."""
-        for listener in sockets:
+        """Accept the connections that are already established, then stop listening.
+
+        On a socket that was passed to this process they stay for whoever else has it.
+        """
+        own = [] if passed_socket() else sockets
+        for listener in own:
             listener.listen(0)  # no new ones meanwhile
         for _ in range(_TURNS):
-            if not any(map(_readable, sockets)):
+            if not any(map(_readable, own)):
                 break
             await asyncio.sleep(0)
         for server in self.servers:
@@ -150,9 +156,25 @@ def http_server(
     return Server(config, settings.request_seconds, check)
 
 
+def passed_socket() -> bool:
+    """Whether systemd passed a listening socket to this process (sd_listen_fds)."""
+    passed = os.environ.get("LISTEN_PID"), os.environ.get("LISTEN_FDS")
+    return passed == (str(os.getpid()), "1")
+
+
 @contextlib.contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A bound socket; ServiceError if the address cannot be used."""
+def listening(host: str, port: int, reuse_port: bool = False) -> Iterator[socket.socket]:
+    """A bound socket, or the one that was passed; ServiceError if the address cannot be used.
+
+    With `reuse_port`, other processes may listen on the same port, and the system distributes
+    connections among them.
+    """
+    if passed_socket():
+        with socket.socket(fileno=_PASSED) as passed:
+            yield passed
+        return
+    if reuse_port and not hasattr(socket, "SO_REUSEPORT"):
+        raise ServiceError("--reuse-port: this system has no SO_REUSEPORT; leave it out")
     try:
         family, kind, *_, place = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -164,6 +186,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         ) from None
     with made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
             made.bind(place)
         except OSError as error:

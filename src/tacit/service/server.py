@@ -137,7 +137,10 @@ def serve(settings: ServiceSettings, tell: Tell, warn: Warn) -> None:
     """
     logs.set_up(settings.log)
     given = [read_published(path) for path in settings.surveys]
-    with listening(settings.host, settings.port) as listener, _running(settings, given) as service:
+    with (
+        listening(settings.host, settings.port, settings.reuse_port) as listener,
+        _running(settings, given) as service,
+    ):
         app, largest_body = service.application(), max(map(body_limit, service.surveys))
         server = http_server(app, settings, largest_body, service.log_changes)
         service.server = server

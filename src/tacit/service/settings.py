@@ -54,6 +54,10 @@ class ServiceSettings(BaseSettings):
     port: int = Field(
         default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any that is free."
     )
+    reuse_port: bool = Field(
+        default=False,
+        description="Whether several servers on this machine may listen on the port.",
+    )
     rate: str = Field(
         default="600/minute",
         description="Submissions that one address may send, such as 600/minute, or off.",

@@ -42,7 +42,7 @@ class Writer:
     """Accepts responses from one event loop and stores them in its own thread.
 
     `capacity` limits how many wait, `most` how many a transaction stores, `store.write_seconds` how
-    long that may take. Raises StoreError if another server writes to the store.
+    long that may take. Raises StoreError if another server writes to the same SQLite file.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class Writer:
         self._tidied_at, self._under_way = time.monotonic(), []
         with suppress(Exception), self._deadline.watching(self._late_tidying):
             if last:
-                self.store.erase_order()
+                self.store.leave()
             else:
                 empty = self.store.tidy(self._today())
         if self._down is not None:

@@ -176,10 +176,11 @@ def test_no_column_is_finer_than_a_day(store: Store) -> None:
     assert sum(isinstance(kind, Date) for kind in kinds) == 1
 
 
-def test_only_one_may_write(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.store.postgres.PATIENCE", 0.1)
+def test_only_one_may_write_to_a_file(tmp_path: Path) -> None:
+    store = Store(tmp_path / "survey.db")
+    store.register(OPEN)
     store.claim()
-    second = Store(url)
+    second = Store(tmp_path / "survey.db")
     with pytest.raises(StoreError, match="another server writes to this database; stop it first"):
         second.write([response(OPEN)], TODAY)
     assert second.state(fingerprint_of(OPEN)).records == 0

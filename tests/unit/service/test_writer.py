@@ -132,11 +132,8 @@ def test_a_caller_who_leaves_disturbs_nobody(store: Store) -> None:
     assert with_writer(store, work) is Outcome.STORED
 
 
-def test_a_second_writer_is_refused(
-    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tacit.service.store.postgres.PATIENCE", 0.1)
-    second = Store(url)
+def test_a_second_writer_to_a_file_is_refused(tmp_path: Path) -> None:
+    store, second = store_of(tmp_path / "survey.db"), Store(tmp_path / "survey.db")
 
     async def work(_: Writer) -> None:
         with pytest.raises(StoreError, match="another server writes"):
@@ -144,6 +141,7 @@ def test_a_second_writer_is_refused(
 
     with_writer(store, work)
     second.close()
+    store.close()
 
 
 def test_a_full_queue_says_so_and_loses_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
@@ -23,6 +23,19 @@ WRITE_SECONDS = 5.0
 #: The id, the codes and the checksum of a response.
 NewRow: TypeAlias = tuple[bytes, bytes, bytes]
 _FORMS = "give a path, sqlite:///PATH or postgresql://USER@HOST/NAME"
+
+
+class NewRows(NamedTuple):
+    """Distinct responses to one survey that are stored together or not at all.
+
+    `rows` are sorted. `hashes` are those of the links that they use, sorted and distinct.
+    """
+
+    survey: int
+    day: str
+    rows: list[NewRow]
+    hashes: list[bytes]
+    quota: int | None
 
 
 class Database(ABC):
@@ -61,12 +74,37 @@ class Database(ABC):
 
     @abstractmethod
     def claim(self) -> Connection:
-        """The connection of the only writing server; refused while another server has it."""
+        """The connection of a writing server; SQLite refuses a second server."""
+
+    def alone(self, connection: Connection) -> bool:
+        """Whether no other server writes; `connection` is that of `claim`."""
+        return True
+
+    def leave(self, connection: Connection) -> bool:
+        """Write no more; returns whether no other server does.
+
+        Of servers that leave at the same time, at least one is told so.
+        """
+        return True
+
+    @contextmanager
+    def maintaining(self) -> Iterator[bool]:
+        """Whether this process may do maintenance in the block: one process at a time."""
+        yield True
 
     def release(self, connection: Connection) -> None:
         """Close the connection of `claim`, even if it is broken."""
         connection.invalidate()
         connection.close()
+
+    @abstractmethod
+    def insert_together(self, connection: Connection, offers: Sequence[NewRows]) -> list[bool]:
+        """Store the offers and add to the counts; durable. Returns which of them were stored.
+
+        Nothing of an offer is stored if its survey is closed or would exceed its quota, an id is
+        known or a link is not usable. The offers are of different surveys, in the order in which
+        everybody locks them.
+        """
 
     @abstractmethod
     def insert_responses(

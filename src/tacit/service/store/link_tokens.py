@@ -51,15 +51,11 @@ class LinkTokens:
         given = {"survey": number, "hashes": hashes}
         return set(connection.scalars(_usable, given))
 
-    def spend(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> bool:
-        """Delete tokens; False if one was not usable or occurs twice: roll back then."""
-        gone = self._database.delete_tokens(connection, number, sorted(hashes)) if hashes else 0
-        return gone == len(hashes)
-
     def test_write(self, connection: Connection, n: int) -> None:
         """Write as much as n responses would, then delete it.
 
-        The rows hold random bytes and no time.
+        The rows hold random bytes and no time. One server tests at a time: two that delete the same
+        rows could deadlock.
         """
         delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
         random = [
@@ -67,7 +63,9 @@ class LinkTokens:
             for _ in range(_TEST_ROWS * n)
         ]
         with self._database.written(connection):
+            self._database.lock_layout(connection)
             connection.execute(delete_test_rows)  # left by a crash
             connection.execute(insert(tokens), random)
         with self._database.written(connection):
+            self._database.lock_layout(connection)
             connection.execute(delete_test_rows)

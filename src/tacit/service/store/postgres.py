@@ -1,8 +1,10 @@
 """PostgreSQL: tables keep rows in the order of arrival, with the number of their transaction.
 
 So one transaction rewrites all rows from time to time, in the order of their ids, and VACUUM FULL
-removes the old file. The writing server holds an advisory lock in the session that writes, so that
-it loses both together.
+removes the old file. Any number of servers may write. The row of a survey is the lock for its
+quota, links and repeats: a batch takes it, checks, writes and commits in one round trip, so that no
+server holds it while it waits for its own process. Advisory locks tell the last server from the
+others, and choose who does maintenance; a process loses them with its session.
 """
 
 from __future__ import annotations
@@ -19,11 +21,23 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 
 from tacit.errors import StoreError
-from tacit.service.store.database import PATIENCE, Database, NewRow, OpenConnections
+from tacit.service.store.database import (
+    PATIENCE,
+    Database,
+    NewRow,
+    NewRows,
+    OpenConnections,
+)
 from tacit.service.store.server_settings import may_checkpoint, warnings
 
-#: Advisory locks for writing and for changing the layout, per schema of a database.
-_WRITE_LOCK, _LAYOUT_LOCK = 0x74616369, 0x74616374
+#: Advisory locks per schema of a database. Writing servers share the first; the others are for
+#: changing the layout and for maintenance.
+_WRITE_LOCK, _LAYOUT_LOCK, _MAINTENANCE_LOCK = 0x74616369, 0x74616374, 0x7461636D
+#: The share of `write_seconds` after which a server that stalls within a transaction loses its
+#: session, so that the others, who wait for its locks, do not fail.
+_STALLED = 0.5
+#: Larger than any number of records.
+_NO_QUOTA = 2**31 - 1
 #: An unresponsive host times out after seconds, not minutes.
 _TIMEOUTS = {
     "connect_timeout": int(PATIENCE),
@@ -47,6 +61,9 @@ SELECT set_config(name, '1s', false) FROM pg_settings
 WHERE name = 'client_connection_check_interval'
 """
 _TRY_LOCK = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
+_UNLOCK = "SELECT pg_advisory_unlock(:kind, hashtext(current_schema()))"
+_TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(:kind, hashtext(current_schema()))"
+_UNLOCK_SHARED = "SELECT pg_advisory_unlock_shared(:kind, hashtext(current_schema()))"
 _WAIT_FOR_LOCK = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: Take the locks for VACUUM FULL before rewriting, with a short timeout: while a dump reads,
 #: everybody else queues behind them.
@@ -55,6 +72,37 @@ _LOCK = (
     'SELECT number FROM surveys ORDER BY fingerprint COLLATE "C" FOR UPDATE',
     "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
 )
+_LOCK_SURVEYS = """
+SELECT number FROM surveys WHERE number = ANY (%s::int[])
+ORDER BY fingerprint COLLATE "C" FOR UPDATE
+"""
+#: Runs after `_LOCK_SURVEYS`, so that it sees all that others committed under the same lock, and
+#: nothing changes between its checks and its writes. The last part changes one row, or none.
+_INSERT_TOGETHER = """
+WITH may AS (
+    SELECT number FROM surveys
+    WHERE number = %(survey)s AND NOT closed
+    AND records + cardinality(%(ids)b::bytea[]) <= %(quota)s
+    AND NOT EXISTS (
+        SELECT FROM responses WHERE survey = %(survey)s AND id = ANY (%(ids)b::bytea[])
+    )
+    AND cardinality(%(hashes)b::bytea[]) = (
+        SELECT count(*) FROM tokens
+        WHERE survey = %(survey)s AND hash = ANY (%(hashes)b::bytea[])
+    )
+), stored AS (
+    INSERT INTO responses (survey, id, day, codes, checksum)
+    SELECT number, id, %(day)s::date, codes, checksum FROM may, unnest(
+        %(ids)b::bytea[], %(codes)b::bytea[], %(sums)b::bytea[]
+    ) AS given (id, codes, checksum)
+    ON CONFLICT DO NOTHING
+), spent AS (
+    DELETE FROM tokens USING may
+    WHERE survey = number AND hash = ANY (%(hashes)b::bytea[])
+)
+UPDATE surveys SET records = records + cardinality(%(ids)b::bytea[])
+FROM may WHERE surveys.number = may.number
+"""
 _INSERT = """
 INSERT INTO responses (survey, id, day, codes, checksum)
 SELECT %s, id, %s, codes, checksum
@@ -104,16 +152,27 @@ class Postgres(Database):
         return connection
 
     def _claim(self, connection: Connection) -> None:
-        """Take the lock; that of a killed server disappears with its session."""
+        """Share the lock; an older tacit takes it alone.
+
+        All statements of a batch look rows up by their keys: a plan from the time when a table was
+        small must not read it whole when it has grown.
+        """
         until = time.monotonic() + PATIENCE
-        while not connection.scalar(text(_TRY_LOCK), {"kind": _WRITE_LOCK}):
+        while not connection.scalar(text(_TRY_SHARED_LOCK), {"kind": _WRITE_LOCK}):
             if time.monotonic() > until:
                 raise StoreError(
-                    f"{self.shown}: another server writes to this database; stop it first"
+                    f"{self.shown}: a server of an older tacit writes to this database; stop it "
+                    "first"
                 )
             time.sleep(0.05)
-        for setting in ("statement_timeout", "lock_timeout"):
-            connection.execute(text(f"SET {setting} = {self.write_seconds * 1000:.0f}"))
+        longest = self.write_seconds * 1000
+        for setting, value in (
+            ("statement_timeout", f"{longest:.0f}"),
+            ("lock_timeout", f"{longest:.0f}"),
+            ("idle_in_transaction_session_timeout", f"{max(1, _STALLED * longest):.0f}"),
+            ("enable_seqscan", "off"),
+        ):
+            connection.execute(text(f"SET {setting} = {value}"))
         connection.execute(text(_CHECK_CLIENT))
         durable = connection.scalar(text("SHOW fsync"))
         connection.commit()
@@ -121,6 +180,35 @@ class Postgres(Database):
             raise StoreError(
                 f"{self.shown}: fsync is {durable}, nothing would be durable; turn it on"
             )
+
+    def alone(self, connection: Connection) -> bool:
+        with self.translating_errors(), connection.begin():
+            lock = {"kind": _WRITE_LOCK}
+            alone = bool(connection.scalar(text(_TRY_LOCK), lock))
+            if alone:
+                connection.execute(text(_UNLOCK), lock)
+        return alone
+
+    def leave(self, connection: Connection) -> bool:
+        """The last one to give up its share of the lock gets the whole lock."""
+        with self.translating_errors(), connection.begin():
+            connection.execute(text(_UNLOCK_SHARED), {"kind": _WRITE_LOCK})
+        return self.alone(connection)
+
+    @contextmanager
+    def maintaining(self) -> Iterator[bool]:
+        lock = {"kind": _MAINTENANCE_LOCK}
+        with self.translating_errors(), self._autocommit() as connection:
+            yield bool(connection.scalar(text(_TRY_LOCK), lock))
+
+    def insert_together(self, connection: Connection, offers: Sequence[NewRows]) -> list[bool]:
+        """One round trip, so the locks are never held while this process is busy or stopped."""
+        driver: Any = connection.connection.driver_connection
+        with driver.pipeline():
+            driver.execute(_LOCK_SURVEYS, ([offer.survey for offer in offers],))
+            made = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
+            driver.commit()
+        return [cursor.rowcount == 1 for cursor in made]
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
@@ -136,7 +224,7 @@ class Postgres(Database):
             for statement in _LOCK:
                 connection.execute(text(statement))
             connection.execute(text(_REWRITE))
-        with self.translating_errors(), self._alone() as connection:
+        with self.translating_errors(), self._autocommit() as connection:
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
             for table in ("responses", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
@@ -160,13 +248,20 @@ class Postgres(Database):
             return warnings(connection)
 
     @contextmanager
-    def _alone(self) -> Iterator[Connection]:
-        """A connection without transactions; its settings end with it."""
+    def _autocommit(self) -> Iterator[Connection]:
+        """A connection without transactions; its settings and locks end with it."""
         connection = self.engine.connect()
         try:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
         finally:
             self.release(connection)
+
+
+def _parameters(offer: NewRows) -> dict[str, Any]:
+    ids, codes, sums = map(list, zip(*offer.rows, strict=True))
+    quota = _NO_QUOTA if offer.quota is None else offer.quota
+    own = {"survey": offer.survey, "day": offer.day, "quota": quota, "hashes": offer.hashes}
+    return own | {"ids": ids, "codes": codes, "sums": sums}
 
 
 def _shut_down(connection: psycopg.Connection[Any]) -> None:

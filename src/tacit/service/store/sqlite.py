@@ -20,7 +20,13 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import StoreError, Unavailable
-from tacit.service.store.database import PATIENCE, Database, NewRow, OpenConnections
+from tacit.service.store.database import (
+    PATIENCE,
+    Database,
+    NewRow,
+    NewRows,
+    OpenConnections,
+)
 from tacit.service.store.database_file import DatabaseFile
 
 _PRAGMAS = (
@@ -37,6 +43,8 @@ FEWEST_IN_LOG, LONGEST_LOG = 32, 16 << 20
 #: Seconds to wait for readers before the log is truncated; long reads are not waited for.
 SHORT_READ = 0.05
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_COUNTS = "SELECT closed, records FROM surveys WHERE number = ?"
+_SET_RECORDS = "UPDATE surveys SET records = ? WHERE number = ?"
 _CONTENT = "SELECT number, fingerprint, closed, records, issued FROM surveys ORDER BY number"
 
 #: SQLite has no arrays: values of equal size are joined, and split again by the statement.
@@ -52,6 +60,10 @@ _DELETE = f"""
 DELETE FROM tokens WHERE survey = :survey
 AND hash IN ({_PIECES} SELECT substr(:hashes, :hash * n + 1, :hash) FROM piece)
 """
+
+
+class _ConflictError(Exception):
+    """Not every response is new and allowed."""
 
 
 class Sqlite(Database):
@@ -121,6 +133,28 @@ class Sqlite(Database):
         self._held = None
         self._file.note_closed()
         super().release(connection)
+
+    def insert_together(self, connection: Connection, offers: Sequence[NewRows]) -> list[bool]:
+        """Insert all offers optimistically; on a conflict, roll all of them back."""
+        try:
+            with self.written(connection):
+                for offer in offers:
+                    self._insert_whole(connection, offer)
+        except _ConflictError:
+            return [False] * len(offers)
+        return [True] * len(offers)
+
+    def _insert_whole(self, connection: Connection, offer: NewRows) -> None:
+        survey, day, rows, hashes, quota = offer
+        closed, records = connection.exec_driver_sql(_COUNTS, (survey,)).one()
+        total = records + len(rows)
+        if closed or (quota is not None and total > quota):
+            raise _ConflictError
+        if self.insert_responses(connection, survey, day, rows) < len(rows):
+            raise _ConflictError
+        if self.delete_tokens(connection, survey, hashes) < len(hashes):
+            raise _ConflictError
+        connection.exec_driver_sql(_SET_RECORDS, (total, survey))
 
     def insert_responses(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]

@@ -1,4 +1,4 @@
-"""Store: surveys and their responses in one database, written by one server."""
+"""Store: surveys and their responses in one database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, 
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.batch_insert import BatchInsert, find
 from tacit.service.store.checksums import sound_codes
-from tacit.service.store.database import WRITE_SECONDS, Database, database
+from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.packed_codes import unpacked
 from tacit.service.store.sql_tables import migrate, surveys
@@ -35,9 +35,9 @@ class Store:
     """Responses in SQLite or PostgreSQL; durable when `write` returns.
 
     `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are created; a
-    database of a newer tacit is refused. Only one store at a time may `write` to a database; others
-    may read, invite and close surveys. `must_exist` refuses to create a file. A statement of
-    `write` on PostgreSQL times out after `write_seconds`.
+    database of a newer tacit is refused. Any number of stores may `write` to a PostgreSQL database,
+    one to an SQLite file; others may read, invite and close surveys. `must_exist` refuses to create
+    a file. A statement of `write` on PostgreSQL times out after `write_seconds`.
     """
 
     def __init__(
@@ -92,12 +92,12 @@ class Store:
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Revoke links that were not sent."""
         with self.database.writing() as connection:
-            number = self._row(connection, fingerprint)["number"]
+            number = self._row(connection, fingerprint, lock=True)["number"]
             taken = self._tokens.revoke(connection, number, fingerprint, unsent)
             _add_issued(connection, number, -taken)
 
     def close_survey(self, fingerprint: str) -> None:
-        """Accept no more responses: none is stored after this returns."""
+        """Accept no more responses: no server stores one after this returns."""
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint)["number"]
             shut = update(surveys).where(surveys.c.number == number).values(closed=True)
@@ -128,7 +128,7 @@ class Store:
     # Responses ---------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Become the writing server; refused while there is another."""
+        """Become a writing server; SQLite refuses a second one."""
         if self._held is None:
             with self.database.translating_errors():
                 self._held = self.database.claim()
@@ -169,7 +169,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """The connection of the writing server; reopened after a failure.
+        """The connection of this server; reopened after a failure.
 
         If the files were lost it stays open: closing it could delete the log of another file.
         """
@@ -192,28 +192,54 @@ class Store:
     def tidy(self, today: date) -> bool:
         """When nothing waits: erase the order if enough is new, and truncate the log.
 
-        Returns whether the log is empty. Enough is 32 records or an eighth of all, whichever is
-        more; any at the start, on a new day and after a failed erasure, which is retried later.
+        Returns whether the log is empty and no other server is erasing. Enough is 32 records or an
+        eighth of all, whichever is more; any at the start of the only server, on a new day and
+        after a failed erasure, which is retried later.
         """
         records, erased = self._counts()
-        overdue = self._rested_on != today or self._retry_after > 0
+        overdue = self._retry_after > 0 or (
+            self._begins_alone() if self._rested_on is None else self._rested_on != today
+        )
         enough = 1 if overdue else max(FEWEST_TO_ERASE, records // SHARE_TO_ERASE)
+        settled = True
         if records - erased >= enough and time.monotonic() >= self._retry_after:
             try:
-                self._erase_order()
+                settled = self._erase_order(enough)
             except Unavailable:
                 self.order_erased = False
         self._rested_on = today
-        return self.database.truncate_log()
+        return self.database.truncate_log() and settled
+
+    def leave(self) -> None:
+        """Write no more; the last server erases the order."""
+        with self._writing() as connection:
+            last = self.database.leave(connection)
+        if last:
+            self.erase_order()
 
     def erase_order(self) -> None:
-        """Erase the order in which responses arrived."""
-        records, erased = self._counts()
-        if records > erased:
-            self._erase_order()
+        """Erase the order in which responses arrived; waits while another process does."""
+        until = time.monotonic() + PATIENCE
+        while not self._erase_order(1):
+            if time.monotonic() > until:
+                raise Unavailable(f"{self.database.shown}: another server is erasing the order")
+            time.sleep(0.05)
         self.database.truncate_log()
 
-    def _erase_order(self) -> None:
+    def _begins_alone(self) -> bool:
+        return self._held is None or self.database.alone(self._held)
+
+    def _erase_order(self, enough: int) -> bool:
+        """Erase the order if so many records are new; False if another process is doing it."""
+        with self.database.maintaining() as chosen:
+            if chosen:
+                records, erased = self._counts()
+                if records - erased >= enough:
+                    self._rewrite()
+            return chosen
+
+    def _rewrite(self) -> None:
+        """Rewrite all rows. Those that others store meanwhile count as not erased."""
         self._retry_after = time.monotonic() + RETRY_SECONDS
         with self.database.reading() as connection:
             counted = select(surveys.c.number, surveys.c.records)
@@ -258,8 +284,8 @@ class Store:
             self.database.release(self._held)
             self._held = None
 
-    def _row(self, connection: Connection, fingerprint: str) -> RowMapping:
-        row = find(connection, fingerprint)
+    def _row(self, connection: Connection, fingerprint: str, lock: bool = False) -> RowMapping:
+        row = find(connection, fingerprint, lock)
         if row is None:
             raise StoreError(
                 f"{self.database.shown}: has no survey with the fingerprint {fingerprint[:16]}; "
