@@ -2,17 +2,19 @@
 
 The peers are the same server with one commit per response, and a uvicorn endpoint that reads the
 body, answers and stores nothing. They take turns, and the ratio is the median over the rounds, so
-other load on the machine affects all of them alike.
+other load on the machine affects all of them alike. Two and three servers on one PostgreSQL are
+compared with one in the same way.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +26,7 @@ from tests.support.published import published
 
 SURVEY = published()
 CONNECTIONS, SECONDS, ROUNDS = 256, 2.0, 7
+MOST_SERVERS = 3
 WHAT = f"{CONNECTIONS} connections from a second process, durable responses per second"
 
 
@@ -35,6 +38,7 @@ def rows() -> Iterator[Row]:
             cluster = Cluster()
             try:
                 yield from _against("PostgreSQL", cluster.url(), Path(folder))
+                yield from _several(cluster, Path(folder))
             finally:
                 cluster.remove()
 
@@ -49,6 +53,22 @@ def _against(kind: str, database: str, folder: Path) -> Iterator[Row]:
     alone, empty = (_ratio(rates["together"], rates[name]) for name in ("one by one", "empty"))
     yield Row(f"{kind}, {WHAT}: against one by one", alone, 5, "times", detail)
     yield Row(f"{kind}, {WHAT}: against an empty endpoint", 100 * empty, 40, "%", detail)
+
+
+def _several(cluster: Cluster, folder: Path) -> Iterator[Row]:
+    """One, two and three servers with the same number of connections in total."""
+    rates: dict[int, list[float]] = {n: [] for n in range(1, MOST_SERVERS + 1)}
+    for _ in range(ROUNDS):
+        for n, found in rates.items():
+            arguments = _servers(cluster.url(), folder)["together"]
+            with ExitStack() as stack:
+                served = [stack.enter_context(_serving(arguments)) for _ in range(n)]
+                found.append(_rate(*served))
+    detail = ", ".join(f"{n}: {median(found):,.0f}/s" for n, found in rates.items())
+    for n in range(2, MOST_SERVERS + 1):
+        ratio = _ratio(rates[n], rates[1])
+        claim = f"PostgreSQL, {WHAT}: {n} servers against one, on {os.cpu_count()} cores"
+        yield Row(claim, ratio, 0.7, "times", detail)
 
 
 def _ratio(ours: list[float], others: list[float]) -> float:
@@ -83,10 +103,13 @@ def _serving(arguments: list[str]) -> Iterator[tuple[str, int]]:
         process.stdout.close()
 
 
-def _rate(host: str, port: int) -> float:
+def _rate(*served: tuple[str, int]) -> float:
     """Acknowledged responses per second; any other answer is an error of the benchmark."""
-    load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=0.5))
-    report = load.load(load.plan(SURVEY, host, port, CONNECTIONS, seconds=SECONDS))
-    assert set(report.answers) == {"201"}, f"errors under load: {report.answers}"
-    assert report.lost == 0, f"{report.lost} connections lost"
-    return report.stored / report.seconds
+    share = CONNECTIONS // len(served)
+    for seconds in (0.5, SECONDS):  # the first one warms up
+        plans = [load.plan(SURVEY, *place, share, seconds=seconds) for place in served]
+        reports = load.load(*plans)
+    for report in reports:
+        assert set(report.answers) == {"201"}, f"errors under load: {report.answers}"
+        assert report.lost == 0, f"{report.lost} connections lost"
+    return sum(report.stored / report.seconds for report in reports)

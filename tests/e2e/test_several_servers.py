@@ -13,16 +13,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from tacit.service.store import Store
+from tacit.service.store.sql_tables import tokens
+from tacit.service.store.store_values import token_hashes
 from tacit.survey import Published
 from tests.support.asking import place, submission
-from tests.support.load import Report, Running, plan
+from tests.support.load import Report, Running, load, plan
 from tests.support.postgres import Cluster
 from tests.support.published import published
 from tests.support.restarts import (
@@ -35,10 +39,10 @@ from tests.support.restarts import (
 )
 from tests.support.serving import SECONDS, records_in
 
-SERVERS, CONNECTIONS = 3, 8
+SERVERS, CONNECTIONS = 3, 4
 OPEN, INVITED = published(), published(access="invited")
 #: More links than answers are wanted, and more for each kill than the load can use.
-QUOTA, LINKS, LINKS_PER_KILL = 400, 500, 10_000
+QUOTA, LINKS, LINKS_PER_KILL = 400, 500, 3 * 3_000
 LIMITED = published(access="invited", quota=QUOTA)
 #: Seconds that a server stores responses before one is killed, at most.
 LONGEST_LIFE = 0.4
@@ -83,24 +87,26 @@ def on_each(services: list[Service], survey: Published, links: list[str]) -> lis
     ]
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.complete)])
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.complete)])
 def test_servers_killed_often_lose_and_double_nothing_and_the_others_go_on(
     tmp_path: Path, cluster: Cluster, kills: int, record_property: Callable[[str, object], None]
 ) -> None:
     database, chance = cluster.url(), random.Random(kills)
     links = invited(database, INVITED, LINKS_PER_KILL * kills)
+    victims = cycle(chance.sample(range(SERVERS), SERVERS))
     killed: Counter[int] = Counter()
     with servers(tmp_path, database, INVITED) as services:
         loads = on_each(services, INVITED, links)
         until_stored(database, INVITED, more=100)
         for kill in range(1, kills + 1):
-            number = chance.randrange(SERVERS)
+            number = next(victims)
             time.sleep(chance.uniform(0, LONGEST_LIFE))
             services[number].kill()
             until_stored(database, INVITED, more=MEANWHILE)
             services[number].start()
             if kill % EARLY == 0:
                 services[number].killed_after(chance.uniform(0, LONGEST_LIFE))
+                killed[number] += 1
             services[number].until_it_answers()
             killed[number] += 1
         until_stored(database, INVITED, more=100)
@@ -112,16 +118,16 @@ def test_servers_killed_often_lose_and_double_nothing_and_the_others_go_on(
     assert len(whole.acknowledged) < len(links), "too few links for this load"
     assert whole.answers.keys() <= {"201", "200"}, "nobody was refused"
     for number, report in enumerate(reports):
-        assert report.lost <= CONNECTIONS * killed[number], "only its own kills are felt"
+        # A client may connect again before the system has closed all sockets of a killed server.
+        assert report.lost <= 2 * CONNECTIONS * killed[number], "only its own kills are felt"
     assert whole.lost >= kills, "the load must have felt the kills"
-    share = len(links) // SERVERS
-    check_stored(database, INVITED, whole, links[: share * SERVERS])
+    check_stored(database, INVITED, whole, links)
 
 
 def finished(loads: list[Running]) -> list[Report]:
-    for load in loads:
-        load.stop()
-    return [load.report() for load in loads]
+    for one in loads:
+        one.stop()
+    return [one.report() for one in loads]
 
 
 @dataclass(frozen=True)
@@ -146,12 +152,16 @@ def shared(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def test_quota_and_links_are_exact_in_a_race_through_all_servers(shared: Shared) -> None:
-    database, links = shared.database, shared.links
+    """Each server gets all links, in an order of its own."""
+    chance = random.Random(SERVERS)
     plans = [
-        plan(LIMITED, "127.0.0.1", service.port, CONNECTIONS, tokens=links)
+        plan(
+            *(LIMITED, "127.0.0.1", service.port, CONNECTIONS),
+            tokens=chance.sample(shared.links, LINKS),
+        )
         for service in shared.services
     ]
-    reports = [load.report() for load in [Running(one) for one in plans]]
+    reports = load(*plans)
     for report, other in zip(reports, [*plans[1:], plans[0]], strict=True):
         for key, number in list(report.acknowledged.items())[:5]:
             url = f"http://{other.host}:{other.port}{other.path}"
@@ -159,10 +169,17 @@ def test_quota_and_links_are_exact_in_a_race_through_all_servers(shared: Shared)
             assert httpx.post(url, content=body, headers=kind).status_code == 200
     whole = together(reports)
     assert whole.answers == {"201": QUOTA, "403": SERVERS * LINKS - QUOTA}
-    assert all(report.acknowledged for report in reports), "all servers took part"
-    assert len(set(whole.acknowledged.values())) == QUOTA, "each link stored one record"
-    whole.answers.pop("403")
-    check_stored(database, LIMITED, whole, links)
+    assert sum(bool(report.acknowledged) for report in reports) > 1, "there was no race"
+    pairs = zip(plans, reports, strict=True)
+    used = {sent.tokens[n] for sent, report in pairs for n in report.acknowledged.values()}
+    assert len(used) == len(whole.acknowledged) == QUOTA, "each link stored one record"
+    store = Store(shared.database)
+    fingerprint = LIMITED.survey.fingerprint
+    assert len(store.codes(fingerprint)) == store.state(fingerprint).records == QUOTA
+    with store.database.reading() as connection:
+        left = connection.scalars(select(tokens.c.hash)).all()
+    store.close()
+    assert sorted(left) == token_hashes(fingerprint, set(shared.links) - used)
 
 
 def test_a_survey_that_is_closed_takes_no_answer_at_any_server(shared: Shared) -> None:
@@ -187,8 +204,9 @@ def sent_to(origin: str) -> tuple[int, str | None]:
 
 
 @pytest.mark.parametrize("common", ["port", "socket"])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.complete)])
 def test_a_rolling_restart_refuses_no_request(
-    tmp_path: Path, cluster: Cluster, common: str
+    tmp_path: Path, cluster: Cluster, common: str, n: int
 ) -> None:
     """The servers share a port, or the socket of their parent with new connections all the time.
 
@@ -207,18 +225,18 @@ def test_a_rolling_restart_refuses_no_request(
             made.until_it_started()
             return made
 
-        services = [next_server(f"old {number}") for number in range(SERVERS)]
+        services = [next_server(f"old {number}") for number in range(n)]
         given = plan(
             *(OPEN, "127.0.0.1", port, CONNECTIONS * SERVERS),
             per_connection=None if common == "port" else 20,
         )
-        load = Running(given)
+        sending = Running(given)
         until_stored(database, OPEN, more=100)
         for number, old in enumerate(services):
             next_server(f"new {number}")
             assert old.stop() == 0
             until_stored(database, OPEN, more=100)
-        (report,) = finished([load])
+        (report,) = finished([sending])
     assert (report.refused, report.cut) == (0, 0)
     assert report.answers.keys() == {"201"}
     check_stored(database, OPEN, report)

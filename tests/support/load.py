@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ _LONGEST = 300.0
 _TOKEN = "@TOKEN".ljust(22, "@")
 #: What follows the padding, the last text of a body.
 _END = '"}'
+_PREPARED = "prepared\n"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Plan:
     once: bool = False
     #: Requests after which a connection is replaced by a new one.
     per_connection: int | None = None
+    #: Whether it is prepared and then begins when it is told to.
+    waits: bool = False
 
     def filled(self, key: str, number: int) -> str:
         """The body of one request as it was sent, to send it again."""
@@ -121,7 +124,18 @@ class Running:
             env={**os.environ, "PYTHONPATH": paths},
         )
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asdict(given)) + "\n")
+        self._tell(json.dumps(asdict(given)))
+        if given.waits:
+            assert self._process.stdout is not None
+            assert self._process.stdout.readline() == _PREPARED
+
+    def begin(self) -> None:
+        """Begin to send, where the plan waits for it."""
+        self._tell("")
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
     def stop(self) -> None:
@@ -148,9 +162,12 @@ class Running:
         return Report(**json.loads(said))
 
 
-def load(given: Plan) -> Report:
-    """The report of a load that is left to its end."""
-    return Running(given).report()
+def load(*given: Plan) -> list[Report]:
+    """The reports of loads that begin together and are left to their end."""
+    prepared = [Running(replace(plan, waits=True)) for plan in given]
+    for one in prepared:
+        one.begin()
+    return [one.report() for one in prepared]
 
 
 class _Load:
@@ -293,6 +310,10 @@ def main() -> None:
     import uvloop
 
     shared = _Load(Plan(**json.loads(sys.stdin.readline())))
+    if shared.plan.waits:
+        sys.stdout.write(_PREPARED)
+        sys.stdout.flush()
+        sys.stdin.readline()
 
     async def run() -> Report:
         loop, source = asyncio.get_running_loop(), sys.stdin.fileno()

@@ -21,6 +21,14 @@ from tests.support.load import Report
 from tests.support.published import MANY
 from tests.support.serving import SECONDS, records_in
 
+#: What systemd does with a socket before it runs a program.
+_PASS_SOCKET = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
 
 def free_port() -> int:
     """A port that nobody listens on."""
@@ -54,8 +62,7 @@ class Service:
             *flags,
         ]
         if passed is not None:
-            given = f'export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@" 3<&{passed.fileno()}'
-            self._command = ["sh", "-c", given, "sh", *self._command]
+            self._command[1:1] = ["-c", _PASS_SOCKET, str(passed.fileno()), sys.executable]
         self._passed = () if passed is None else (passed.fileno(),)
         self._log = folder / "log"
         self.start()

@@ -212,13 +212,16 @@ def test_a_server_of_an_older_tacit_keeps_this_one_out(
 
 
 def test_no_batch_reads_a_whole_table(url: str) -> None:
-    """A plan that was made for a small table is kept; it must look rows up by their keys."""
+    """For a small table, PostgreSQL prefers that, and would keep the plan when it has grown."""
     store = store_of(url)
     store.register(LIMITED)
-    links = store.invite(LIMITED.survey.fingerprint, 40)
+    links = store.invite(LIMITED.survey.fingerprint, 60)
     sent = list(responses(LIMITED, links))
-    for one in (*sent[:20], *sent):
+    for place, one in enumerate((*sent[:50], *sent)):
         assert store.write([one], TODAY)[0].acknowledged
+        if place == 40:
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("VACUUM ANALYZE responses, tokens, surveys")
     store.close()
     scans = (
         "SELECT sum(idx_scan), sum(seq_scan) FROM pg_stat_user_tables "
@@ -230,4 +233,4 @@ def test_no_batch_reads_a_whole_table(url: str) -> None:
         while by_key < len(sent):  # counts arrive a moment after the end of a session
             assert time.monotonic() < until
             by_key, whole = connection.execute(scans).fetchone() or (0, 0)
-    assert whole == 0
+    assert whole <= 2, "each table once, when its key was made"

@@ -1,8 +1,9 @@
 """BatchInsert: stores a batch of responses and decides the outcome of each.
 
-Nearly always all responses to a survey are new and may be stored. Offer them to the database as a
-whole; if it stores none of them, decide row by row, under the lock of the survey. No statement
-fails on the way: PostgreSQL would log the id and the time of day.
+Nearly always all responses to a survey are new and may be stored: offer them to the database as a
+whole. If it stores none of them, look up what is stored, decide each response, and offer those that
+may be stored. Another server may have been quicker; then look again. No lock is held between two
+statements, and no statement fails: PostgreSQL would log the id and the time of day.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, select
 
+from tacit.errors import Unavailable
 from tacit.service.store.checksums import checksums
 from tacit.service.store.database import Database, NewRow, NewRows
 from tacit.service.store.link_tokens import LinkTokens
@@ -22,15 +24,8 @@ from tacit.survey import Published
 _stored_codes = select(responses.c.id, responses.c.codes).where(
     responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
 )
-_lock_counts = (
-    select(surveys.c.closed, surveys.c.records)
-    .where(surveys.c.number == bindparam("of_number"))
-    .with_for_update()
-)
-_set_records = (
-    update(surveys)
-    .where(surveys.c.number == bindparam("of_number"))
-    .values(records=bindparam("now_records"))
+_counts = select(surveys.c.closed, surveys.c.records).where(
+    surveys.c.number == bindparam("of_number")
 )
 
 
@@ -58,8 +53,10 @@ class BatchInsert:
         if len(stored) == len(ordered):
             return [Outcome.STORED] * len(batch)
         outcomes = {
-            survey: self._outcomes(connection, survey, by_survey[survey], today, survey in stored)
-            for survey in ordered
+            survey: iter([Outcome.STORED] * len(sent))
+            if survey in stored
+            else self._decided(connection, survey, sent, today)
+            for survey, sent in sorted(by_survey.items())
         }
         return [next(outcomes[response.survey]) for response in batch]
 
@@ -82,54 +79,41 @@ class BatchInsert:
         hashes = set(map(hash_of, sent)) if terms.invited else set()
         if len(codes) < len(sent) or (terms.invited and len(hashes) < len(sent)):
             return None
-        used = sorted(own for own in hashes if own is not None)
+        used = [own for own in hashes if own is not None]
         if len(used) < len(hashes):
             return None
-        day = today.isoformat()
-        return NewRows(number, day, _rows(survey, day, codes.items()), used, terms.quota)
+        return _new_rows(survey, number, today, codes.items(), used, terms.quota)
 
-    def _outcomes(
-        self,
-        connection: Connection,
-        survey: str,
-        sent: Sequence[Response],
-        today: date,
-        all_stored: bool,
+    def _decided(
+        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
     ) -> Iterator[Outcome]:
-        if all_stored:
-            return iter([Outcome.STORED] * len(sent))
+        """Store the responses to a survey that may be stored; the outcome of each.
+
+        What keeps a response from being stored is final: its id is known, its link is used, the
+        survey is full or closed. So an offer that fails leaves fewer responses for the next one.
+        """
         known = self._looked_up(connection, survey)
         if known is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
-        with self._database.written(connection):
-            return iter(self._insert_row_by_row(connection, survey, *known, sent, today))
+        number, terms = known
+        for _ in range(len(sent) + 1):
+            ledger = self._ledger(connection, number, terms, sent)
+            outcomes = [ledger.take(response, today) for response in sent]
+            new = _new_rows(survey, number, today, ledger.stored, ledger.spent, terms.quota)
+            if not new.rows or self._database.insert_together(connection, [new]) == [True]:
+                return iter(outcomes)
+        raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
 
-    def _insert_row_by_row(
-        self,
-        connection: Connection,
-        survey: str,
-        number: int,
-        terms: Terms,
-        sent: Sequence[Response],
-        today: date,
-    ) -> list[Outcome]:
-        """Store the responses that may be stored, in the order of their ids; each outcome.
-
-        The survey is locked, so nothing that is read here changes before the end.
-        """
-        closed, records = connection.execute(_lock_counts, {"of_number": number}).one()
+    def _ledger(
+        self, connection: Connection, number: int, terms: Terms, sent: Sequence[Response]
+    ) -> Ledger:
+        """What is stored now. Codes are read last, so a used link is found with its response."""
         ids = {"survey": number, "ids": [id_of(response) for response in sent]}
-        codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
-        usable = self._tokens.usable(connection, number, sent) if terms.invited else set()
-        ledger = Ledger(terms, bool(closed), records, codes, usable)
-        outcomes = [ledger.take(response, today) for response in sent]
-        if ledger.stored:
-            day = today.isoformat()
-            rows = _rows(survey, day, ledger.stored)
-            self._database.insert_responses(connection, number, day, rows)
-            self._database.delete_tokens(connection, number, sorted(ledger.spent))
-            connection.execute(_set_records, {"now_records": ledger.records, "of_number": number})
-        return outcomes
+        with connection.begin():
+            usable = self._tokens.usable(connection, number, sent) if terms.invited else set()
+            closed, records = connection.execute(_counts, {"of_number": number}).one()
+            codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
+        return Ledger(terms, bool(closed), records, codes, usable)
 
     def _looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
         """As `terms`, outside a transaction."""
@@ -157,8 +141,16 @@ def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping 
     return found.mappings().one_or_none()
 
 
-def _rows(survey: str, day: str, stored: Iterable[tuple[bytes, bytes]]) -> list[NewRow]:
-    """Rows in the order of their ids, not of arrival."""
-    rows = sorted(stored)
+def _new_rows(
+    survey: str,
+    number: int,
+    today: date,
+    stored: Iterable[tuple[bytes, bytes]],
+    spent: Iterable[bytes],
+    quota: int | None,
+) -> NewRows:
+    """Rows in the order of their ids and links in that of their hashes, not of arrival."""
+    day, rows = today.isoformat(), sorted(stored)
     sums = checksums(survey, day, rows)
-    return [(*row, own) for row, own in zip(rows, sums, strict=True)]
+    whole: list[NewRow] = [(*row, own) for row, own in zip(rows, sums, strict=True)]
+    return NewRows(number, day, whole, sorted(spent), quota)

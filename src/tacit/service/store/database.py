@@ -103,18 +103,9 @@ class Database(ABC):
 
         Nothing of an offer is stored if its survey is closed or would exceed its quota, an id is
         known or a link is not usable. The offers are of different surveys, in the order in which
-        everybody locks them.
-        """
-
-    @abstractmethod
-    def insert_responses(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
-    ) -> int:
-        """Insert rows, skip known ids, and return how many were new.
-
-        The values of a column have the same length. No statement may fail in normal operation,
-        because a database logs failures with values and time. One statement inserts all rows,
-        because between two the driver would wait for the busy event loop.
+        everybody locks them. The values of a column have the same length. No statement may fail in
+        normal operation, because a database logs failures with values and time. One statement
+        inserts all rows, because between two the driver would wait for the busy event loop.
         """
 
     @abstractmethod

@@ -24,7 +24,6 @@ from tacit.errors import StoreError
 from tacit.service.store.database import (
     PATIENCE,
     Database,
-    NewRow,
     NewRows,
     OpenConnections,
 )
@@ -69,6 +68,7 @@ _WAIT_FOR_LOCK = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema())
 #: everybody else queues behind them.
 _LOCK = (
     "SET LOCAL lock_timeout = '1s'",
+    f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE / 2:g}s'",
     'SELECT number FROM surveys ORDER BY fingerprint COLLATE "C" FOR UPDATE',
     "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
 )
@@ -102,12 +102,6 @@ WITH may AS (
 )
 UPDATE surveys SET records = records + cardinality(%(ids)b::bytea[])
 FROM may WHERE surveys.number = may.number
-"""
-_INSERT = """
-INSERT INTO responses (survey, id, day, codes, checksum)
-SELECT %s, id, %s, codes, checksum
-FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS given (id, codes, checksum)
-ON CONFLICT DO NOTHING
 """
 _DELETE = "DELETE FROM tokens WHERE survey = %s AND hash = ANY (%b::bytea[])"
 _REWRITE = """
@@ -209,12 +203,6 @@ class Postgres(Database):
             made = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
             driver.commit()
         return [cursor.rowcount == 1 for cursor in made]
-
-    def insert_responses(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
-    ) -> int:
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        return connection.exec_driver_sql(_INSERT, (survey, day, *columns)).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         return connection.exec_driver_sql(_DELETE, (survey, list(hashes))).rowcount

@@ -150,13 +150,13 @@ class Sqlite(Database):
         total = records + len(rows)
         if closed or (quota is not None and total > quota):
             raise _ConflictError
-        if self.insert_responses(connection, survey, day, rows) < len(rows):
+        if self._insert_rows(connection, survey, day, rows) < len(rows):
             raise _ConflictError
         if self.delete_tokens(connection, survey, hashes) < len(hashes):
             raise _ConflictError
         connection.exec_driver_sql(_SET_RECORDS, (total, survey))
 
-    def insert_responses(
+    def _insert_rows(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
     ) -> int:
         ids, codes, sums = zip(*rows, strict=True)
