@@ -78,17 +78,23 @@ ORDER BY fingerprint COLLATE "C" FOR UPDATE
 """
 #: Runs after `_LOCK_SURVEYS`, so that it sees all that others committed under the same lock, and
 #: nothing changes between its checks and its writes. The last part changes one row, or none.
+#: LATERAL with OFFSET looks up each id and each hash by its key: without statistics, PostgreSQL
+#: would rather read all rows of the survey.
 _INSERT_TOGETHER = """
-WITH may AS (
+WITH usable AS (
+    SELECT place FROM unnest(%(hashes)b::bytea[]) AS given (hash), LATERAL (
+        SELECT ctid AS place FROM tokens
+        WHERE survey = %(survey)s AND tokens.hash = given.hash OFFSET 0
+    ) AS found
+), may AS (
     SELECT number FROM surveys
     WHERE number = %(survey)s AND NOT closed
     AND records + cardinality(%(ids)b::bytea[]) <= %(quota)s
+    AND cardinality(%(hashes)b::bytea[]) = (SELECT count(*) FROM usable)
     AND NOT EXISTS (
-        SELECT FROM responses WHERE survey = %(survey)s AND id = ANY (%(ids)b::bytea[])
-    )
-    AND cardinality(%(hashes)b::bytea[]) = (
-        SELECT count(*) FROM tokens
-        WHERE survey = %(survey)s AND hash = ANY (%(hashes)b::bytea[])
+        SELECT FROM unnest(%(ids)b::bytea[]) AS given (id), LATERAL (
+            SELECT FROM responses WHERE survey = %(survey)s AND responses.id = given.id OFFSET 0
+        ) AS known
     )
 ), stored AS (
     INSERT INTO responses (survey, id, day, codes, checksum)
@@ -97,8 +103,7 @@ WITH may AS (
     ) AS given (id, codes, checksum)
     ON CONFLICT DO NOTHING
 ), spent AS (
-    DELETE FROM tokens USING may
-    WHERE survey = number AND hash = ANY (%(hashes)b::bytea[])
+    DELETE FROM tokens USING may WHERE tokens.ctid = ANY (ARRAY(SELECT place FROM usable))
 )
 UPDATE surveys SET records = records + cardinality(%(ids)b::bytea[])
 FROM may WHERE surveys.number = may.number
