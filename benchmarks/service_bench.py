@@ -8,7 +8,6 @@ compared with one in the same way.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -64,10 +63,10 @@ def _several(cluster: Cluster, folder: Path) -> Iterator[Row]:
             with ExitStack() as stack:
                 served = [stack.enter_context(_serving(arguments)) for _ in range(n)]
                 found.append(_rate(*served))
-    detail = ", ".join(f"{n}: {median(found):,.0f}/s" for n, found in rates.items())
+    detail = ", ".join(f"{n} servers {median(found):,.0f}/s" for n, found in rates.items())
     for n in range(2, MOST_SERVERS + 1):
         ratio = _ratio(rates[n], rates[1])
-        claim = f"PostgreSQL, {WHAT}: {n} servers against one, on {os.cpu_count()} cores"
+        claim = f"PostgreSQL, {WHAT}: {n} servers against one"
         yield Row(claim, ratio, 0.7, "times", detail)
 
 
