@@ -11,6 +11,7 @@
     │   ├── Busy                  too many responses are waiting; try again soon
     │   └── Unavailable           the database does not answer; nothing was acknowledged
     ├── ServiceError              the service cannot run as asked: a setting, a port
+    ├── EngineError               a database or a cluster could not count
     └── MissingExtraError         an optional package is not installed
 
 Each message says what was wrong, where, and what is allowed.
@@ -77,6 +78,10 @@ class Unavailable(StoreError):  # noqa: N818
 
 class ServiceError(TacitError):
     """The service cannot run as asked: a setting is wrong, a port is taken."""
+
+
+class EngineError(TacitError):
+    """A database or a cluster could not count: it was lost, or it refused the query."""
 
 
 class MissingExtraError(TacitError):

@@ -10,11 +10,14 @@ from tacit.errors import MissingExtraError
 #: The extra of `pip install 'tacit[extra]'` that installs a package, by the name it is imported by.
 EXTRAS = {
     "alembic": "service",
+    "duckdb": "scale",
     "httptools": "service",
+    "ibis": "scale",
     "matplotlib": "plot",
     "prometheus_client": "service",
     "psycopg": "postgres",
     "pydantic_settings": "service",
+    "pyspark": "spark",
     "sqlalchemy": "service",
     "starlette": "service",
     "structlog": "service",

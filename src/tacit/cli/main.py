@@ -65,6 +65,8 @@ COMMANDS = {
         "Find the channels with the best trade-off between privacy and accuracy, with a lower "
         "bound.",
     ),
+    "count": ("count_commands:count", "Count reported records into a file that can be added to."),
+    "merge": ("count_commands:merge", "Merge count files of one design."),
     "survey": ("survey_commands:survey_commands", "Start, check and publish a survey file."),
     "backup": (
         "survey_store:backup",

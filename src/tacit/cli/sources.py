@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,22 +13,27 @@ from tacit.cli import show
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
 from tacit.counting import PatternTable, count, count_records
+from tacit.counting.count_file import counts_of_design
+from tacit.counting.engine_choice import is_counts
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import check_origin, is_database, read_design_origin
+from tacit.files.record_files import ARROW, record_files
 
 OptionalData = Annotated[
     Path | None,
     typer.Argument(
         metavar="[DATA]",
-        help="Reported records: .csv, .csv.gz or .parquet; or give --database instead.",
+        help="Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file "
+        "(.counts); or give --database instead.",
     ),
 ]
 FromDatabase = Annotated[
     str | None,
     typer.Option(
         help="Instead of DATA: the database of the published survey, a file or "
-        "postgresql://USER@HOST/NAME. TACIT_DATABASE is used if neither is given."
+        "postgresql://USER@HOST/NAME; with #TABLE, a table of reported records. TACIT_DATABASE "
+        "is used if neither is given."
     ),
 ]
 
@@ -51,6 +57,8 @@ def needed_source(data: Path | None, database: str | None) -> Path | str:
 
 def counted(design_file: Path, design: Design, records: Path | str) -> PatternTable:
     """Count the reported records of this design, in a file (Path) or a database (str)."""
+    if isinstance(records, str) and "#" in records:  # a table, not the database of a service
+        return count_records(records, design.reported)
     if isinstance(records, str):
         from tacit.survey import read_published
 
@@ -60,7 +68,18 @@ def counted(design_file: Path, design: Design, records: Path | str) -> PatternTa
         if not len(codes):
             raise DataError(f"no answers yet to {design_file} in this database")
         return count(codes, design.reported)
-    if not check_origin(records, read_design_origin(design_file), str(design_file)):
-        note(f"{records} does not say which design made it; make sure that {design_file} did")
+    if is_counts(records):
+        return counts_of_design(records, design.fingerprint)
+    check_made_by(design_file, record_files(records), str(records))
     with show.progress("counting") as tell:
         return count_records(records, design.reported, tell)
+
+
+def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
+    """Raise if a file holds reports of another design; note if one does not name its design."""
+    origin = read_design_origin(design_file)
+    noted = [
+        path.suffix not in ARROW and check_origin(path, origin, str(design_file)) for path in files
+    ]
+    if not all(noted):
+        note(f"{shown} does not say which design made it; make sure that {design_file} did")

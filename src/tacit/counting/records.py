@@ -1,53 +1,51 @@
-"""Count reported records in a frame, an array or a file."""
+"""Count reported records, wherever they are."""
 
 from __future__ import annotations
 
 import os
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tacit.counting.distinct import combined, merged
-from tacit.counting.memory import count, count_or_list, listed, mostly_distinct
+from tacit.counting.engine_choice import engine_of, is_counts, is_url
 from tacit.counting.patterns import PatternTable
 from tacit.design import Design
 from tacit.files import Origin, Progress, check_origin
-from tacit.label_codes import encode
+from tacit.files.record_files import ARROW, record_files
 from tacit.schema import Schema
 
 
 def count_records(
     records: Any, schema: Schema, progress: Progress | None = None, distinct: bool = True
 ) -> PatternTable:
-    """The pattern table of a frame, an integer array of codes, or a CSV or Parquet file.
+    """The pattern table of records: a frame, codes, files, or what an engine holds.
 
-    A file is counted batch by batch: it takes the memory of one batch and of the distinct
-    patterns, however many records there are. `progress` is called with the share that is done.
-    Unless patterns must be `distinct`, records that hardly repeat are not sorted.
+    `records` is a data frame, an integer array of codes, the path of a CSV, Parquet or Arrow file,
+    a glob, a directory, an Ibis table, a Spark frame or postgresql://USER@HOST/NAME#TABLE. Files
+    take the memory of one batch and of the distinct patterns, however many records there are.
+    `progress` is called with the share that is done. Unless patterns must be `distinct`, records
+    that hardly repeat are not sorted.
     """
-    if isinstance(records, str | os.PathLike):
-        return _counted(Path(records), schema, progress, distinct)
-    return (count if distinct else count_or_list)(encode(records, schema), schema)
+    engine = engine_of(records, schema, progress)
+    return engine.patterns() if distinct else engine.patterns_or_records()
 
 
 def count_reported(records: Any, design: Design, distinct: bool = True) -> PatternTable:
-    """The pattern table of reported records; refuses a file that another design made."""
-    if isinstance(records, str | os.PathLike):
-        check_origin(Path(records), Origin(design.fingerprint))
-    return count_records(records, design.reported, distinct=distinct)
+    """The pattern table of reported records; refuses files that another design made.
+
+    `records` may also be the path of a count file.
+    """
+    if is_counts(records):
+        from tacit.counting.count_file import counts_of_design  # Arrow is slow to start
+
+        return counts_of_design(Path(records), design.fingerprint)
+    check_origins(records, design)
+    engine = engine_of(records, design.reported, design=design.fingerprint)
+    return engine.patterns() if distinct else engine.patterns_or_records()
 
 
-def _counted(path: Path, schema: Schema, progress: Progress | None, distinct: bool) -> PatternTable:
-    """Count batch by batch."""
-    from tacit.files import read_batches
-
-    batches = read_batches(path, schema, progress)
-    first = next(batches)
-    if not distinct and mostly_distinct(first, schema.sizes):
-        return listed(np.concatenate([first, *batches]), schema)
-    counted = (count(codes, schema) for codes in chain([first], batches))
-    tables = ((table.patterns, table.counts) for table in counted)
-    return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
+def check_origins(records: Any, design: Design) -> None:
+    """Raise if a file holds reports of another design."""
+    if isinstance(records, str | os.PathLike) and not is_url(records):
+        for path in record_files(records):
+            if path.suffix not in ARROW:
+                check_origin(path, Origin(design.fingerprint))

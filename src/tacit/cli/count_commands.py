@@ -1,0 +1,86 @@
+"""`tacit count` and `tacit merge`: count tables in files, to which others can be added."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add as added
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import DesignFile
+from tacit.cli.sources import FromDatabase, check_made_by, counted
+from tacit.counting.count_file import CountedPart, StoredCounts, check_suffix, read_counts
+from tacit.counting.engine_choice import file_engine
+from tacit.errors import DataError
+from tacit.files import check_apart, read_design, read_design_origin
+from tacit.files.record_files import record_files
+from tacit.number_text import number_of
+
+CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
+
+
+def count(
+    design_file: DesignFile,
+    out: CountsOut,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA]...",
+            help="Reported records: files, globs or directories; or give --database instead.",
+        ),
+    ] = None,
+    add: Annotated[
+        Path | None,
+        typer.Option(help="A count file to add to; files that it has already are skipped."),
+    ] = None,
+    database: FromDatabase = None,
+) -> None:
+    """Count reported records into a file, from which every other command can estimate.
+
+    Example: [bold]tacit count survey.json 'data/*.parquet' --out survey.counts[/bold]
+
+    Example: [bold]tacit count survey.json data --add survey.counts --out survey.counts[/bold]
+    """
+    design, origin = read_design(design_file), read_design_origin(design_file)
+    check_suffix(out)
+    if bool(data) == (database is not None):
+        raise DataError("give files of reported records or a --database")
+    old = None if add is None else read_counts(add)
+    if database is not None:
+        fresh = StoredCounts(counted(design_file, design, database), origin)
+    else:
+        files = list(dict.fromkeys(path for given in data or [] for path in record_files(given)))
+        for path in files:
+            check_apart(out, path)
+        new = files if old is None else old.new_files(files)
+        if not new:
+            typer.echo(f"nothing new: {add} has every one of {number_of(len(files), 'file')}")
+            return
+        check_made_by(design_file, new, " ".join(data or []))
+        with show.progress("counting") as tell:
+            table = file_engine(new, design.reported, tell).patterns()
+        fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
+    _write(fresh if old is None else old + fresh, out)
+
+
+def merge(
+    files: Annotated[list[Path], typer.Argument(metavar="COUNTS...", help="Count files.")],
+    out: CountsOut,
+) -> None:
+    """Merge count files of one design, such as those of several organisations.
+
+    Example: [bold]tacit merge north.counts south.counts --out both.counts[/bold]
+    """
+    check_suffix(out)
+    _write(reduce(added, map(read_counts, files)), out)
+
+
+def _write(counts: StoredCounts, out: Path) -> None:
+    counts.write(out)
+    records, patterns = counts.table.n_records, len(counts.table)
+    typer.echo(
+        f"wrote {out}: {number_of(records, 'record')}, {number_of(patterns, 'distinct pattern')}"
+    )

@@ -1,0 +1,86 @@
+"""CountEngine: where reported records are, and how they are counted there.
+
+An engine gives two things, and all else follows from them:
+
+    patterns   the distinct records with multiplicities, counted where the records are
+    total      the sum over all records of a table that a function makes from a block of codes
+
+Narrow data need only patterns: they are a small table, however many records there are. Wide data
+have about as many patterns as records; they need totals (see `pair_tables`), which take the memory
+of a block and of the result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Codes
+from tacit.counting.distinct import distinct
+from tacit.counting.memory import listed, mostly_distinct
+from tacit.counting.patterns import PatternTable
+from tacit.errors import DataError
+from tacit.schema import Schema
+
+#: A table of numbers from a block of codes, records x attributes; it must be picklable.
+BlockTable = Callable[[Codes], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class PatternsBy:
+    """Patterns counted by undisguised columns as well: strata, clusters, sampling weights.
+
+    A row of `columns`, an Arrow table, belongs to the pattern at its position; patterns may repeat.
+    """
+
+    patterns: PatternTable
+    columns: Any
+
+
+class CountEngine(ABC):
+    """Reported records somewhere, with the schema that they are coded by."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @abstractmethod
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        """The distinct records in the order of their codes; of some attributes, if given."""
+
+    @abstractmethod
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        """The same by undisguised columns as well."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Codes]:
+        """All records as blocks of codes, records x attributes, in any order; at least one."""
+
+    def total(self, table: BlockTable) -> npt.NDArray[Any]:
+        """The sum of table(block) over all blocks: one pass over the records."""
+        found: npt.NDArray[Any] | None = None
+        for block in self.blocks():
+            own = table(block)
+            found = own if found is None else found + own
+        assert found is not None, "blocks has at least one block"
+        return found
+
+    def patterns_or_records(self) -> PatternTable:
+        """The patterns if records repeat; otherwise every record as a pattern of its own."""
+        first = next(islice(self.blocks(), 1))
+        if not mostly_distinct(first, self.schema.sizes):
+            return self.patterns()
+        joined = np.concatenate([block.T for block in self.blocks()], axis=1).T
+        return listed(joined, self.schema)
+
+
+def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int64]) -> PatternTable:
+    """The pattern table of counted records in any order, also if some repeat."""
+    if not len(counts):
+        raise DataError("there are no records to count; at least one is needed")
+    return PatternTable(schema, *distinct(patterns, schema.sizes, counts))

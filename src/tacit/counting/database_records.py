@@ -1,0 +1,180 @@
+"""Records in PostgreSQL: a table of labels, or the responses that a survey service stored.
+
+postgresql://USER@HOST/NAME#TABLE   a table, or SCHEMA.TABLE, counted through Ibis
+postgresql://USER@HOST/NAME         the database of the service, which packs the codes of a
+                                    response into bytes: they are counted as they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Codes
+from tacit.counting.count_engine import CountEngine, PatternsBy, sorted_patterns
+from tacit.counting.patterns import PatternTable
+from tacit.design import Design
+from tacit.errors import DataError, EngineError, unknown
+from tacit.extras import optional_imports
+from tacit.schema import Schema
+
+with optional_imports():
+    import psycopg
+
+#: Seconds to wait for the database.
+_PATIENCE = 10
+_ROWS = 1 << 16
+_MOST_IN_A_BYTE = 256
+
+
+def database_records(url: str, schema: Schema, design: str | None) -> CountEngine:
+    """The records at a URL; responses of the service are those of the design given."""
+    address, _, table = url.partition("#")
+    if table:
+        return DatabaseTable(address, table, schema)
+    if design is None:
+        raise DataError(f"{shown(url)}: which table? give it as {shown(url)}#TABLE")
+    return StoredResponses(address, schema, design)
+
+
+def shown(url: str) -> str:
+    """The address without user, password and parameters."""
+    scheme, _, rest = url.partition("://")
+    place = rest.partition("#")[0].partition("?")[0].rpartition("@")[2]
+    return f"{scheme}://{place}"
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """Turn errors of the database into one line."""
+    try:
+        yield
+    except psycopg.Error as error:
+        said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise EngineError(f"{shown(url)}: the database does not answer: {said}") from None
+
+
+class DatabaseTable(CountEngine):
+    """A table of labels; each operation has a connection of its own."""
+
+    def __init__(self, url: str, table: str, schema: Schema) -> None:
+        super().__init__(schema)
+        self._url = url
+        self._space, _, self._name = table.rpartition(".")
+        with self._opened():  # the columns are checked
+            pass
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        with self._opened() as records:
+            return records.patterns(names)
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        with self._opened() as records:
+            return records.patterns_by(columns)
+
+    def blocks(self) -> Iterator[Codes]:
+        with self._opened() as records:
+            yield from records.blocks()
+
+    @contextmanager
+    def _opened(self) -> Iterator[CountEngine]:
+        with optional_imports():
+            import ibis
+
+            from tacit.counting.ibis_records import IbisRecords
+
+        with reaching(self._url):
+            connection = psycopg.connect(self._url, connect_timeout=_PATIENCE)
+        try:
+            backend: Any = ibis.postgres.from_connection(connection)
+            yield IbisRecords(self._table(backend), self.schema)
+        finally:
+            connection.close()
+
+    def _table(self, backend: Any) -> Any:
+        space = self._space or None
+        try:
+            return backend.table(self._name, database=space)
+        except Exception as error:
+            with reaching(self._url):
+                known = backend.list_tables(database=space)
+            if self._name in known:
+                raise EngineError(f"{shown(self._url)}: {error}") from error
+            raise DataError(f"{shown(self._url)}: {unknown('table', self._name, known)}") from None
+
+
+class StoredResponses(CountEngine):
+    """The responses to a survey in the database of its service, as they are at this moment.
+
+    The checksums of single records are not compared here: `tacit survey export` does that.
+    """
+
+    def __init__(self, url: str, schema: Schema, design: str) -> None:
+        super().__init__(schema)
+        self._url = url
+        wide = max(schema.sizes) > _MOST_IN_A_BYTE
+        self._type = np.dtype("<u2" if wide else "u1")
+        self._number, self._records = self._survey(design)
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        sql = "SELECT codes, count(*) FROM responses WHERE survey = %s GROUP BY codes"
+        with reaching(self._url), self._connected() as connection:
+            rows = connection.execute(sql, [self._number]).fetchall()
+        counts = np.array([n for _, n in rows], np.int64)
+        found = sorted_patterns(self.schema, self._unpacked([own for own, _ in rows]), counts)
+        if found.n_records < self._records:
+            left = f"{found.n_records:,} of {self._records:,}"
+            raise EngineError(f"{shown(self._url)}: only {left} records are left; restore a backup")
+        return found if names is None else found.subset(names)
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        raise DataError(f"{shown(self._url)}: the service stores no undisguised columns")
+
+    def blocks(self) -> Iterator[Codes]:
+        sql = "SELECT codes FROM responses WHERE survey = %s"
+        with (
+            reaching(self._url),
+            self._connected() as connection,
+            connection.cursor(name="responses") as cursor,
+        ):
+            cursor.execute(sql, [self._number])
+            while rows := cursor.fetchmany(_ROWS):
+                yield self._unpacked([own for (own,) in rows])
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with psycopg.connect(self._url, connect_timeout=_PATIENCE) as connection:
+            connection.execute("SET TRANSACTION READ ONLY")
+            yield connection
+
+    def _survey(self, design: str) -> tuple[int, int]:
+        """The number of the survey with this design, and how many records it has."""
+        sql = "SELECT number, records, published FROM surveys ORDER BY number"
+        try:
+            with reaching(self._url), self._connected() as connection:
+                rows = connection.execute(sql).fetchall()
+        except EngineError as error:
+            if "surveys" not in str(error):
+                raise
+            hint = f"give a table as {shown(self._url)}#TABLE"
+            raise DataError(f"{shown(self._url)}: is no database of the service; {hint}") from None
+        own = [row for row in rows if Design.from_json(row[2]).fingerprint == design]
+        if len(own) != 1:
+            many = "no survey" if not own else f"{len(own)} surveys"
+            raise DataError(f"{shown(self._url)}: has {many} with this design; need one")
+        if not own[0][1]:
+            raise DataError(f"{shown(self._url)}: the survey has no answers yet")
+        return own[0][0], own[0][1]
+
+    def _unpacked(self, stored: Sequence[bytes]) -> Codes:
+        width = len(self.schema)
+        joined = b"".join(stored)
+        if len(joined) != len(stored) * width * self._type.itemsize:
+            raise EngineError(f"{shown(self._url)}: a record does not have {width} attributes")
+        codes = np.frombuffer(joined, self._type).reshape(len(stored), width)
+        if len(codes) and (codes >= np.array(self.schema.sizes)).any():
+            raise EngineError(f"{shown(self._url)}: a code is not a category of its attribute")
+        return codes.astype(self._type.newbyteorder("="), copy=False)

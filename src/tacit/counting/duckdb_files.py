@@ -1,0 +1,217 @@
+"""DuckDBFiles: Parquet and Arrow files of any size, counted by DuckDB.
+
+Files whose columns have the same types are counted together. DuckDB would cast the others to the
+types of the first file, which could change a label. If DuckDB refuses a file, or a cell has no
+category, the files are read again by our own reader, whose error names the file and the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+
+from tacit.arrays import Codes
+from tacit.counting.category_values import (
+    ColumnKind,
+    missing_values,
+    unknown_value,
+    wrong_type,
+)
+from tacit.counting.count_engine import CountEngine, PatternsBy, sorted_patterns
+from tacit.counting.distinct import combined, merged
+from tacit.counting.duckdb_codes import code_sql, key_columns, literal_sql, quoted
+from tacit.counting.patterns import PatternTable
+from tacit.counting.record_keys import codes_of_keys
+from tacit.errors import EngineError, FileError
+from tacit.extras import optional_imports
+from tacit.files.paths import PARQUET, check_columns, check_parquet
+from tacit.files.record_files import partition_keys
+from tacit.schema import Schema
+
+with optional_imports():
+    import duckdb
+
+BLOCK = 1 << 17  # records
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Files whose columns have the same types."""
+
+    files: tuple[Path, ...]
+    kinds: tuple[ColumnKind, ...]
+
+
+class DuckDBFiles(CountEngine):
+    """Files of one kind, all Parquet or all Arrow."""
+
+    def __init__(self, files: Sequence[Path], schema: Schema) -> None:
+        super().__init__(schema)
+        self.files = list(files)
+        self._parquet = self.files[0].name.lower().endswith(PARQUET)
+        self._parts = self._parts_of(self.files)
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        schema = self.schema if names is None else self.schema.subset(names)
+        tables = (self._part_patterns(part, schema) for part in self._parts)
+        counted = ((table.patterns, table.counts) for table in tables)
+        return PatternTable(schema, *combined(counted, partial(merged, sizes=schema.sizes)))
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        found = []
+        for part in self._parts:
+            keys = key_columns(self.schema, part.kinds)
+            found.append(self._grouped(part, keys, columns))
+        table = pa.concat_tables(found, promote_options="default")
+        codes = codes_of_keys(self._keys(table), self.schema)
+        counts = table.column("n").to_numpy()
+        return PatternsBy(PatternTable(self.schema, codes, counts), table.select(list(columns)))
+
+    def blocks(self) -> Iterator[Codes]:
+        for part in self._parts:
+            keys = _named(key_columns(self.schema, part.kinds))
+            with self._querying(part) as (connection, source):
+                asked = connection.execute(f"SELECT {keys} FROM {source}")
+                for batch in asked.to_arrow_reader(BLOCK):
+                    if batch.num_rows:
+                        table = pa.Table.from_batches([batch])
+                        yield codes_of_keys(self._keys(table), self.schema)
+
+    def _part_patterns(self, part: FilePart, schema: Schema) -> PatternTable:
+        kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
+        table = self._grouped(part, key_columns(schema, kinds), ())
+        codes = codes_of_keys(self._keys(table), schema)
+        return sorted_patterns(schema, codes, table.column("n").to_numpy())
+
+    def _grouped(self, part: FilePart, keys: Sequence[str], by: Sequence[str]) -> Any:
+        """How often the keys occur, as an Arrow table."""
+        columns = ", ".join([_named(keys), *map(quoted, by)])
+        with self._querying(part) as (connection, source):
+            sql = f"SELECT {columns}, count(*) AS n FROM {source} GROUP BY ALL"
+            return connection.execute(sql).to_arrow_table()
+
+    def _keys(self, table: Any) -> list[Any]:
+        """The key columns of a result; an error if a record has a cell without a category."""
+        names = [name for name in table.column_names if name.startswith("key ")]
+        columns = [table.column(name) for name in names]
+        if any(column.null_count for column in columns):
+            self._refuse()
+        return [column.to_numpy().astype(np.int64, copy=False) for column in columns]
+
+    # Files ------------------------------------------------------------------------------------
+
+    def _parts_of(self, files: Sequence[Path]) -> list[FilePart]:
+        """Files by the types of their columns; reads only what describes the files."""
+        found: dict[tuple[ColumnKind, ...], list[Path]] = {}
+        for path in files:
+            found.setdefault(self._kinds(path), []).append(path)
+        return [FilePart(tuple(own), kinds) for kinds, own in found.items()]
+
+    def _kinds(self, path: Path) -> tuple[ColumnKind, ...]:
+        if self._parquet:
+            check_parquet(path)
+        try:
+            own = pa.dataset.dataset(path, format="parquet" if self._parquet else "ipc").schema
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{path}: {str(error).splitlines()[0]}") from None
+        keys = partition_keys(path) if self._parquet else {}
+        check_columns(
+            path, [*own.names, *(key for key in keys if key not in own.names)], self.schema
+        )
+        return tuple(
+            kind_of_arrow(own.field(name).type, name) if name in own.names else ColumnKind.TEXT
+            for name in self.schema.names
+        )
+
+    @contextmanager
+    def _querying(self, part: FilePart) -> Iterator[tuple[Any, str]]:
+        """A connection, and what to select from."""
+        with duckdb.connect() as connection:
+            connection.execute("SET preserve_insertion_order = false")
+            if self._parquet:
+                paths = ", ".join(literal_sql(str(path)) for path in part.files)
+                source = (
+                    f"read_parquet([{paths}], union_by_name = false, "
+                    f"hive_partitioning = {str(self._partitioned(part)).lower()}, "
+                    "hive_types_autocast = false)"
+                )
+            else:
+                files = [str(path) for path in part.files]
+                connection.register("records", pa.dataset.dataset(files, format="ipc"))
+                source = "records"
+            try:
+                yield connection, source
+            except (duckdb.Error, pa.ArrowException) as error:
+                self._reread()
+                said = str(error).splitlines()[0]
+                raise FileError(f"{self._shown}: DuckDB cannot read it: {said}") from None
+
+    def _partitioned(self, part: FilePart) -> bool:
+        return any(partition_keys(path) for path in part.files)
+
+    @property
+    def _shown(self) -> str:
+        """The files in an error."""
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}"
+
+    # Errors -----------------------------------------------------------------------------------
+
+    def _reread(self) -> None:
+        """Read the files by our own reader, whose errors name the record."""
+        from tacit.files import read_batches
+
+        if not self._parquet or any(map(partition_keys, self.files)):
+            return
+        for path in self.files:
+            for _ in read_batches(path, self.schema):
+                pass
+
+    def _refuse(self) -> NoReturn:
+        """Raise the error for a cell that has no category."""
+        self._reread()
+        for part in self._parts:
+            with self._querying(part) as (connection, source):
+                for attribute, kind in zip(self.schema, part.kinds, strict=True):
+                    bad = f"FROM {source} WHERE {code_sql(attribute, kind)} IS NULL"
+                    cell = quoted(attribute.name)
+                    found = connection.execute(
+                        f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
+                    ).fetchone()
+                    if found[1] and found[0] == found[0]:  # not NaN
+                        raise unknown_value(found[0], attribute)
+                    (n,) = connection.execute(f"SELECT count(*) {bad}").fetchone()
+                    if n:
+                        raise missing_values(n, attribute)
+        raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
+
+
+def kind_of_arrow(found: Any, name: str) -> ColumnKind:
+    """What the cells of an Arrow column are; an error if they cannot be labels."""
+    types = pa.types
+    if types.is_dictionary(found):
+        return kind_of_arrow(found.value_type, name)
+    tests = {
+        ColumnKind.TEXT: (types.is_string, types.is_large_string, types.is_string_view),
+        ColumnKind.BOOLEAN: (types.is_boolean,),
+        ColumnKind.INTEGER: (types.is_integer,),
+        ColumnKind.FLOAT: (types.is_floating,),
+        ColumnKind.DECIMAL: (types.is_decimal,),
+        ColumnKind.NULL: (types.is_null,),
+    }
+    for kind, own in tests.items():
+        if any(test(found) for test in own):
+            return kind
+    raise wrong_type(name, found)
+
+
+def _named(keys: Sequence[str]) -> str:
+    return ", ".join(f'{key} AS "key {place}"' for place, key in enumerate(keys))

@@ -1,0 +1,96 @@
+"""Which engine counts: it follows from what is passed.
+
+array of codes, pandas, Polars, PyArrow frame       NumPy
+CSV file, glob or directory                         our reader, NumPy
+Parquet file, glob or directory (may be large)      DuckDB; small ones our reader
+Arrow files, partitioned directories                DuckDB
+Ibis table of any backend, Spark frame              the backend, through Ibis
+postgresql://...                                    PostgreSQL
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tacit.counting.count_engine import CountEngine
+from tacit.counting.frame_records import FrameRecords
+from tacit.counting.read_files import ReadFiles
+from tacit.errors import DataError
+from tacit.extras import optional_imports
+from tacit.files import Progress
+from tacit.files.paths import CSV, CSV_GZ, check_readable, kind_of
+from tacit.files.record_files import ARROW, partition_keys, record_files
+from tacit.schema import Schema
+
+#: The suffix of count files (see `count_file`).
+COUNTS = ".counts"
+#: Parquet files of fewer bytes are counted sooner than DuckDB is loaded.
+FEWEST_BYTES = 1 << 25
+_DATABASES = ("postgresql://", "postgres://")
+
+
+def is_url(records: object) -> bool:
+    """Whether this is the address of a database."""
+    return isinstance(records, str) and "://" in records
+
+
+def is_counts(records: object) -> bool:
+    """Whether this is the path of a count file."""
+    return isinstance(records, str | os.PathLike) and str(records).lower().endswith(COUNTS)
+
+
+def is_remote(records: object) -> bool:
+    """Whether these are records that an engine holds: an Ibis table or a frame of Spark."""
+    return type(records).__module__.partition(".")[0] in ("ibis", "pyspark")
+
+
+def engine_of(
+    records: Any, schema: Schema, progress: Progress | None = None, design: str | None = None
+) -> CountEngine:
+    """The engine for records of this schema; `design` is the fingerprint that they belong to."""
+    if is_remote(records):
+        return _remote_engine(records, schema)
+    if is_url(records):
+        if not records.startswith(_DATABASES):
+            scheme = records.partition("://")[0]
+            raise DataError(f"{scheme}://...: not a database that tacit knows; give postgresql://")
+        with optional_imports():
+            from tacit.counting.database_records import database_records
+        return database_records(records, schema, design)
+    if isinstance(records, str | os.PathLike):
+        return file_engine(record_files(records), schema, progress)
+    return FrameRecords(records, schema)
+
+
+def file_engine(
+    files: Sequence[Path], schema: Schema, progress: Progress | None = None
+) -> CountEngine:
+    """The engine for files of one kind."""
+    by_path = any(name in schema for path in files for name in partition_keys(path))
+    arrow = files[0].suffix in ARROW
+    if not arrow and kind_of(files[0]) in (CSV, CSV_GZ):
+        return ReadFiles(files, schema, progress)
+    for path in files:
+        check_readable(path)
+    large = sum(path.stat().st_size for path in files) >= FEWEST_BYTES
+    plain = not any(sign in str(path) for path in files for sign in "*?[")
+    if arrow or by_path or (large and plain and find_spec("duckdb") is not None):
+        with optional_imports():
+            from tacit.counting.duckdb_files import DuckDBFiles
+        return DuckDBFiles(files, schema)
+    return ReadFiles(files, schema, progress)
+
+
+def _remote_engine(records: Any, schema: Schema) -> CountEngine:
+    with optional_imports():
+        from tacit.counting.ibis_records import IbisRecords, SparkRecords, table_of_spark
+    if type(records).__module__.startswith("pyspark"):
+        records = table_of_spark(records)
+    if not hasattr(records, "schema") or not hasattr(records, "group_by"):
+        raise DataError(f"records are of type {type(records).__name__}; need a table")
+    spark = records.get_backend().name == "pyspark"
+    return (SparkRecords if spark else IbisRecords)(records, schema)

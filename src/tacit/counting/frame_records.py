@@ -1,0 +1,65 @@
+"""FrameRecords: a frame or an array of codes, counted with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Codes
+from tacit.counting.count_engine import CountEngine, PatternsBy
+from tacit.counting.distinct import distinct
+from tacit.counting.memory import count, count_or_list
+from tacit.counting.patterns import PatternTable
+from tacit.errors import DataError
+from tacit.label_codes import encode
+from tacit.schema import Schema
+
+BLOCK = 1 << 17  # records
+
+
+class FrameRecords(CountEngine):
+    """Records in memory."""
+
+    def __init__(self, records: Any, schema: Schema) -> None:
+        super().__init__(schema)
+        self._records = records
+        self._codes = encode(records, schema)
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        if names is None:
+            return count(self._codes, self.schema)
+        places = [self.schema.index(name) for name in names]
+        return count(self._codes[:, places], self.schema.subset(names))
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        if isinstance(self._records, np.ndarray):
+            raise DataError("an array of codes has no undisguised columns; give a frame")
+        import pyarrow as pa
+
+        from tacit import frames
+
+        frame = frames.open_frame(self._records)
+        table = pa.table({name: frames.column(frame, name) for name in columns})
+        seen = [frames.distinct(table.column(name)) for name in columns]
+        codes = np.column_stack([self._codes, *(own.positions for own in seen)])
+        sizes = (*self.schema.sizes, *(max(2, len(own.values)) for own in seen))
+        found, counts = distinct(codes.astype(np.int64), sizes)
+        width = len(self.schema)
+        cells = zip(seen, found.T[width:], strict=True)
+        values = [
+            pa.array(own.values, kind).take(pa.array(places))
+            for (own, places), kind in zip(
+                cells, (table.schema.field(name).type for name in columns), strict=True
+            )
+        ]
+        patterns = PatternTable(self.schema, found[:, :width], counts)
+        return PatternsBy(patterns, pa.table(values, names=list(columns)))
+
+    def blocks(self) -> Iterator[Codes]:
+        for start in range(0, len(self._codes), BLOCK):
+            yield self._codes[start : start + BLOCK]
+
+    def patterns_or_records(self) -> PatternTable:
+        return count_or_list(self._codes, self.schema)

@@ -1,0 +1,166 @@
+"""IbisRecords: a table of any Ibis backend, counted where it is (DuckDB, PostgreSQL, Spark, ...).
+
+Spark also makes totals on its executors, which then need tacit installed; only the totals of each
+partition are sent.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacit.arrays import Codes
+from tacit.counting.category_values import missing_values, unknown_value
+from tacit.counting.count_engine import BlockTable, CountEngine, PatternsBy, sorted_patterns
+from tacit.counting.ibis_codes import code_expression, key_expressions, kind_of_ibis
+from tacit.counting.patterns import PatternTable
+from tacit.counting.record_keys import codes_of_keys
+from tacit.errors import DataError, EngineError, TacitError, unknown
+from tacit.schema import Schema
+
+BLOCK = 1 << 17  # records
+
+
+class IbisRecords(CountEngine):
+    """The records of an Ibis table: columns are found by name, others are ignored."""
+
+    def __init__(self, table: Any, schema: Schema) -> None:
+        super().__init__(schema)
+        self._table = table
+        with self._running():
+            found = table.schema()
+        for name in schema.names:
+            if name not in found:
+                hint = unknown("column", name, found.names)
+                raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+        self._kinds = [kind_of_ibis(found[name], name) for name in schema.names]
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        schema = self.schema if names is None else self.schema.subset(names)
+        table = self._grouped(schema, ())
+        return sorted_patterns(schema, self._codes(table, schema), _counts(table))
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        table = self._grouped(self.schema, columns)
+        patterns = PatternTable(self.schema, self._codes(table, self.schema), _counts(table))
+        return PatternsBy(
+            patterns, table.select([f"by {name}" for name in columns]).rename_columns(list(columns))
+        )
+
+    def blocks(self) -> Iterator[Codes]:
+        with self._running():
+            some = 0
+            for batch in self._keyed(self.schema).to_pyarrow_batches(chunk_size=BLOCK):
+                some += batch.num_rows
+                if batch.num_rows:
+                    yield self._codes(pa.Table.from_batches([batch]), self.schema)
+            if not some:
+                raise DataError("there are no records to count; at least one is needed")
+
+    def _kinds_of(self, schema: Schema) -> list[Any]:
+        return [self._kinds[self.schema.index(name)] for name in schema.names]
+
+    def _keyed(self, schema: Schema, by: Sequence[str] = ()) -> Any:
+        """The keys of all records, and undisguised columns."""
+        keys = key_expressions(self._table, schema, self._kinds_of(schema))
+        return self._table.select(**keys, **{f"by {name}": self._table[name] for name in by})
+
+    def _grouped(self, schema: Schema, by: Sequence[str]) -> Any:
+        """How often the keys occur, as an Arrow table."""
+        keyed = self._keyed(schema, by)
+        with self._running():
+            return keyed.group_by(list(keyed.columns)).agg(n=keyed.count()).to_pyarrow()
+
+    def _codes(self, table: Any, schema: Schema) -> Codes:
+        """Codes from the keys of a result; an error if a record has a cell without a category."""
+        keys = [table.column(name) for name in table.column_names if name.startswith("key_")]
+        if any(key.null_count for key in keys):
+            self._refuse()
+        return codes_of_keys([key.to_numpy().astype(np.int64) for key in keys], schema)
+
+    def _refuse(self) -> NoReturn:
+        """Raise the error for a cell that has no category."""
+        with self._running():
+            for attribute, kind in zip(self.schema, self._kinds, strict=True):
+                cell = self._table[attribute.name]
+                bad = self._table.filter(code_expression(cell, attribute, kind).isnull())
+                absent = cell.isnull() | cell.isnan() if kind.value == "float" else cell.isnull()
+                found = bad.filter(~absent).select(cell).limit(1).to_pyarrow().column(0)
+                if len(found):
+                    raise unknown_value(found[0].as_py(), attribute)
+                n = int(bad.count().to_pyarrow().as_py())
+                if n:
+                    raise missing_values(n, attribute)
+        raise EngineError("the table has cells without a category, then none; was it changed?")
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Turn what a backend raises into one line."""
+        try:
+            yield
+        except TacitError:
+            raise
+        except Exception as error:
+            name = self._table.get_backend().name if hasattr(self._table, "get_backend") else "?"
+            said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise EngineError(f"{name}: the records could not be counted: {said}") from error
+
+
+class SparkRecords(IbisRecords):
+    """The records of a table of Spark."""
+
+    def total(self, table: BlockTable) -> npt.NDArray[Any]:
+        schema = self.schema
+        with self._running():
+            backend = self._table.get_backend()
+            frame = backend._session.sql(backend.compile(self._keyed(schema)))
+            parts = frame.mapInArrow(_PartTotals(table, schema), "part binary").collect()
+        if not parts:
+            raise DataError("there are no records to count; at least one is needed")
+        if any(part[0] is None for part in parts):
+            self._refuse()
+        return np.sum([np.load(io.BytesIO(bytes(part[0]))) for part in parts], axis=0)
+
+
+class _PartTotals:
+    """The total of a partition, as bytes; null if a record has a cell without a category."""
+
+    def __init__(self, table: BlockTable, schema: Schema) -> None:
+        self._table, self._schema = table, schema
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found: npt.NDArray[Any] | None = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if any(column.null_count for column in batch.columns):
+                yield pa.record_batch([pa.array([None], pa.binary())], names=["part"])
+                return
+            keys = [column.to_numpy() for column in batch.columns]
+            own = self._table(codes_of_keys(keys, self._schema))
+            found = own if found is None else found + own
+        if found is not None:
+            stream = io.BytesIO()
+            np.save(stream, found)
+            yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])
+
+
+def _counts(table: Any) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = table.column("n").to_numpy().astype(np.int64, copy=False)
+    return found
+
+
+def table_of_spark(frame: Any) -> Any:
+    """A frame of Spark as an Ibis table."""
+    import ibis
+
+    backend = ibis.pyspark.connect(frame.sparkSession)
+    name = f"tacit_{id(frame)}"
+    frame.createOrReplaceTempView(name)
+    return backend.table(name)

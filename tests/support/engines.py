@@ -1,0 +1,157 @@
+"""Reported records put where an engine counts them: memory, files, PostgreSQL, Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit import Attribute, Design, Group, Schema, disguise
+from tacit.channel import matrix, related, truthful, uniform_perturbation
+from tacit.label_codes import decode
+
+#: Puts a table of records somewhere, and returns what `reconstruct` takes.
+Put = Callable[[pa.Table], Any]
+
+BINARY = Design(
+    Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(8)]),
+    [
+        Group(["q0", "q1", "q2"], related(0.8)),
+        Group(["q3", "q4", "q5"], related(0.75)),
+        Group(["q6", "q7"], related(0.85)),
+    ],
+)
+LABELLED = Design(
+    Schema(
+        [
+            Attribute("ill", [False, True]),
+            Attribute("region", ["north", 'it\'s "east"', "süd", ""]),
+            Attribute("children", [0, 1, 2, 3]),
+            Attribute("grade", [2, 1, 5]),
+            Attribute("score", [0.5, 1.0, 2.25]),
+            Attribute("smokes", ["no", "yes", "unknown"], missing="unknown"),
+        ]
+    ),
+    [
+        Group(["ill"], matrix([[0.9, 0.2], [0.1, 0.8]])),
+        Group(["region", "children"], uniform_perturbation(0.7)),
+        Group(["grade", "score"], uniform_perturbation(0.8)),
+        Group(["smokes"], truthful()),
+    ],
+)
+WIDE = Design(
+    Schema([Attribute(f"w{i}", ["no", "yes"]) for i in range(70)]),
+    [Group([f"w{i}" for i in range(70)], related(0.9))],
+)
+
+
+def records_of(design: Design, n: int = 3000, seed: int = 5) -> pa.Table:
+    """Reported records of a population in which the answers depend on the first one."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, design.schema.sizes[0], n)
+    columns = [first]
+    for size in design.schema.sizes[1:]:
+        free = rng.integers(0, size, n)
+        columns.append(np.where(rng.random(n) < 0.5, first % size, free))
+    true = np.stack(columns, axis=1).astype(np.uint8)
+    return decode(disguise(true, design, rng), design.reported, "pyarrow")
+
+
+def with_nulls(table: pa.Table, name: str, places: list[int]) -> pa.Table:
+    """The table with some cells of a column missing."""
+    return with_cells(table, name, places, None)
+
+
+def with_cells(table: pa.Table, name: str, places: list[int], value: object) -> pa.Table:
+    """The table with some cells of a column changed."""
+    cells = table.column(name).to_pylist()
+    for place in places:
+        cells[place] = value
+    at = table.column_names.index(name)
+    return table.set_column(at, name, pa.array(cells, table.schema.field(name).type))
+
+
+def put_parts(table: pa.Table, folder: Path) -> Path:
+    """A directory with the records in three Parquet files."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    step = -(-len(table) // 3) or 1
+    for part, start in enumerate(range(0, max(len(table), 1), step)):
+        pq.write_table(table.slice(start, step), folder / f"part-{part}.parquet")
+    return folder
+
+
+def put_in_postgres(table: pa.Table, address: str, name: str) -> str:
+    """A URL of a new table with the records."""
+    types = {
+        pa.string(): "text",
+        pa.bool_(): "boolean",
+        pa.int64(): "bigint",
+        pa.float64(): "double precision",
+    }
+    columns = ", ".join(
+        '"' + field.name.replace('"', '""') + f'" {types[field.type]}' for field in table.schema
+    )
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+            for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                copy.write_row(row)
+    return f"{address}#{name}"
+
+
+def has_java() -> bool:
+    """Whether Spark can start."""
+    return shutil.which("java") is not None
+
+
+@contextmanager
+def spark_session() -> Iterator[Any]:
+    """Spark with two executor processes that exchange data."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    folder = tempfile.mkdtemp(prefix="tacit-spark-")
+    paths = [path for path in sys.path if path]
+    environment = {
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_WORKER_DIR": folder,
+        "SPARK_LOCAL_DIRS": folder,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    settings = {
+        "spark.executor.memory": "512m",
+        "spark.driver.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.warehouse.dir": folder,
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(paths),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tacit")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+        for name, old in before.items():
+            os.environ.pop(name) if old is None else os.environ.update({name: old})
+        shutil.rmtree(folder, ignore_errors=True)
