@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import closing
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psycopg
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.channel import truthful
-from tacit.counting import count_reported, engine_choice, engine_of, pair_tables
-from tacit.errors import DataError
+from tacit.counting import count, count_reported, engine_choice, engine_of, pair_tables
+from tacit.counting.pair_tables import PairCounts
+from tacit.errors import DataError, EngineError, FileError, TacitError
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
+from tacit.service.store import Store
 from tests.support.engines import (
     BINARY,
     LABELLED,
     WIDE,
+    KillingOnce,
     Put,
+    has_java,
     put_in_postgres,
     put_parts,
     records_of,
+    spark_session,
     with_cells,
     with_nulls,
 )
+from tests.support.published import published, response
 
 if TYPE_CHECKING:
     from tests.support.postgres import Cluster
@@ -244,5 +256,160 @@ def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_every_engine(put: Put, check: Callable[[Put], None]) -> None:
+def test_an_engine_keeps_the_contract(put: Put, check: Callable[[Put], None]) -> None:
     check(put)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Spark and Ibis
+def test_spark_keeps_the_contract_also_if_an_executor_is_killed(tmp_path: Path) -> None:
+    """One test, because it takes long to start Spark."""
+    if not has_java():
+        assert os.environ.get("TACIT_REQUIRE_ALL") != "1", "Java is not installed"
+        pytest.skip("Java is not installed")
+    with spark_session() as session:
+
+        def put(table: Any) -> Any:
+            return session.read.parquet(str(put_parts(table, tmp_path)))
+
+        for check in CHECKS:
+            check(put)
+        _a_damaged_part_is_refused(lambda folder: session.read.parquet(str(folder)), tmp_path)
+        engine = engine_of(put(table_of("labelled")), LABELLED.reported)
+        own = pair_tables(engine_of(table_of("labelled"), LABELLED.reported))
+        killing = KillingOnce(PairCounts(LABELLED.reported.sizes), tmp_path / "killed")
+        np.testing.assert_array_equal(engine.total(killing), own.counts)
+        assert killing.mark.exists()
+
+
+# What goes wrong ------------------------------------------------------------------------------
+
+
+def _damaged(folder: Path) -> Path:
+    """The folder of Parquet parts, one of them with other bytes in its middle."""
+    part = folder / "part-1.parquet"
+    content = bytearray(part.read_bytes())
+    middle = slice(len(content) // 4, len(content) // 2)
+    content[middle] = bytes(byte ^ 0xFF for byte in content[middle])
+    part.write_bytes(content)
+    return folder
+
+
+def _a_damaged_part_is_refused(source: Callable[[Path], Any], tmp_path: Path) -> None:
+    folder = _damaged(put_parts(table_of("labelled"), tmp_path))
+    with pytest.raises((FileError, EngineError, DataError)) as raised:
+        count_reported(source(folder), LABELLED)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("fewest", [0, 1 << 40], ids=["duckdb", "our reader"])
+def test_a_damaged_part_is_refused_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", fewest)
+    folder = _damaged(put_parts(table_of("labelled"), tmp_path))
+    with pytest.raises(TacitError, match=r"part-1\.parquet: "):
+        count_reported(folder, LABELLED)
+    part = folder / "part-1.parquet"
+    part.write_bytes(part.read_bytes()[:-10])
+    with pytest.raises(FileError, match=r"part-1\.parquet: the Parquet file is truncated"):
+        count_reported(folder, LABELLED)
+
+
+@pytest.mark.parametrize("fewest", [0, 1 << 40], ids=["duckdb", "our reader"])
+def test_both_readers_of_files_raise_the_same_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", fewest)
+    folder = put_parts(with_cells(table_of("labelled"), "region", [1002], "nord"), tmp_path)
+    message = r"part-1\.parquet: unknown category 'nord' of attribute 'region' at record 2 "
+    with pytest.raises(DataError, match=message):
+        count_reported(folder, LABELLED)
+    folder = put_parts(with_nulls(table_of("labelled"), "grade", [1003, 1005]), tmp_path)
+    message = r"part-1\.parquet: attribute 'grade': 2 missing cells, the first at record 3 "
+    with pytest.raises(DataError, match=message):
+        count_reported(folder, LABELLED)
+
+
+def test_a_lost_connection_is_one_clear_error(cluster: Cluster) -> None:
+    address = cluster.url()
+    put_in_postgres(table_of("binary"), address, "records")
+    names = ", ".join(BINARY.schema.names)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE VIEW lost AS SELECT {names} FROM records "
+            "WHERE q0 <> 'yes' OR pg_terminate_backend(pg_backend_pid())"
+        )
+    for work in (count_reported, DecisionTree(BINARY, "q0").fit):
+        arguments = (BINARY,) if work is count_reported else ()
+        with pytest.raises(EngineError, match=r"could not be counted: .*terminat"):
+            work(f"{address}#lost", *arguments)
+
+
+def test_an_unreachable_database_is_one_clear_error(tmp_path: Path) -> None:
+    url = f"postgresql://ann:secret@/postgres?host={tmp_path}#records"
+    with pytest.raises(EngineError, match="the database does not answer") as raised:
+        count_reported(url, BINARY)
+    assert "secret" not in str(raised.value)
+
+
+def test_an_unknown_table_is_an_error_that_names_the_nearest(cluster: Cluster) -> None:
+    address = cluster.url()
+    put_in_postgres(table_of("binary"), address, "reported")
+    with pytest.raises(DataError, match=r"unknown table 'reports'.*did you mean 'reported'"):
+        count_reported(f"{address}#reports", BINARY)
+    with pytest.raises(DataError, match="no database of the service; give a table"):
+        count_reported(address, BINARY)
+
+
+def test_the_database_of_the_service_is_counted_by_its_packed_codes(cluster: Cluster) -> None:
+    survey, address = published(), cluster.url()
+    with closing(Store(address)) as store:
+        store.register(survey)
+        made = [response(survey, number % 40) for number in range(300)]
+        store.write(made, date(2026, 11, 1))
+        own = count(store.codes(survey.survey.fingerprint), survey.design.reported)
+    found = count_reported(address, survey.design)
+    np.testing.assert_array_equal(found.patterns, own.patterns)
+    np.testing.assert_array_equal(found.counts, own.counts)
+    listed = count_reported(address, survey.design, distinct=False)
+    assert listed.n_records == 300
+    with pytest.raises(DataError, match="has no survey with this design"):
+        count_reported(address, BINARY)
+
+
+def test_a_partitioned_directory_has_an_attribute_in_its_names(tmp_path: Path) -> None:
+    table = table_of("binary")
+    pq.write_to_dataset(table, tmp_path / "parts", partition_cols=["q3"])
+    found, own = count_reported(tmp_path / "parts", BINARY), expected("binary").patterns
+    np.testing.assert_array_equal(found.patterns, own.patterns)
+    np.testing.assert_array_equal(found.counts, own.counts)
+    (tmp_path / "parts" / "q3=no").rename(tmp_path / "parts" / "q3=never")
+    with pytest.raises(DataError, match="unknown category 'never' of attribute 'q3'"):
+        count_reported(tmp_path / "parts", BINARY)
+
+
+def test_arrow_files_and_globs_are_counted(tmp_path: Path) -> None:
+    table, own = table_of("labelled"), expected("labelled").patterns
+    for part, start in enumerate((0, 1000, 2000)):
+        pa.feather.write_feather(table.slice(start, 1000), tmp_path / f"part-{part}.arrow")
+    put_parts(table, tmp_path)
+    for records in (str(tmp_path / "part-*.arrow"), str(tmp_path / "*" / "*.parquet")):
+        found = count_reported(records, LABELLED)
+        np.testing.assert_array_equal(found.patterns, own.patterns)
+        np.testing.assert_array_equal(found.counts, own.counts)
+    with pytest.raises(FileError, match=r"\*\.csv: no file matches"):
+        count_reported(str(tmp_path / "*.csv"), LABELLED)
+
+
+def test_parts_whose_columns_have_other_types_are_not_cast(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB would cast 1.5 in the second file to 2, the type of the first file."""
+    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", 0)
+    schema = Schema([Attribute("grade", [1, 2, 1.5])])
+    design = Design(schema, [Group(["grade"], truthful())])
+    pq.write_table(pa.table({"grade": [1, 2, 2]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"grade": [1.5, 2.0]}), tmp_path / "b.parquet")
+    pq.write_table(pa.table({"grade": ["1", "1.5"]}), tmp_path / "c.parquet")
+    assert count_reported(tmp_path, design).counts.tolist() == [2, 3, 2]

@@ -28,6 +28,7 @@ from tacit.counting.patterns import PatternTable
 from tacit.errors import DataError
 from tacit.schema import Schema
 
+NO_RECORDS = "there are no records to count; at least one is needed"
 #: A table of numbers from a block of codes, records x attributes; it must be picklable.
 BlockTable = Callable[[Codes], npt.NDArray[Any]]
 
@@ -70,10 +71,13 @@ class CountEngine(ABC):
         assert found is not None, "blocks has at least one block"
         return found
 
+    def sample(self) -> Codes:
+        """Some of the records."""
+        return next(islice(self.blocks(), 1))
+
     def patterns_or_records(self) -> PatternTable:
         """The patterns if records repeat; otherwise every record as a pattern of its own."""
-        first = next(islice(self.blocks(), 1))
-        if not mostly_distinct(first, self.schema.sizes):
+        if not mostly_distinct(self.sample(), self.schema.sizes):
             return self.patterns()
         joined = np.concatenate([block.T for block in self.blocks()], axis=1).T
         return listed(joined, self.schema)
@@ -82,5 +86,5 @@ class CountEngine(ABC):
 def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int64]) -> PatternTable:
     """The pattern table of counted records in any order, also if some repeat."""
     if not len(counts):
-        raise DataError("there are no records to count; at least one is needed")
+        raise DataError(NO_RECORDS)
     return PatternTable(schema, *distinct(patterns, schema.sizes, counts))

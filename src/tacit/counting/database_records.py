@@ -79,6 +79,10 @@ class DatabaseTable(CountEngine):
         with self._opened() as records:
             yield from records.blocks()
 
+    def sample(self) -> Codes:
+        with self._opened() as records:
+            return records.sample()
+
     @contextmanager
     def _opened(self) -> Iterator[CountEngine]:
         with optional_imports():

@@ -74,20 +74,23 @@ def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
 
 
 def _searched(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
-    """The code of a value in an array of values."""
+    """The code of a value in an array of values.
+
+    Some backends take 0.5 for a decimal, which is not found in an array of floats; floats are
+    compared one by one.
+    """
     nothing = ibis.null("int64")
-    types = {
-        ColumnKind.TEXT: "string",
-        ColumnKind.BOOLEAN: "boolean",
-        ColumnKind.FLOAT: "float64",
-    }
+    if kind == ColumnKind.FLOAT:
+        codes = ((cell == value, ibis.literal(code, "int64")) for value, code in values.items())
+        return ibis.cases(*codes, else_=nothing)
+    types = {ColumnKind.TEXT: "string", ColumnKind.BOOLEAN: "boolean"}
     known = ibis.literal(list(values), f"array<{types.get(kind, 'int64')}>")
     place = known.index(cell).cast("int64")
     found = ibis.ifelse(place >= 0, place, nothing)
-    codes = list(values.values())
-    if codes == list(range(len(codes))):
+    own = list(values.values())
+    if own == list(range(len(own))):
         return found
-    listed = ibis.literal(codes, "array<int64>")
+    listed = ibis.literal(own, "array<int64>")
     return ibis.ifelse(found.isnull(), nothing, listed[found])
 
 

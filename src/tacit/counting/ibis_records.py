@@ -17,7 +17,13 @@ import pyarrow as pa
 
 from tacit.arrays import Codes
 from tacit.counting.category_values import missing_values, unknown_value
-from tacit.counting.count_engine import BlockTable, CountEngine, PatternsBy, sorted_patterns
+from tacit.counting.count_engine import (
+    NO_RECORDS,
+    BlockTable,
+    CountEngine,
+    PatternsBy,
+    sorted_patterns,
+)
 from tacit.counting.ibis_codes import code_expression, key_expressions, kind_of_ibis
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
@@ -61,7 +67,14 @@ class IbisRecords(CountEngine):
                 if batch.num_rows:
                     yield self._codes(pa.Table.from_batches([batch]), self.schema)
             if not some:
-                raise DataError("there are no records to count; at least one is needed")
+                raise DataError(NO_RECORDS)
+
+    def sample(self) -> Codes:
+        with self._running():
+            table = self._keyed(self.schema).limit(BLOCK).to_pyarrow()
+        if not len(table):
+            raise DataError(NO_RECORDS)
+        return self._codes(table, self.schema)
 
     def _kinds_of(self, schema: Schema) -> list[Any]:
         return [self._kinds[self.schema.index(name)] for name in schema.names]
@@ -122,7 +135,7 @@ class SparkRecords(IbisRecords):
             frame = backend._session.sql(backend.compile(self._keyed(schema)))
             parts = frame.mapInArrow(_PartTotals(table, schema), "part binary").collect()
         if not parts:
-            raise DataError("there are no records to count; at least one is needed")
+            raise DataError(NO_RECORDS)
         if any(part[0] is None for part in parts):
             self._refuse()
         return np.sum([np.load(io.BytesIO(bytes(part[0]))) for part in parts], axis=0)
