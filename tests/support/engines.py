@@ -145,6 +145,12 @@ def spark_session() -> Iterator[Any]:
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(paths),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
+        # The data are small: compiling costs more than it saves.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tacit")
     for name, value in settings.items():

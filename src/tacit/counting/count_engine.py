@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Codes
-from tacit.counting.distinct import distinct
+from tacit.counting.distinct import distinct, distinct_keys
 from tacit.counting.memory import listed, mostly_distinct
 from tacit.counting.patterns import PatternTable
+from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError
 from tacit.schema import Schema
 
@@ -88,3 +89,13 @@ def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int6
     if not len(counts):
         raise DataError(NO_RECORDS)
     return PatternTable(schema, *distinct(patterns, schema.sizes, counts))
+
+
+def patterns_of_keys(
+    schema: Schema, keys: Sequence[npt.NDArray[np.int64]], counts: npt.NDArray[np.int64]
+) -> PatternTable:
+    """The pattern table of counted keys in any order, also if some repeat."""
+    if len(keys) > 1 or not len(counts):
+        return sorted_patterns(schema, codes_of_keys(keys, schema), counts)
+    ordered, summed = distinct_keys(keys[0].astype(np.uint64), counts)
+    return PatternTable(schema, codes_of_keys([ordered.astype(np.int64)], schema), summed)

@@ -13,25 +13,50 @@ from tacit.counting.category_values import ColumnKind, category_values, consecut
 from tacit.counting.record_keys import key_runs
 from tacit.schema import Schema
 
-#: The text of an absent cell; the order in which the cells of an expression are tried.
 _NULL = "CAST(NULL AS BIGINT)"
+#: Columns that are grouped as they are: it costs less to code their groups than their cells.
+_GROUPED_RAW = (ColumnKind.INTEGER, ColumnKind.BOOLEAN)
 
 
-def key_columns(schema: Schema, kinds: Sequence[ColumnKind]) -> list[str]:
-    """The key of each run of attributes, as expressions."""
-    codes = [code_sql(a, kind) for a, kind in zip(schema, kinds, strict=True)]
+def key_columns(schema: Schema, kinds: Sequence[ColumnKind]) -> str:
+    """The key of each run of attributes, "key 0" and so on."""
+    cells = [quoted(name) for name in schema.names]
+    coded = zip(schema, kinds, cells, strict=True)
+    return _keys(schema, [code_sql(a, kind, cell) for a, kind, cell in coded])
+
+
+def grouped_keys(
+    schema: Schema, kinds: Sequence[ColumnKind], by: Sequence[str], source: str
+) -> str:
+    """The query of the distinct keys and columns `by`, with the count "n"; groups may repeat."""
+    inner, codes = [], []
+    for place, (attribute, kind) in enumerate(zip(schema, kinds, strict=True)):
+        cell, own = quoted(attribute.name), f'"c {place}"'
+        if kind in _GROUPED_RAW and not attribute.edges:
+            inner.append(f"{cell} AS {own}")
+            codes.append(code_sql(attribute, kind, own))
+        else:
+            inner.append(f"CAST({code_sql(attribute, kind, cell)} AS INTEGER) AS {own}")
+            codes.append(f"CAST({own} AS BIGINT)")
+    columns = [f'{quoted(name)} AS "by {name}"' for name in by]
+    groups = f"SELECT {', '.join([*inner, *columns])}, count(*) AS n FROM {source} GROUP BY ALL"
+    chosen = [_keys(schema, codes), *(f'"by {name}"' for name in by)]
+    return f"SELECT {', '.join(chosen)}, n FROM ({groups})"
+
+
+def _keys(schema: Schema, codes: Sequence[str]) -> str:
+    """Mixed-radix keys from codes."""
     keys = []
-    for run in key_runs(schema.sizes):
+    for number, run in enumerate(key_runs(schema.sizes)):
         key = codes[run.start]
         for place in run[1:]:
             key = f"({key} * {schema.sizes[place]} + {codes[place]})"
-        keys.append(key)
-    return keys
+        keys.append(f'{key} AS "key {number}"')
+    return ", ".join(keys)
 
 
-def code_sql(attribute: Attribute, kind: ColumnKind) -> str:
-    """The code of an attribute in a column of this kind, as a BIGINT."""
-    cell = quoted(attribute.name)
+def code_sql(attribute: Attribute, kind: ColumnKind, cell: str) -> str:
+    """The code of an attribute in a cell of this kind, as a BIGINT."""
     absent = f"{cell} IS NULL"
     if kind == ColumnKind.FLOAT:
         absent = f"({absent} OR isnan({cell}))"
@@ -82,5 +107,9 @@ def _looked_up(cell: str, kind: ColumnKind, values: dict[Label, int]) -> str:
         return (
             f"CASE WHEN {cell} BETWEEN {first} AND {last} THEN CAST({cell} AS BIGINT) - {first} END"
         )
-    whens = " ".join(f"WHEN {literal_sql(value)} THEN {code}" for value, code in values.items())
-    return f"CAST(CASE {cell} {whens} END AS BIGINT)"
+    known = ", ".join(map(literal_sql, values))
+    place = f"list_position([{known}], {cell})"
+    codes = list(values.values())
+    if codes == list(range(len(codes))):
+        return f"(CAST(nullif({place}, 0) AS BIGINT) - 1)"
+    return f"CAST(list_extract({codes}, nullif({place}, 0)) AS BIGINT)"

@@ -25,9 +25,9 @@ from tacit.counting.category_values import (
     unknown_value,
     wrong_type,
 )
-from tacit.counting.count_engine import CountEngine, PatternsBy, sorted_patterns
+from tacit.counting.count_engine import CountEngine, PatternsBy, patterns_of_keys
 from tacit.counting.distinct import combined, merged
-from tacit.counting.duckdb_codes import code_sql, key_columns, literal_sql, quoted
+from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import EngineError, FileError
@@ -66,18 +66,16 @@ class DuckDBFiles(CountEngine):
         return PatternTable(schema, *combined(counted, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        found = []
-        for part in self._parts:
-            keys = key_columns(self.schema, part.kinds)
-            found.append(self._grouped(part, keys, columns))
+        found = [self._grouped(part, self.schema, columns) for part in self._parts]
         table = pa.concat_tables(found, promote_options="default")
         codes = codes_of_keys(self._keys(table), self.schema)
-        counts = table.column("n").to_numpy()
-        return PatternsBy(PatternTable(self.schema, codes, counts), table.select(list(columns)))
+        patterns = PatternTable(self.schema, codes, table.column("n").to_numpy())
+        own = table.select([f"by {name}" for name in columns])
+        return PatternsBy(patterns, own.rename_columns(list(columns)))
 
     def blocks(self) -> Iterator[Codes]:
         for part in self._parts:
-            keys = _named(key_columns(self.schema, part.kinds))
+            keys = key_columns(self.schema, part.kinds)
             with self._querying(part) as (connection, source):
                 asked = connection.execute(f"SELECT {keys} FROM {source}")
                 for batch in asked.to_arrow_reader(BLOCK):
@@ -86,17 +84,14 @@ class DuckDBFiles(CountEngine):
                         yield codes_of_keys(self._keys(table), self.schema)
 
     def _part_patterns(self, part: FilePart, schema: Schema) -> PatternTable:
-        kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
-        table = self._grouped(part, key_columns(schema, kinds), ())
-        codes = codes_of_keys(self._keys(table), schema)
-        return sorted_patterns(schema, codes, table.column("n").to_numpy())
+        table = self._grouped(part, schema, ())
+        return patterns_of_keys(schema, self._keys(table), table.column("n").to_numpy())
 
-    def _grouped(self, part: FilePart, keys: Sequence[str], by: Sequence[str]) -> Any:
+    def _grouped(self, part: FilePart, schema: Schema, by: Sequence[str]) -> Any:
         """How often the keys occur, as an Arrow table."""
-        columns = ", ".join([_named(keys), *map(quoted, by)])
+        kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
         with self._querying(part) as (connection, source):
-            sql = f"SELECT {columns}, count(*) AS n FROM {source} GROUP BY ALL"
-            return connection.execute(sql).to_arrow_table()
+            return connection.execute(grouped_keys(schema, kinds, by, source)).to_arrow_table()
 
     def _keys(self, table: Any) -> list[Any]:
         """The key columns of a result; an error if a record has a cell without a category."""
@@ -181,8 +176,8 @@ class DuckDBFiles(CountEngine):
         for part in self._parts:
             with self._querying(part) as (connection, source):
                 for attribute, kind in zip(self.schema, part.kinds, strict=True):
-                    bad = f"FROM {source} WHERE {code_sql(attribute, kind)} IS NULL"
                     cell = quoted(attribute.name)
+                    bad = f"FROM {source} WHERE {code_sql(attribute, kind, cell)} IS NULL"
                     found = connection.execute(
                         f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
                     ).fetchone()
@@ -211,7 +206,3 @@ def kind_of_arrow(found: Any, name: str) -> ColumnKind:
         if any(test(found) for test in own):
             return kind
     raise wrong_type(name, found)
-
-
-def _named(keys: Sequence[str]) -> str:
-    return ", ".join(f'{key} AS "key {place}"' for place, key in enumerate(keys))

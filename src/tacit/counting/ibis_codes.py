@@ -39,9 +39,7 @@ def key_expressions(table: Any, schema: Schema, kinds: Sequence[ColumnKind]) -> 
 def code_expression(cell: Any, attribute: Attribute, kind: ColumnKind) -> Any:
     """The code of an attribute in a column of this kind, as a 64-bit integer."""
     nothing = ibis.null("int64")
-    absent = cell.isnull()
-    if kind == ColumnKind.FLOAT:
-        absent = absent | cell.isnan()
+    absent = absent_cell(cell, kind)
     if attribute.edges and kind.numeric:
         number = cell.cast("float64")
         one, none = ibis.literal(1, "int64"), ibis.literal(0, "int64")
@@ -52,6 +50,11 @@ def code_expression(cell: Any, attribute: Attribute, kind: ColumnKind) -> Any:
     if attribute.missing is not None:
         missing = ibis.literal(attribute.code(attribute.missing), "int64")
     return ibis.ifelse(absent, missing, code)
+
+
+def absent_cell(cell: Any, kind: ColumnKind) -> Any:
+    """Whether a cell is missing."""
+    return cell.isnull() | cell.isnan() if kind == ColumnKind.FLOAT else cell.isnull()
 
 
 def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:

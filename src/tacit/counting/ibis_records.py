@@ -22,9 +22,14 @@ from tacit.counting.count_engine import (
     BlockTable,
     CountEngine,
     PatternsBy,
-    sorted_patterns,
+    patterns_of_keys,
 )
-from tacit.counting.ibis_codes import code_expression, key_expressions, kind_of_ibis
+from tacit.counting.ibis_codes import (
+    absent_cell,
+    code_expression,
+    key_expressions,
+    kind_of_ibis,
+)
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, TacitError, unknown
@@ -50,7 +55,7 @@ class IbisRecords(CountEngine):
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
         table = self._grouped(schema, ())
-        return sorted_patterns(schema, self._codes(table, schema), _counts(table))
+        return patterns_of_keys(schema, self._keys(table), _counts(table))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
         table = self._grouped(self.schema, columns)
@@ -91,25 +96,30 @@ class IbisRecords(CountEngine):
             return keyed.group_by(list(keyed.columns)).agg(n=keyed.count()).to_pyarrow()
 
     def _codes(self, table: Any, schema: Schema) -> Codes:
-        """Codes from the keys of a result; an error if a record has a cell without a category."""
+        return codes_of_keys(self._keys(table), schema)
+
+    def _keys(self, table: Any) -> list[npt.NDArray[np.int64]]:
+        """The keys of a result; an error if a record has a cell without a category."""
         keys = [table.column(name) for name in table.column_names if name.startswith("key_")]
         if any(key.null_count for key in keys):
             self._refuse()
-        return codes_of_keys([key.to_numpy().astype(np.int64) for key in keys], schema)
+        return [key.to_numpy().astype(np.int64) for key in keys]
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a cell that has no category."""
+        pairs = list(zip(self.schema, self._kinds, strict=True))
+        codes = [code_expression(self._table[a.name], a, kind) for a, kind in pairs]
         with self._running():
-            for attribute, kind in zip(self.schema, self._kinds, strict=True):
-                cell = self._table[attribute.name]
-                bad = self._table.filter(code_expression(cell, attribute, kind).isnull())
-                absent = cell.isnull() | cell.isnan() if kind.value == "float" else cell.isnull()
-                found = bad.filter(~absent).select(cell).limit(1).to_pyarrow().column(0)
-                if len(found):
-                    raise unknown_value(found[0].as_py(), attribute)
-                n = int(bad.count().to_pyarrow().as_py())
-                if n:
-                    raise missing_values(n, attribute)
+            bad = {f"n{place}": code.isnull().sum() for place, code in enumerate(codes)}
+            (found,) = self._table.aggregate(**bad).to_pyarrow().to_pylist()
+            for place, (attribute, kind) in enumerate(pairs):
+                if found[f"n{place}"]:
+                    cell = self._table[attribute.name]
+                    known = ~absent_cell(cell, kind) & codes[place].isnull()
+                    some = self._table.filter(known).select(cell).limit(1).to_pyarrow().column(0)
+                    if len(some):
+                        raise unknown_value(some[0].as_py(), attribute)
+                    raise missing_values(int(found[f"n{place}"]), attribute)
         raise EngineError("the table has cells without a category, then none; was it changed?")
 
     @contextmanager
@@ -138,7 +148,8 @@ class SparkRecords(IbisRecords):
             raise DataError(NO_RECORDS)
         if any(part[0] is None for part in parts):
             self._refuse()
-        return np.sum([np.load(io.BytesIO(bytes(part[0]))) for part in parts], axis=0)
+        tables = [np.load(io.BytesIO(bytes(part[0]))) for part in parts]
+        return np.asarray(np.sum(tables, axis=0))
 
 
 class _PartTotals:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Codes
 from tacit.counting.keys import smallest, split
+from tacit.errors import EngineError
 from tacit.schema import Schema
 
 KEY_LIMIT = 1 << 63
@@ -34,6 +35,8 @@ def codes_of_keys(keys: Sequence[npt.NDArray[np.int64]], schema: Schema) -> Code
     codes = np.empty((len(keys[0]), len(sizes)), smallest(max(sizes)), order="F")
     for run, own in zip(key_runs(sizes), keys, strict=True):
         cells = math.prod(sizes[run.start : run.stop])
+        if len(own) and not 0 <= int(own.min()) <= int(own.max()) < cells:
+            raise EngineError("the engine sent a key that stands for no record")
         narrow = own.astype(smallest(cells))
         codes[:, run.start : run.stop] = split(narrow, sizes[run.start : run.stop])
     return codes
