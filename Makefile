@@ -17,11 +17,11 @@ PINS = pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check wheel bench screenshots lock release clean
+.PHONY: help demo quick test check wheel bench bench-scale screenshots lock release clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3] [ARGS=...]"
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 demo: $(VENV)/.runtime ## the main job end to end, on data that come with the package
 	@$(VENV)/bin/tacit demo $(ARGS)
@@ -42,6 +42,9 @@ check: $(VENV)/.dev ## lint, format, types, architecture, house rules
 
 bench: $(VENV_BENCH)/.bench ## speed as ratios against peers, in an environment of its own
 	$(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
+
+bench-scale: $(VENV)/.dev ## counting beyond memory: ARGS="--records 100000000"; needs disk
+	$(VENV)/bin/python -m benchmarks.scale_bench $(ARGS)
 
 screenshots: $(VENV)/.dev ## the pictures of the README and the docs; needs Chromium
 	$(VENV)/bin/python -m tests.support.doc_figures

@@ -57,7 +57,7 @@ def count(
             check_apart(out, path)
         new = files if old is None else old.new_files(files)
         if not new:
-            typer.echo(f"nothing new: {add} has every one of {number_of(len(files), 'file')}")
+            typer.echo(f"nothing to add: {number_of(len(files), 'file')}, all counted in {add}")
             return
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:

@@ -1,0 +1,192 @@
+"""`make bench-scale`: engines on data larger than memory should need; CPU time and peak memory.
+
+python -m benchmarks.scale_bench [--records 10000000] [--folder build/scale] [--spark]
+
+Each piece of work runs in a process of its own, so that peak memory is its own. Files are made once
+and kept in the folder; delete it when you are done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit import Attribute, Design, Group, Schema
+from tacit.channel import related
+
+CHUNK = 1_000_000
+PER_FILE = 10_000_000
+BINARY = Design(
+    Schema([Attribute(f"a{i}", [0, 1]) for i in range(17)]),
+    [Group([f"a{i}" for i in range(j, min(j + 6, 17))], related(0.9)) for j in (0, 6, 12)],
+)
+SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 2, 3)
+LABELS = Schema(
+    [Attribute(f"c{i}", [f"category {j}" for j in range(k)]) for i, k in enumerate(SIZES)]
+)
+
+
+def binary_chunk(rng: np.random.Generator, n: int) -> Any:
+    """Answers that depend on the first one."""
+    first = rng.random(n, np.float32) < 0.4
+    columns = {"a0": first}
+    for place in range(1, 17):
+        follows = rng.random(n, np.float32) < 0.2 + 0.04 * place
+        columns[f"a{place}"] = np.where(follows, first, rng.random(n, np.float32) < 0.3)
+    return pa.table({name: pa.array(column.astype(np.int8)) for name, column in columns.items()})
+
+
+def label_chunk(rng: np.random.Generator, n: int) -> Any:
+    columns = {}
+    for attribute in LABELS:
+        share = 0.7 ** np.arange(attribute.size)
+        codes = rng.choice(attribute.size, n, p=share / share.sum()).astype(np.int8)
+        labels = pa.array(list(attribute.categories))
+        columns[attribute.name] = pa.DictionaryArray.from_arrays(codes, labels)
+    return pa.table(columns)
+
+
+def make(folder: Path, chunk: Callable[[np.random.Generator, int], Any], records: int) -> None:
+    """Parquet files, a seed per chunk: the same for every number of records."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, start in enumerate(range(0, records, PER_FILE)):
+        path = folder / f"part-{file:03}.parquet"
+        if path.exists():
+            continue
+        part, writer = path.with_suffix(".part"), None
+        for first in range(start, min(start + PER_FILE, records), CHUNK):
+            table = chunk(np.random.default_rng(first), min(CHUNK, records - first))
+            table = pa.table(
+                {
+                    n: c.combine_chunks()
+                    for n, c in zip(table.column_names, table.columns, strict=True)
+                }
+            )
+            writer = writer or pq.ParquetWriter(part, table.schema)
+            writer.write_table(table)
+        assert writer is not None
+        writer.close()
+        part.rename(path)
+
+
+# Pieces of work: each has the folder of its data ------------------------------------------------
+
+
+def plain_group_by(folder: Path) -> None:
+    import duckdb
+
+    sql = f"SELECT *, count(*) FROM read_parquet('{folder}/*.parquet') GROUP BY ALL"
+    duckdb.connect().execute(sql).to_arrow_table()
+
+
+def patterns(folder: Path) -> None:
+    from tacit.counting import count_records
+
+    count_records(folder, LABELS if folder.name == "labels" else BINARY.schema)
+
+
+def our_reader(folder: Path) -> None:
+    from tacit.counting.read_files import ReadFiles
+
+    schema = LABELS if folder.name == "labels" else BINARY.schema
+    ReadFiles(sorted(folder.glob("*.parquet")), schema).patterns()
+
+
+def naive_bayes(folder: Path) -> None:
+    from tacit.mine import NaiveBayes
+
+    NaiveBayes(BINARY, "a0").fit(folder)
+
+
+def tree(folder: Path) -> None:
+    from tacit.mine import DecisionTree
+
+    DecisionTree(BINARY, "a0", caution=2, max_depth=8).fit(folder)
+
+
+def spark_patterns(folder: Path) -> None:
+    """Twice: the second time, Spark is warm."""
+    from tacit.counting import count_records
+    from tests.support.engines import spark_session
+
+    with spark_session() as session:
+        records = session.read.parquet(str(folder))
+        count_records(records, BINARY.schema)
+        start = time.perf_counter()
+        count_records(records, BINARY.schema)
+        print(f"  warm Spark: {time.perf_counter() - start:.1f} s of wall time", flush=True)
+
+
+WORK = {
+    "binary": [plain_group_by, patterns, our_reader, naive_bayes, tree],
+    "labels": [plain_group_by, patterns, our_reader],
+}
+
+
+def measured(work: str, folder: Path) -> dict[str, float]:
+    """CPU seconds and peak megabytes of a piece of work in a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale_bench",
+        "--run",
+        work,
+        "--folder",
+        str(folder),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def run(work: str, folder: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.perf_counter()
+    globals()[work](folder)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = {"cpu": cpu, "wall": time.perf_counter() - start, "mb": after.ru_maxrss / 1024}
+    print(json.dumps(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--folder", type=Path, default=Path("build/scale"))
+    parser.add_argument("--only", choices=tuple(WORK))
+    parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--run")
+    given = parser.parse_args()
+    if given.run:
+        run(given.run, given.folder)
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    print("| data | work | CPU s | of GROUP BY | peak MB |\n|---|---|---|---|---|")
+    for name, chunk in (("binary", binary_chunk), ("labels", label_chunk)):
+        if given.only in (None, name):
+            folder = given.folder / f"{given.records}" / name
+            make(folder, chunk, given.records)
+            base = 0.0
+            for work in WORK[name]:
+                found = measured(work.__name__, folder)
+                base = base or found["cpu"]
+                cells = (f"{found['cpu']:.1f}", f"{found['cpu'] / base:.2f}", f"{found['mb']:.0f}")
+                shown = work.__name__.replace("_", " ")
+                print(f"| {given.records:,} {name} | {shown} | {' | '.join(cells)} |", flush=True)
+    if given.spark:
+        spark_patterns(given.folder / f"{given.records}" / "binary")
+
+
+if __name__ == "__main__":
+    main()
