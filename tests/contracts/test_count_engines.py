@@ -21,8 +21,10 @@ from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.channel import truthful
 from tacit.counting import count, count_reported, engine_choice, engine_of, pair_tables
 from tacit.counting.pair_tables import PairCounts
+from tacit.counting.remote_patterns import RemotePatterns
 from tacit.errors import DataError, EngineError, FileError, TacitError
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
+from tacit.mine.bayes_parameters import pairs
 from tacit.service.store import Store
 from tests.support.engines import (
     BINARY,
@@ -104,6 +106,27 @@ def same_wide_tree(put: Put) -> None:
     own, found = (tree.fit(records).tree_ for records in (table_of("wide"), put(table_of("wide"))))
     np.testing.assert_array_equal(found.attribute, own.attribute)
     np.testing.assert_allclose(found.value, own.value, rtol=0, atol=1e-12)
+
+
+def same_tree_of_records_beyond_memory(put: Put) -> None:
+    """The records stay where they are; each level of the tree is one pass over them."""
+    tree, own = (DecisionTree(WIDE, "w0", caution=1, max_depth=4) for _ in range(2))
+    own.fit(table_of("wide"))
+    engine, passes = engine_of(put(table_of("wide")), WIDE.reported), []
+    total = engine.total
+    engine.total = lambda table: passes.append(table) or total(table)  # type: ignore[method-assign]
+    remote = RemotePatterns(engine)
+    tree.fit(remote)
+    assert tree.get_depth() == 4
+    assert len(passes) == 1 + tree.get_depth()  # one for the pairs
+    np.testing.assert_array_equal(tree.tree_.attribute, own.tree_.attribute)
+    np.testing.assert_allclose(tree.tree_.value, own.tree_.value, rtol=0, atol=1e-12)
+    found, expected = (
+        NaiveBayes(WIDE, "w0", method=pairs).fit(records) for records in (remote, table_of("wide"))
+    )
+    assert model_to_json(found) == model_to_json(expected)
+    with pytest.raises(DataError, match=r"70 attributes of 3,000 distinct records do not fit"):
+        NaiveBayes(WIDE, "w0").fit(remote)
 
 
 def same_pair_tables(put: Put) -> None:
@@ -191,6 +214,7 @@ CHECKS: list[Callable[[Put], None]] = [
     same_estimates,
     same_models,
     same_wide_tree,
+    same_tree_of_records_beyond_memory,
     same_pair_tables,
     same_counts_by_undisguised_columns,
     missing_cells_get_their_category,
@@ -251,7 +275,7 @@ ENGINES = {
     ]
 )
 def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", 0)
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
     return ENGINES[request.param](request, tmp_path)
 
 
@@ -306,7 +330,7 @@ def _a_damaged_part_is_refused(source: Callable[[Path], Any], tmp_path: Path) ->
 def test_a_damaged_part_is_refused_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", fewest)
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
     folder = _damaged(put_parts(table_of("labelled"), tmp_path))
     with pytest.raises(TacitError, match=r"part-1\.parquet: "):
         count_reported(folder, LABELLED)
@@ -320,7 +344,7 @@ def test_a_damaged_part_is_refused_and_named(
 def test_both_readers_of_files_raise_the_same_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", fewest)
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
     folder = put_parts(with_cells(table_of("labelled"), "region", [1002], "nord"), tmp_path)
     message = r"part-1\.parquet: unknown category 'nord' of attribute 'region' at record 2 "
     with pytest.raises(DataError, match=message):
@@ -406,7 +430,7 @@ def test_parts_whose_columns_have_other_types_are_not_cast(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB would cast 1.5 in the second file to 2, the type of the first file."""
-    monkeypatch.setattr(engine_choice, "FEWEST_BYTES", 0)
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
     schema = Schema([Attribute("grade", [1, 2, 1.5])])
     design = Design(schema, [Group(["grade"], truthful())])
     pq.write_table(pa.table({"grade": [1, 2, 2]}), tmp_path / "a.parquet")

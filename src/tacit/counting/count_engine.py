@@ -26,9 +26,12 @@ from tacit.counting.distinct import distinct, distinct_keys
 from tacit.counting.memory import listed, mostly_distinct
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
+from tacit.counting.remote_patterns import RemotePatterns, schema_bytes
 from tacit.errors import DataError
 from tacit.schema import Schema
 
+#: Distinct records are fetched if they take at most this much memory.
+MOST_BYTES = 1 << 32
 NO_RECORDS = "there are no records to count; at least one is needed"
 #: A table of numbers from a block of codes, records x attributes; it must be picklable.
 BlockTable = Callable[[Codes], npt.NDArray[Any]]
@@ -77,11 +80,19 @@ class CountEngine(ABC):
         return next(islice(self.blocks(), 1))
 
     def patterns_or_records(self) -> PatternTable:
-        """The patterns if records repeat; otherwise every record as a pattern of its own."""
+        """The patterns if records repeat; otherwise every record as a pattern of its own.
+
+        Records that need more than MOST_BYTES of memory stay where they are.
+        """
         if not mostly_distinct(self.sample(), self.schema.sizes):
             return self.patterns()
-        joined = np.concatenate([block.T for block in self.blocks()], axis=1).T
-        return listed(joined, self.schema)
+        blocks, room = [], MOST_BYTES // schema_bytes(self.schema)
+        for block in self.blocks():
+            blocks.append(block.T)
+            room -= len(block)
+            if room < 0:
+                return RemotePatterns(self)
+        return listed(np.concatenate(blocks, axis=1).T, self.schema)
 
 
 def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int64]) -> PatternTable:

@@ -28,8 +28,8 @@ from tacit.schema import Schema
 
 #: The suffix of count files (see `count_file`).
 COUNTS = ".counts"
-#: Parquet files of fewer bytes are counted sooner than DuckDB is loaded.
-FEWEST_BYTES = 1 << 25
+#: Parquet files with fewer cells are counted sooner than DuckDB is loaded.
+FEWEST_CELLS = 1 << 23
 _DATABASES = ("postgresql://", "postgres://")
 
 
@@ -76,13 +76,24 @@ def file_engine(
         return ReadFiles(files, schema, progress)
     for path in files:
         check_readable(path)
-    large = sum(path.stat().st_size for path in files) >= FEWEST_BYTES
     plain = not any(sign in str(path) for path in files for sign in "*?[")
-    if arrow or by_path or (large and plain and find_spec("duckdb") is not None):
+    usable = plain and find_spec("duckdb") is not None
+    if arrow or by_path or (usable and _cells(files, schema) >= FEWEST_CELLS):
         with optional_imports():
             from tacit.counting.duckdb_files import DuckDBFiles
         return DuckDBFiles(files, schema)
     return ReadFiles(files, schema, progress)
+
+
+def _cells(files: Sequence[Path], schema: Schema) -> int:
+    """How many cells Parquet files have; 0 if one is damaged, which the reader then says."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        return len(schema) * sum(pa.parquet.read_metadata(path).num_rows for path in files)
+    except (pa.ArrowException, OSError):
+        return 0
 
 
 def _remote_engine(records: Any, schema: Schema) -> CountEngine:

@@ -62,9 +62,13 @@ class ReportWeights:
             self._groups[g] = self._prepared(g)
         return self._groups[g]
 
+    def weights(self, g: int) -> GroupWeights:
+        """How the reports of one group weigh."""
+        factor = self.factors[g]
+        return weights_of_channel(factor.true_axes, factor.channel, partial(self.inverse, g))
+
     def _prepared(self, g: int) -> GroupReports:
-        factor, patterns = self.factors[g], self.patterns.patterns
-        weights = weights_of_channel(factor.true_axes, factor.channel, partial(self.inverse, g))
+        factor, patterns, weights = self.factors[g], self.patterns.patterns, self.weights(g)
         columns = [patterns[:, axis] for axis in factor.reported_axes]
         if weights.by_attribute:
             nothing = np.zeros(len(patterns), np.intp)

@@ -14,11 +14,14 @@ from tacit.arrays import Array, Index, Mask
 from tacit.channel.distribution import uniform
 from tacit.counting import PatternTable
 from tacit.counting.keys import Unsigned
+from tacit.counting.remote_patterns import RemotePatterns
 from tacit.design import Design
+from tacit.errors import DataError
 from tacit.label_codes import code_type
 from tacit.mine.tree.bit_counts import packed
 from tacit.mine.tree.cell_counts import CellCounts
 from tacit.mine.tree.reported_answers import CodedAnswers, PackedAnswers, ReportedAnswers
+from tacit.mine.tree.streamed_cells import StreamedAnswers
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.group_weights import GroupWeights, States
@@ -50,6 +53,8 @@ class TreeReports:
         """The reports in a pattern table of a design."""
         for factor in design.channel(design.schema.names).factors:
             factor.require_reconstructable()
+        if isinstance(patterns, RemotePatterns):
+            return cls.streamed(patterns, design, target)
         reports = ReportWeights(patterns, design)
         groups = [reports.group(g) for g in range(len(design.groups))]
         return cls(
@@ -60,6 +65,30 @@ class TreeReports:
             tuple(group.weights for group in groups),
             _answers(patterns, design, groups),
             tuple(group.cells for group in groups),
+        )
+
+    @classmethod
+    def streamed(cls, patterns: RemotePatterns, design: Design, target: str) -> TreeReports:
+        """Reports that do not fit in memory: cells are counted in one pass per level."""
+        reports, factors = (
+            ReportWeights(patterns, design),
+            design.channel(design.schema.names).factors,
+        )
+        weights = [reports.weights(g) for g in range(len(factors))]
+        if any(group.n_states is None for group in weights):
+            raise DataError(
+                "the records do not fit in memory, which a tree needs unless all groups are "
+                "related, unrelated or truthful"
+            )
+        places = tuple(patterns.schema.index(name) for name in design.schema.names)
+        return cls(
+            design.schema.sizes,
+            design.schema.index(target),
+            np.zeros(0),
+            patterns.n_records,
+            tuple(weights),
+            StreamedAnswers(patterns.engine, places),
+            (),
         )
 
     @classmethod
@@ -112,6 +141,8 @@ class TreeReports:
 
     def rows(self) -> Rows:
         """Every pattern, at one node that has no conditions."""
+        if isinstance(self.answers, StreamedAnswers):
+            raise DataError("the records do not fit in memory, which this needs")
         n = len(self.shares)
         states = zip(self.group_weights, self.joint, strict=True)
         return Rows(
