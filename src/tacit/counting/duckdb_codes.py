@@ -28,20 +28,15 @@ def key_columns(schema: Schema, kinds: Sequence[ColumnKind]) -> str:
 def grouped_keys(
     schema: Schema, kinds: Sequence[ColumnKind], by: Sequence[str], source: str
 ) -> str:
-    """The query of the distinct keys and columns `by`, with the count "n"; groups may repeat."""
-    inner, codes = [], []
-    for place, (attribute, kind) in enumerate(zip(schema, kinds, strict=True)):
-        cell, own = quoted(attribute.name), f'"c {place}"'
-        if kind in _GROUPED_RAW and not attribute.edges:
-            inner.append(f"{cell} AS {own}")
-            codes.append(code_sql(attribute, kind, own))
-        else:
-            inner.append(f"CAST({code_sql(attribute, kind, cell)} AS INTEGER) AS {own}")
-            codes.append(f"CAST({own} AS BIGINT)")
+    """The query of the keys and columns `by`, with the count "n"; keys may repeat."""
     columns = [f'{quoted(name)} AS "by {name}"' for name in by]
-    groups = f"SELECT {', '.join([*inner, *columns])}, count(*) AS n FROM {source} GROUP BY ALL"
-    chosen = [_keys(schema, codes), *(f'"by {name}"' for name in by)]
-    return f"SELECT {', '.join(chosen)}, n FROM ({groups})"
+    if any(a.edges or kind not in _GROUPED_RAW for a, kind in zip(schema, kinds, strict=True)):
+        chosen = ", ".join([key_columns(schema, kinds), *columns])
+        return f"SELECT {chosen}, count(*) AS n FROM {source} GROUP BY ALL"
+    cells = ", ".join([*map(quoted, schema.names), *columns])
+    groups = f'SELECT {cells}, count(*) AS "count of records" FROM {source} GROUP BY ALL'
+    chosen = ", ".join([key_columns(schema, kinds), *(f'"by {name}"' for name in by)])
+    return f'SELECT {chosen}, "count of records" AS n FROM ({groups})'
 
 
 def _keys(schema: Schema, codes: Sequence[str]) -> str:

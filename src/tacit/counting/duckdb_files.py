@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset
+import pyarrow.parquet
 
 from tacit.arrays import Codes
 from tacit.counting.category_values import (
@@ -114,7 +114,7 @@ class DuckDBFiles(CountEngine):
         if self._parquet:
             check_parquet(path)
         try:
-            own = pa.dataset.dataset(path, format="parquet" if self._parquet else "ipc").schema
+            own = pa.parquet.read_schema(path) if self._parquet else _arrow_files([path]).schema
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{path}: {str(error).splitlines()[0]}") from None
         keys = partition_keys(path) if self._parquet else {}
@@ -139,8 +139,7 @@ class DuckDBFiles(CountEngine):
                     "hive_types_autocast = false)"
                 )
             else:
-                files = [str(path) for path in part.files]
-                connection.register("records", pa.dataset.dataset(files, format="ipc"))
+                connection.register("records", _arrow_files(part.files))
                 source = "records"
             try:
                 yield connection, source
@@ -187,6 +186,12 @@ class DuckDBFiles(CountEngine):
                     if n:
                         raise missing_values(n, attribute)
         raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
+
+
+def _arrow_files(files: Sequence[Path]) -> Any:
+    import pyarrow.dataset  # slow to start
+
+    return pyarrow.dataset.dataset([str(path) for path in files], format="ipc")
 
 
 def kind_of_arrow(found: Any, name: str) -> ColumnKind:

@@ -91,9 +91,10 @@ def _cells(files: Sequence[Path], schema: Schema) -> int:
     import pyarrow.parquet
 
     try:
-        return len(schema) * sum(pa.parquet.read_metadata(path).num_rows for path in files)
+        records = sum(int(pa.parquet.read_metadata(path).num_rows) for path in files)
     except (pa.ArrowException, OSError):
         return 0
+    return len(schema) * records
 
 
 def _remote_engine(records: Any, schema: Schema) -> CountEngine:
