@@ -75,6 +75,10 @@ class CountEngine(ABC):
         assert found is not None, "blocks has at least one block"
         return found
 
+    def n_records(self) -> int | None:
+        """How many records there are, if that is known without reading them."""
+        return None
+
     def sample(self) -> Codes:
         """Some of the records."""
         return next(islice(self.blocks(), 1))
@@ -87,6 +91,8 @@ class CountEngine(ABC):
         if not mostly_distinct(self.sample(), self.schema.sizes):
             return self.patterns()
         blocks, room = [], MOST_BYTES // schema_bytes(self.schema)
+        if (self.n_records() or 0) > room:
+            return RemotePatterns(self)
         for block in self.blocks():
             blocks.append(block.T)
             room -= len(block)

@@ -79,6 +79,10 @@ class DatabaseTable(CountEngine):
         with self._opened() as records:
             yield from records.blocks()
 
+    def n_records(self) -> int | None:
+        with self._opened() as records:
+            return records.n_records()
+
     def sample(self) -> Codes:
         with self._opened() as records:
             return records.sample()
@@ -147,6 +151,9 @@ class StoredResponses(CountEngine):
             cursor.execute(sql, [self._number])
             while rows := cursor.fetchmany(_ROWS):
                 yield self._unpacked([own for (own,) in rows])
+
+    def n_records(self) -> int | None:
+        return self._records
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:

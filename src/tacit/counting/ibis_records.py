@@ -74,6 +74,10 @@ class IbisRecords(CountEngine):
             if not some:
                 raise DataError(NO_RECORDS)
 
+    def n_records(self) -> int | None:
+        with self._running():
+            return int(self._table.count().to_pyarrow().as_py())
+
     def sample(self) -> Codes:
         with self._running():
             table = self._keyed(self.schema).limit(BLOCK).to_pyarrow()

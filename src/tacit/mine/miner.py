@@ -40,7 +40,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     fingerprint_: str
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from reported records: a frame, codes, the path of a file or a pattern table.
+        """Learn from reported records, in any form that `reconstruct` takes.
 
         With `y`, X has only the other attributes and y the reported class: labels with a frame,
         codes with codes. Without a design, X has codes of true records and y their classes.

@@ -106,8 +106,10 @@ class Reconstruction:
 def reconstruct(reported: Any, design: Design) -> Reconstruction:
     """Count reported records once, to estimate any number of tables of the true answers from them.
 
-    `reported` is a data frame, an integer array of codes, the path of a CSV or Parquet file, or a
-    pattern table. A file that names another design as its origin is refused.
+    `reported` is a data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a
+    directory, a count file, an Ibis table, a Spark frame, a table of PostgreSQL
+    (postgresql://USER@HOST/NAME#TABLE) or the database of the service (without #TABLE), or a
+    pattern table. Files that name another design as their origin are refused.
     """
     check_design(design)
     if isinstance(reported, PatternTable):
