@@ -279,7 +279,14 @@ def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     return ENGINES[request.param](request, tmp_path)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+#: Checks that take long.
+LONG = (same_models, same_wide_tree, same_tree_of_records_beyond_memory)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(c, marks=pytest.mark.slow if c in LONG else (), id=c.__name__) for c in CHECKS],
+)
 def test_an_engine_keeps_the_contract(put: Put, check: Callable[[Put], None]) -> None:
     check(put)
 
@@ -407,6 +414,10 @@ def test_a_partitioned_directory_has_an_attribute_in_its_names(tmp_path: Path) -
     pq.write_to_dataset(table, tmp_path / "parts", partition_cols=["q3"])
     found, own = count_reported(tmp_path / "parts", BINARY), expected("binary").patterns
     np.testing.assert_array_equal(found.patterns, own.patterns)
+    np.testing.assert_array_equal(found.counts, own.counts)
+    both = tmp_path / "q3=yes"
+    put_parts(table, both.mkdir() or both)
+    found = count_reported(both, BINARY)  # the column, not the path
     np.testing.assert_array_equal(found.counts, own.counts)
     (tmp_path / "parts" / "q3=no").rename(tmp_path / "parts" / "q3=never")
     with pytest.raises(DataError, match="unknown category 'never' of attribute 'q3'"):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from tacit.counting.distinct import combined, merged
 from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
-from tacit.errors import EngineError, FileError
+from tacit.errors import DataError, EngineError, FileError
 from tacit.extras import optional_imports
 from tacit.files.paths import PARQUET, check_columns, check_parquet
 from tacit.files.record_files import partition_keys
@@ -42,12 +42,24 @@ with optional_imports():
 BLOCK = 1 << 17  # records
 
 
+class PartColumns(NamedTuple):
+    """What the columns of a file are, and whether some are in the names of its directories."""
+
+    kinds: tuple[ColumnKind, ...]
+    partitioned: bool
+
+
 @dataclass(frozen=True)
 class FilePart:
     """Files whose columns have the same types."""
 
     files: tuple[Path, ...]
-    kinds: tuple[ColumnKind, ...]
+    columns: PartColumns
+
+    @property
+    def kinds(self) -> tuple[ColumnKind, ...]:
+        """What the columns of the attributes are."""
+        return self.columns.kinds
 
 
 class DuckDBFiles(CountEngine):
@@ -105,12 +117,12 @@ class DuckDBFiles(CountEngine):
 
     def _parts_of(self, files: Sequence[Path]) -> list[FilePart]:
         """Files by the types of their columns; reads only what describes the files."""
-        found: dict[tuple[ColumnKind, ...], list[Path]] = {}
+        found: dict[PartColumns, list[Path]] = {}
         for path in files:
-            found.setdefault(self._kinds(path), []).append(path)
-        return [FilePart(tuple(own), kinds) for kinds, own in found.items()]
+            found.setdefault(self._columns(path), []).append(path)
+        return [FilePart(tuple(own), columns) for columns, own in found.items()]
 
-    def _kinds(self, path: Path) -> tuple[ColumnKind, ...]:
+    def _columns(self, path: Path) -> PartColumns:
         if self._parquet:
             check_parquet(path)
         try:
@@ -118,13 +130,17 @@ class DuckDBFiles(CountEngine):
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{path}: {str(error).splitlines()[0]}") from None
         keys = partition_keys(path) if self._parquet else {}
-        check_columns(
-            path, [*own.names, *(key for key in keys if key not in own.names)], self.schema
-        )
-        return tuple(
+        in_path = [name for name in keys if name not in own.names]
+        check_columns(path, [*own.names, *in_path], self.schema)
+        partitioned = any(name in self.schema for name in in_path)
+        both = [name for name in self.schema.names if name in keys and name in own.names]
+        if partitioned and both:
+            raise DataError(f"{path}: {both[0]!r} is a column and in the path; need one of them")
+        kinds = (
             kind_of_arrow(own.field(name).type, name) if name in own.names else ColumnKind.TEXT
             for name in self.schema.names
         )
+        return PartColumns(tuple(kinds), partitioned)
 
     @contextmanager
     def _querying(self, part: FilePart) -> Iterator[tuple[Any, str]]:
@@ -135,7 +151,7 @@ class DuckDBFiles(CountEngine):
                 paths = ", ".join(literal_sql(str(path)) for path in part.files)
                 source = (
                     f"read_parquet([{paths}], union_by_name = false, "
-                    f"hive_partitioning = {str(self._partitioned(part)).lower()}, "
+                    f"hive_partitioning = {str(part.columns.partitioned).lower()}, "
                     "hive_types_autocast = false)"
                 )
             else:
@@ -147,9 +163,6 @@ class DuckDBFiles(CountEngine):
                 self._reread()
                 said = str(error).splitlines()[0]
                 raise FileError(f"{self._shown}: DuckDB cannot read it: {said}") from None
-
-    def _partitioned(self, part: FilePart) -> bool:
-        return any(partition_keys(path) for path in part.files)
 
     @property
     def _shown(self) -> str:
@@ -163,7 +176,7 @@ class DuckDBFiles(CountEngine):
         """Read the files by our own reader, whose errors name the record."""
         from tacit.files import read_batches
 
-        if not self._parquet or any(map(partition_keys, self.files)):
+        if not self._parquet or any(part.columns.partitioned for part in self._parts):
             return
         for path in self.files:
             for _ in read_batches(path, self.schema):
