@@ -6,6 +6,7 @@ distribution), `em` (most likely distribution).
 
 from collections.abc import Callable
 
+from tacit.reconstruction.combined_estimate import combine
 from tacit.reconstruction.em import em
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.inversion import inversion
@@ -18,4 +19,4 @@ METHODS: dict[str, Callable[[TableProblem], Estimate]] = {
     method.__name__: method for method in (inversion, simplex, em)
 }
 
-__all__ = ["Estimate", "Reconstruction", "em", "inversion", "reconstruct", "simplex"]
+__all__ = ["Estimate", "Reconstruction", "combine", "em", "inversion", "reconstruct", "simplex"]
