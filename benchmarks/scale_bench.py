@@ -116,17 +116,19 @@ def tree(folder: Path) -> None:
     DecisionTree(BINARY, "a0", caution=2, max_depth=8).fit(folder)
 
 
-def spark_patterns(folder: Path) -> None:
-    """Twice: the second time, Spark is warm."""
+def spark_and_duckdb(folder: Path) -> None:
+    """Spark with two executors on this machine, when it is warm, and DuckDB: wall time."""
     from tacit.counting import count_records
     from tests.support.engines import spark_session
 
-    with spark_session() as session:
+    with spark_session(small=False) as session:
         records = session.read.parquet(str(folder))
-        count_records(records, BINARY.schema)
-        start = time.perf_counter()
-        count_records(records, BINARY.schema)
-        print(f"  warm Spark: {time.perf_counter() - start:.1f} s of wall time", flush=True)
+        times = []
+        for source in (records, records, folder):
+            start = time.perf_counter()
+            count_records(source, BINARY.schema)
+            times.append(time.perf_counter() - start)
+    print(f"seconds of wall time: Spark {times[0]:.1f}, warm {times[1]:.1f}; DuckDB {times[2]:.1f}")
 
 
 WORK = {
@@ -187,7 +189,7 @@ def main() -> None:
                 shown = work.__name__.replace("_", " ")
                 print(f"| {given.records:,} {name} | {shown} | {' | '.join(cells)} |", flush=True)
     if given.spark:
-        spark_patterns(given.folder / f"{given.records}" / "binary")
+        spark_and_duckdb(given.folder / f"{given.records}" / "binary")
 
 
 if __name__ == "__main__":

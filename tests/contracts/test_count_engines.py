@@ -448,3 +448,30 @@ def test_parts_whose_columns_have_other_types_are_not_cast(
     pq.write_table(pa.table({"grade": [1.5, 2.0]}), tmp_path / "b.parquet")
     pq.write_table(pa.table({"grade": ["1", "1.5"]}), tmp_path / "c.parquet")
     assert count_reported(tmp_path, design).counts.tolist() == [2, 3, 2]
+
+
+def test_columns_that_differ_in_case_only_are_not_confused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB would read the first for both; so our reader counts them."""
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    schema = Schema([Attribute("a", ["no", "yes"]), Attribute("A", ["no", "yes"])])
+    design = Design(schema, [Group(["a", "A"], truthful())])
+    table = pa.table({"a": ["no", "no", "yes"], "A": ["yes", "yes", "no"]})
+    pq.write_table(table, tmp_path / "case.parquet")
+    found = count_reported(tmp_path / "case.parquet", design)
+    assert found.patterns.tolist() == [[0, 1], [1, 0]]
+    pa.feather.write_feather(table, tmp_path / "case.arrow")
+    with pytest.raises(DataError, match="DuckDB cannot tell 'a' from 'A'"):
+        count_reported(tmp_path / "case.arrow", design)
+
+
+@pytest.mark.parametrize("fewest", [0, 1 << 40], ids=["duckdb", "our reader"])
+def test_files_without_records_are_skipped_if_others_have_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
+    folder = put_parts(table_of("binary"), tmp_path)
+    pq.write_table(table_of("binary").slice(0, 0), folder / "part-9.parquet")
+    pq.write_table(pa.table({"q0": pa.nulls(0)}), folder / "part-8.parquet")
+    assert count_reported(folder, BINARY).n_records == 3000

@@ -25,6 +25,15 @@ from tacit.label_codes import decode
 #: Puts a table of records somewhere, and returns what `reconstruct` takes.
 Put = Callable[[pa.Table], Any]
 
+#: Compiling costs more than it saves.
+_FOR_SMALL_DATA = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 BINARY = Design(
     Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(8)]),
     [
@@ -117,8 +126,8 @@ def has_java() -> bool:
 
 
 @contextmanager
-def spark_session() -> Iterator[Any]:
-    """Spark with two executor processes that exchange data."""
+def spark_session(small: bool = True) -> Iterator[Any]:
+    """Spark with two executor processes that exchange data; for small data, it compiles nothing."""
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -145,13 +154,9 @@ def spark_session() -> Iterator[Any]:
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(paths),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
-        # The data are small: compiling costs more than it saves.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
+    if small:
+        settings |= _FOR_SMALL_DATA
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tacit")
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -131,7 +131,9 @@ class DuckDBFiles(CountEngine):
             raise FileError(f"{path}: {str(error).splitlines()[0]}") from None
         keys = partition_keys(path) if self._parquet else {}
         in_path = [name for name in keys if name not in own.names]
-        check_columns(path, [*own.names, *in_path], self.schema)
+        columns = [*own.names, *in_path]
+        check_columns(path, columns, self.schema)
+        _check_case(path, columns)
         partitioned = any(name in self.schema for name in in_path)
         both = [name for name in self.schema.names if name in keys and name in own.names]
         if partitioned and both:
@@ -199,6 +201,15 @@ class DuckDBFiles(CountEngine):
                     if n:
                         raise missing_values(n, attribute)
         raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
+
+
+def _check_case(path: Path, columns: Sequence[str]) -> None:
+    """Raise if two columns differ in case only: DuckDB would take one for the other."""
+    known: dict[str, str] = {}
+    for name in columns:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise DataError(f"{path}: DuckDB cannot tell {other!r} from {name!r}; rename a column")
 
 
 def _arrow_files(files: Sequence[Path]) -> Any:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.counting.count_engine import CountEngine
 from tacit.counting.frame_records import FrameRecords
@@ -76,25 +76,44 @@ def file_engine(
         return ReadFiles(files, schema, progress)
     for path in files:
         check_readable(path)
-    plain = not any(sign in str(path) for path in files for sign in "*?[")
-    usable = plain and find_spec("duckdb") is not None
-    if arrow or by_path or (usable and _cells(files, schema) >= FEWEST_CELLS):
-        with optional_imports():
-            from tacit.counting.duckdb_files import DuckDBFiles
-        return DuckDBFiles(files, schema)
-    return ReadFiles(files, schema, progress)
+    if arrow:
+        return _duckdb_engine(files, schema)
+    known = [_outline(path) for path in files]
+    # Programs that write directories also write files without records.
+    kept = [path for path, own in zip(files, known, strict=True) if own.records] or files[:1]
+    if by_path:
+        return _duckdb_engine(kept, schema)
+    cells = len(schema) * sum(own.records for own in known)
+    if cells >= FEWEST_CELLS and find_spec("duckdb") and all(own.plain for own in known):
+        return _duckdb_engine(kept, schema)
+    return ReadFiles(kept, schema, progress)
 
 
-def _cells(files: Sequence[Path], schema: Schema) -> int:
-    """How many cells Parquet files have; 0 if one is damaged, which the reader then says."""
+class _Outline(NamedTuple):
+    """The number of records of a Parquet file, and whether DuckDB can read the file."""
+
+    records: int
+    plain: bool
+
+
+def _outline(path: Path) -> _Outline:
+    """DuckDB takes signs in a path for a glob, and columns that differ in case for the same."""
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
-        records = sum(int(pa.parquet.read_metadata(path).num_rows) for path in files)
+        found = pa.parquet.read_metadata(path)
     except (pa.ArrowException, OSError):
-        return 0
-    return len(schema) * records
+        return _Outline(1, False)  # our reader says what is wrong
+    names = [name.lower() for name in found.schema.names]
+    plain = len(set(names)) == len(names) and not any(sign in str(path) for sign in "*?[")
+    return _Outline(int(found.num_rows), plain)
+
+
+def _duckdb_engine(files: Sequence[Path], schema: Schema) -> CountEngine:
+    with optional_imports():
+        from tacit.counting.duckdb_files import DuckDBFiles
+    return DuckDBFiles(files, schema)
 
 
 def _remote_engine(records: Any, schema: Schema) -> CountEngine:

@@ -6,8 +6,8 @@ Generalised least squares: with estimates v_i and covariances C_i,
 
 The cells of a distribution sum to 1, so the C_i have no inverse in that direction; all v_i agree
 there, and the pseudoinverse leaves it alone. Only estimates are needed: organisations combine
-theirs without sharing records. Covariances are estimated, so the weights have errors of their own, which
-matter only for few records. The population must be the same; nothing here checks it.
+theirs without sharing records. Covariances are estimated, so the weights have errors of their own,
+which matter only for few records. The population must be the same; nothing here checks it.
 """
 
 from __future__ import annotations
