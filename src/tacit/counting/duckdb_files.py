@@ -149,6 +149,7 @@ class DuckDBFiles(CountEngine):
         """A connection, and what to select from."""
         with duckdb.connect() as connection:
             connection.execute("SET preserve_insertion_order = false")
+            connection.execute("SET enable_progress_bar = false")  # it would print among results
             if self._parquet:
                 paths = ", ".join(literal_sql(str(path)) for path in part.files)
                 source = (
