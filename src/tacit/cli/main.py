@@ -65,8 +65,14 @@ COMMANDS = {
         "Find the channels with the best trade-off between privacy and accuracy, with a lower "
         "bound.",
     ),
-    "count": ("count_commands:count", "Count reported records into a file that can be added to."),
-    "merge": ("count_commands:merge", "Merge count files of one design."),
+    "count": (
+        "count_commands:count",
+        "Count reported records into a file, from which every other command can estimate.",
+    ),
+    "merge": (
+        "count_commands:merge",
+        "Merge count files of one design, such as those of several organisations.",
+    ),
     "survey": ("survey_commands:survey_commands", "Start, check and publish a survey file."),
     "backup": (
         "survey_store:backup",
