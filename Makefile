@@ -95,7 +95,8 @@ $(VENV)/.runtime: $(PINS)
 
 $(VENV)/.dev: $(VENV)/.runtime
 	@echo "adding the development tools to $(@D)"
-	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	@$(@D)/bin/python $(PIP_INSTALL) setuptools # PySpark is built from source
+	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --use-pep517 --editable '.[dev]'
 	@touch $@
 
 $(VENV_BENCH)/.bench: $(PINS)
