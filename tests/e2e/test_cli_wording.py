@@ -95,7 +95,7 @@ def test_what_is_not_known_is_said_in_a_word() -> None:
     found = recall(model, reported, DESIGN)
     assert math.isnan(float(found.value[1]))
     assert "nan" not in str(found)
-    assert found.to_table().rows[1] == ("yes", "unknown", "unknown", "unknown")
+    assert found.to_table().rows[1] == ("yes", "not informative", "unknown", "0.0000 .. 1.0000")
 
 
 def test_a_confidence_that_tells_nothing_is_not_given_as_a_number() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import tacit
-from tacit import mine, privacy, reproduce, survey
+from tacit import mine, privacy, reconstruction, reproduce, survey
 from tacit.service import store
 
 PROMISED = {
@@ -84,6 +84,39 @@ PROMISED_OF_ITEMSETS = {
 }
 
 
+#: `tacit.reconstruction`: methods of estimating and testing, and what they return.
+PROMISED_OF_RECONSTRUCTION = {
+    "METHODS",
+    "TEST_METHODS",
+    "Estimate",
+    "HypothesisTest",
+    "Reconstruction",
+    "combine",
+    "em",
+    "inversion",
+    "likelihood_ratio",
+    "pearson",
+    "reconstruct",
+    "simplex",
+    "wald",
+}
+
+#: What a user calls on the result of `reconstruct`.
+PROMISED_OF_A_RECONSTRUCTION = {
+    "contrast",
+    "difference",
+    "expectation",
+    "goodness_of_fit",
+    "homogeneity",
+    "independence",
+    "odds_ratio",
+    "probability",
+    "ratio",
+    "table",
+    "trend",
+}
+
+
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
     assert set(tacit.__all__) == PROMISED
@@ -92,6 +125,8 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(survey.__all__) == PROMISED_OF_SURVEY
     assert set(store.__all__) == PROMISED_OF_STORE
     assert set(mine.__all__) >= PROMISED_OF_ITEMSETS
+    assert set(reconstruction.__all__) == PROMISED_OF_RECONSTRUCTION
+    assert set(dir(reconstruction.Reconstruction)) >= PROMISED_OF_A_RECONSTRUCTION
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -29,6 +30,8 @@ WORST_CONDITION = 1e12
 class SecondMoments:
     """What one report weighs, squared, in the estimate of a cell (one entry per cell).
 
+    Moments of a higher power have the same form.
+
     Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
     `high` bound E[g^2 | true = x'] over the other cells x'. Intervals need them to know the
     variance under a hypothesis, not only at the estimate.
@@ -40,12 +43,13 @@ class SecondMoments:
 
     def __mul__(self, other: SecondMoments) -> SecondMoments:
         """Those of two groups' joint cells; another cell differs in one group or in both."""
-        least, most = np.minimum(other.own, other.low), np.maximum(other.own, other.high)
-        return SecondMoments(
-            outer(self.own, other.own),
-            np.minimum(outer(self.low, least), outer(self.own, other.low)),
-            np.maximum(outer(self.high, most), outer(self.own, other.high)),
-        )
+        here, there = (self.own, self.low, self.high), (other.own, other.low, other.high)
+        low = high = outer(self.own, other.low)
+        # All products but that of both own; moments of odd powers may be negative.
+        for first, second in [*product(here[:1], there[2:]), *product(here[1:], there)]:
+            joint = outer(first, second)
+            low, high = np.minimum(low, joint), np.maximum(high, joint)
+        return SecondMoments(outer(self.own, other.own), low, high)
 
 
 class Channel(ABC):
@@ -110,9 +114,13 @@ class Channel(ABC):
         """The closed form of the inverse; None where there are more reported than true cells."""
 
     @property
-    @abstractmethod
     def second_moments(self) -> SecondMoments:
         """Second moments of the weights that `inverse` gives to reports."""
+        return self.moments(2)
+
+    @abstractmethod
+    def moments(self, power: int) -> SecondMoments:
+        """The same for another power of the weights."""
 
     @property
     def matrix(self) -> Array:
@@ -126,16 +134,16 @@ def erasure(shared: Fraction) -> Outcomes:
     return [(1 - shared, nothing), (nothing, 1 - shared), (shared, shared)]
 
 
-def second_moments(forward: Dense, inverse: Dense) -> SecondMoments:
-    """Second moments by plain multiplication: row x, column x' holds E[g^2 | true = x'].
+def moments_of(forward: Dense, inverse: Dense, power: int) -> SecondMoments:
+    """Moments by plain multiplication: row x, column x' holds E[g^power | true = x'].
 
     Where a row stands for several true cells, `own` is the largest of the row.
     """
-    moments = inverse.squared() @ forward.entries
+    moments = inverse.power(power) @ forward.entries
     rows, columns = moments.shape
     if rows != columns:
         largest = moments.max(axis=1)
         return SecondMoments(largest, moments.min(axis=1), largest)
     own = np.eye(rows, dtype=bool)
     low = np.where(own, np.inf, moments).min(axis=1)
-    return SecondMoments(moments[own], low, np.where(own, 0, moments).max(axis=1))
+    return SecondMoments(moments[own], low, np.where(own, -np.inf, moments).max(axis=1))

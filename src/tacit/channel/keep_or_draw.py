@@ -239,12 +239,11 @@ class ReplacementChannel(Channel):
         rest = -(1 - theta) / theta * y
         return DiagonalPlusOuter(np.full(y.size, 1 / theta), rest, np.ones(y.size))
 
-    @property
-    def second_moments(self) -> SecondMoments:
-        """Row x of the squared inverse is d_x at x plus u_x everywhere; columns of M sum to 1."""
-        squares = self.inverse.squared()
-        elsewhere = squares.d * self.forward.u + squares.u
-        return SecondMoments(elsewhere + squares.d * self.forward.d, elsewhere, elsewhere)
+    def moments(self, power: int) -> SecondMoments:
+        """Row x of the inverse to a power is d_x at x plus u_x everywhere; columns sum to 1."""
+        powers = self.inverse.power(power)
+        elsewhere = powers.d * self.forward.u + powers.u
+        return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
 
 
 def _freeze(values: Any, what: str) -> Known:

@@ -40,8 +40,12 @@ class Linear(ABC):
         """The transposed map."""
 
     @abstractmethod
+    def power(self, exponent: int) -> Linear:
+        """The map whose entries are this one's, to this power."""
+
     def squared(self) -> Linear:
         """The map whose entries are this one's, squared."""
+        return self.power(2)
 
     def matrix(self) -> Array:
         """All entries."""
@@ -66,8 +70,8 @@ class Dense(Linear):
     def T(self) -> Dense:
         return Dense(self.entries.T)
 
-    def squared(self) -> Dense:
-        return Dense(self.entries**2)
+    def power(self, exponent: int) -> Dense:
+        return Dense(self.entries**exponent)
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,12 @@ class DiagonalPlusOuter(Linear):
     def T(self) -> DiagonalPlusOuter:
         return DiagonalPlusOuter(self.d, self.v, self.u)
 
-    def squared(self) -> DiagonalPlusOuter:
-        return DiagonalPlusOuter(self.d * (self.d + 2 * self.u * self.v), self.u**2, self.v**2)
+    def power(self, exponent: int) -> DiagonalPlusOuter:
+        u, v, rest = self.u**exponent, self.v**exponent, self.u * self.v
+        whole = self.d + rest
+        # (d + r)^n - r^n without cancellation: d times the sum of (d + r)^i r^(n - 1 - i).
+        terms = sum(whole**i * rest ** (exponent - 1 - i) for i in range(exponent))
+        return DiagonalPlusOuter(np.asarray(self.d * terms), u, v)
 
 
 @dataclass(frozen=True)
@@ -121,10 +129,10 @@ class Agreement(Linear):
     def T(self) -> Agreement:
         return self
 
-    def squared(self) -> Agreement:
+    def power(self, exponent: int) -> Agreement:
         # The inverse of `coefficients`: I has eigenvalues 1, 1 and J - I has k - 1, -1.
         steps = [np.array([[k - 1.0, 1.0], [-1.0, 1.0]]) for k in self.sizes]
-        return Agreement(self.sizes, along_axes(steps, self.coefficients() ** 2))
+        return Agreement(self.sizes, along_axes(steps, self.coefficients() ** exponent))
 
     def inverse(self) -> Agreement:
         """The inverse map; the caller has checked that no eigenvalue is zero."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure, second_moments
+from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure, moments_of
 from tacit.channel.coin import Attributes, Coin, Strategy, Substitute, Unit, plain
 from tacit.channel.linear_maps import Dense
 from tacit.channel.numbers import distribution
@@ -138,10 +138,9 @@ class MatrixChannel(Channel):
             return None
         return Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
 
-    @property
-    def second_moments(self) -> SecondMoments:
+    def moments(self, power: int) -> SecondMoments:
         assert self.inverse is not None, "a square matrix"
-        return second_moments(self.forward, self.inverse)
+        return moments_of(self.forward, self.inverse, power)
 
 
 def matrix(matrix: Any, reported: Any = None) -> Matrix:

@@ -161,10 +161,9 @@ class AgreementChannel(Channel):
         """For one yes/no group P(E) = (theta P*(E) - (1-theta) P*(not E)) / (2 theta - 1)."""
         return self.forward.inverse()
 
-    @property
-    def second_moments(self) -> SecondMoments:
-        squares = self.inverse.squared()
-        product = Agreement(self.sizes, squares.eigenvalues * self.forward.eigenvalues)
+    def moments(self, power: int) -> SecondMoments:
+        powers = self.inverse.power(power)
+        product = Agreement(self.sizes, powers.eigenvalues * self.forward.eigenvalues)
         *others, own = product.coefficients().ravel()
         alike = np.ones(math.prod(self.sizes))
         return SecondMoments(own * alike, min(others) * alike, max(others) * alike)

@@ -17,9 +17,18 @@ from tacit.files import check_out, read_design, write_frame
 from tacit.reconstruction import METHODS, Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import check_level
+from tacit.schema import Schema
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 
+Given = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES|EVENT",
+        help="Within groups: attributes, separated by commas, for tables; a condition such as "
+        "income=high for --where.",
+    ),
+]
 ByMethod = Annotated[
     str,
     typer.Option(
@@ -35,6 +44,7 @@ def estimate(
     data: OptionalData = None,
     table: Tables = None,
     where: Events = None,
+    given: Given = None,
     method: ByMethod = "inversion",
     level: Level = 0.95,
     as_json: AsJson = False,
@@ -47,28 +57,26 @@ def estimate(
 
     Example: [bold]tacit estimate survey.json reported.csv --where smokes=yes,income=high[/bold]
 
+    Example: [bold]tacit estimate survey.json reported.csv --table smokes --given income[/bold]
+
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
     design = read_design(design_file)
     records = needed_source(data, database)
     tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
+    groups, group = _given(given, design.schema, bool(events), bool(tables))
     if not tables and not events:
-        tables = [[name] for name in design.schema.names]
+        tables = [[name] for name in design.schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
     check_level(level)
-    for names in [*tables, *map(list, events)]:
+    for names in [*([*groups, *names] for names in tables), *map(list, events)]:
         design.channel(design.closure(names)).require_reconstructable()
-    if method not in METHODS:
-        raise DataError(unknown("method", method, METHODS))
-    if events and method != "inversion":
-        raise DataError(
-            f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
-        )
+    _check_method(method, bool(events))
     check_out(out, data)
     found = reconstruct(counted(design_file, design, records), design)
-    estimates = [found.table(names, METHODS[method]) for names in tables]
-    estimates += [found.probability(allowed) for allowed in events]
+    estimates = [found.table(names, METHODS[method], groups or None) for names in tables]
+    estimates += [found.probability(allowed, group) for allowed in events]
     if out is not None:
         write_frame(out, _frame(estimates, level))
     if as_json:
@@ -78,6 +86,34 @@ def estimate(
         return
     for each in estimates:
         show.print_table(each.to_table(level))
+
+
+def _check_method(method: str, events: bool) -> None:
+    """An error for an unknown method, or one that events do not have."""
+    if method not in METHODS:
+        raise DataError(unknown("method", method, METHODS))
+    if events and method != "inversion":
+        raise DataError(
+            f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
+        )
+
+
+def _given(
+    text: str | None, schema: Schema, events: bool, tables: bool
+) -> tuple[list[str], dict[str, list[str]] | None]:
+    """--given as the attributes that group tables, or as the condition of events."""
+    if text is None:
+        return [], None
+    if events and tables:
+        raise DataError("--given goes with --table or with --where, not with both; ask one by one")
+    if events:
+        return [], event(text, schema, "--given")
+    names = split(text, schema)
+    for name in names:
+        if name not in schema and "=" in name:
+            raise DataError(f"--given: {name!r} is a condition, which goes with --where")
+        schema.index(name)
+    return names, None
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:

@@ -45,6 +45,14 @@ COMMANDS = {
         "estimate_command:estimate",
         "Estimate tables of the true answers from reported records, with their errors.",
     ),
+    "compare": (
+        "compare:compare",
+        "Compare the share of an event between two groups of records, with errors.",
+    ),
+    "test": (
+        "hypothesis_command:hypothesis",
+        "Test a hypothesis about the true answers from reported records.",
+    ),
     "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "evaluate": (
         "evaluate:evaluate",

@@ -5,14 +5,15 @@ confusion table those of h = [class = c, model(record) = v]; see `signed_records
 serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan & Matwin,
 section 3.4, are the cases in `paper_accuracies`).
 
-Intervals are normal and may reach below 0 or above 1; with few records, or if all records
-contribute the same, they are too short.
+Intervals lie in [0, 1]. They assume that the disguise adds as much noise to records that are
+classified correctly as to others.
 A test set must contain other records than those the model was fitted on, as always.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from tacit.errors import DataError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.conditional import conditional_shares
+from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
 from tacit.schema import Attribute
 
 #: Draws to average for each record if copies are drawn (see `signed_kernels`).
@@ -54,13 +57,15 @@ def accuracy(
     classifier = Classifier(model, design.schema, target)
     own = _model_weights(model, table, design)
     if own is not None:
-        return linear_estimate([(own.trace(axis1=1, axis2=2), table.counts)], "accuracy")
+        right_weights = own.trace(axis1=1, axis2=2)
+        return _tested([(right_weights, table.counts)], "accuracy", table, design)
 
     def right(records: Codes) -> Predicted:
         return classifier.correct(records).astype(np.intp)
 
     blocks = outcome_weights(signed_records(design, table, draws), table, right, 2, rng)
-    return linear_estimate(((weights[:, 1], counts) for weights, counts in blocks), "accuracy")
+    rights = ((weights[:, 1], counts) for weights, counts in blocks)
+    return _tested(rights, "accuracy", table, design)
 
 
 def confusion(
@@ -91,9 +96,9 @@ def confusion(
     title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
     own = _model_weights(model, table, design)
     if own is not None:
-        return linear_estimate([(own, table.counts)], title, attributes)
+        return _tested([(own, table.counts)], title, table, design, attributes)
     blocks = outcome_weights(signed_records(design, table, draws), table, cell, cells, rng)
-    return linear_estimate(blocks, title, attributes)
+    return _tested(blocks, title, table, design, attributes)
 
 
 def recall(
@@ -106,24 +111,27 @@ def recall(
 ) -> Estimate:
     """Share of each class that is classified correctly; arguments as for `accuracy`.
 
-        R_c = P(c, c) / P(c),    dR_c = ((1 - R_c) dP(c, c) - R_c sum_{v != c} dP(c, v)) / P(c)
+        R_c = P(c, c) / P(c)
 
-    Standard errors by the delta method: good if P(c) is several standard errors above 0. Not a
-    number if the estimate of P(c) is not positive.
+    See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is not
+    positive; the interval is then all of [0, 1].
     """
     table = confusion(model, reported, design, target, rng, draws)
-    own, n = table.attributes[0], table.n_records
-    totals = table.value.sum(axis=1)
-    totals = np.where(totals > 0, totals, np.nan)
-    value = np.asarray(table.value.diagonal() / totals)
-    slopes, each = np.zeros((own.size,) * 3), np.arange(own.size)
-    slopes[each, each] = -(value / totals)[:, None]
-    slopes[each, each, each] += 1 / totals
-    slopes[np.isnan(value)] = np.nan
-    flat = slopes.reshape(own.size, -1)
-    covariance = np.asarray(flat @ table.covariance @ flat.T)
-    name = f"recall by {own.name}"
-    return Estimate.of_covariance((own,), value, covariance, n, table.method, name)
+    own, name = table.attributes[0], f"recall by {table.attributes[0].name}"
+    each = np.arange(own.size) * (own.size + 1)
+    return conditional_shares(table, 1, name).part(each, (own,), name)
+
+
+def _tested(
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    name: str,
+    table: PatternTable,
+    design: Design,
+    attributes: tuple[Attribute, ...] = (),
+) -> Estimate:
+    """Probabilities from weights of reports, with the test of fit of the design."""
+    found = linear_estimate(blocks, name, attributes, probability=True)
+    return replace(found, fit_of=DesignFit(table, design, design.schema.names))
 
 
 def _model_weights(model: Any, table: PatternTable, design: Design) -> Array | None:

@@ -7,6 +7,7 @@ which respondents test the model on their personal answers themselves.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
 from tacit.label_codes import code_type
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_weights import GroupWeights
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights
@@ -90,7 +92,9 @@ def personal_accuracy(
         variance += (1 - theta) ** 2 * own * (1 / len(answers) - 2 / n)
     value = np.asarray((float(right) - (1 - theta) * personal) / theta)
     covariance = np.full((1, 1), max(variance / theta**2, 0.0))
-    return Estimate.of_covariance((), value, covariance, n, right.method, right.name)
+    found = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
+    fit = DesignFit(patterns, design, design.schema.names)
+    return replace(found.as_probability(), fit_of=fit)
 
 
 def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:

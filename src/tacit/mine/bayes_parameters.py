@@ -53,8 +53,8 @@ class BayesParameters:
 
     `covariance_of` computes the covariance of the logits of prior and tables, at the positions
     that `logit_positions` gives; None if it is not known. `note` is for the user. `pair_tables`
-    are the unbiased tables of the class and each attribute; `unused` attributes are not used for
-    prediction.
+    are the unbiased tables of the class and each attribute, `prior_table` that of the class;
+    `unused` attributes are not used for prediction.
     """
 
     prior: Array
@@ -66,6 +66,7 @@ class BayesParameters:
     note: str = ""
     pair_tables: Mapping[str, Estimate] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    prior_table: Estimate | None = None
 
 
 #: Learns from a reconstruction about a target, with some records added to every category.
@@ -144,13 +145,15 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
         f"within noise and not used for prediction: {', '.join(unused)}" if unused else "",
         unbiased,
         tuple(unused),
+        reconstruction.table([target]),
     )
 
 
 def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estimate]:
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
-    return {name: reconstruction.table([target, name]) for name in others.names}
+    found = {name: reconstruction.table([target, name]) for name in others.names}
+    return {name: replace(table, fit_of=None) for name, table in found.items()}
 
 
 def _from_pairs(
@@ -173,6 +176,7 @@ def _from_pairs(
             _pairs_covariance, reconstruction.design, target, unbiased, prior, fitted
         ),
         pair_tables=unbiased,
+        prior_table=reconstruction.table([target]),
     )
 
 

@@ -33,8 +33,11 @@ class ClassEstimate(Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell."""
-        lower, upper = normal_interval(self.value, self.stderr, level)
-        return Interval(np.clip(lower, 0, 1), np.clip(upper, 0, 1))
+        found = normal_interval(self.value, self.stderr, level)
+        lower, upper = (np.clip(limit, 0, 1) for limit in found)
+        return Interval(
+            np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 1.0, upper)
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
 from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction.fit import DesignFit
 from tacit.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -104,6 +106,7 @@ class DecisionTree(Miner):
         classes = np.array(target.categories)
         self.restore(features, classes, tree, reports.target, design.fingerprint)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
+        self.prior_fit_ = DesignFit(patterns, design, (target.name,))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -130,7 +133,7 @@ class DecisionTree(Miner):
         fingerprint: str = "",
     ) -> None:
         """Become the fitted model with this tree; `target_index` is the target's in its schema."""
-        for name in ("reports_", "biased_", "estimated_tree_"):
+        for name in ("reports_", "biased_", "estimated_tree_", "prior_fit_"):
             self.__dict__.pop(name, None)
         self.set_fitted(features, classes, fingerprint)
         self.tree_, self.target_index_ = tree, target_index
@@ -174,7 +177,8 @@ class DecisionTree(Miner):
         tree, target = view.tree, view.schema[view.target]
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
-        return Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
+        found = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
+        return replace(found.as_probability(), fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.

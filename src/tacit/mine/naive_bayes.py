@@ -115,15 +115,19 @@ class NaiveBayes(Miner):
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def prior(self) -> Estimate:
-        """P(class) with its standard error."""
+        """P(class) with its standard error; the interval is that of the unbiased estimate."""
         design, target = self.design_and_target()
         own = logit_positions(design, target)[target]
         learnt, prior = self.parameters_, self.parameters_.prior
         slope = np.diag(prior) - np.outer(prior, prior)
         covariance = slope @ self._covariance()[np.ix_(own, own)] @ slope
         attributes, name = (design.schema[target],), f"P({target})"
-        return Estimate.of_covariance(
+        found = Estimate.of_covariance(
             attributes, prior, covariance, learnt.n_records, learnt.method, name
+        )
+        alone = learnt.prior_table
+        return (
+            found if alone is None else replace(found, score_of=alone.score_of, fit_of=alone.fit_of)
         )
 
     def log_odds(self, attribute: str) -> Estimate:

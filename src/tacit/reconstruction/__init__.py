@@ -9,6 +9,8 @@ from collections.abc import Callable
 from tacit.reconstruction.combined_estimate import combine
 from tacit.reconstruction.em import em
 from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.inference import TEST_METHODS, likelihood_ratio, pearson, wald
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
 from tacit.reconstruction.simplex import simplex
@@ -19,4 +21,18 @@ METHODS: dict[str, Callable[[TableProblem], Estimate]] = {
     method.__name__: method for method in (inversion, simplex, em)
 }
 
-__all__ = ["Estimate", "Reconstruction", "combine", "em", "inversion", "reconstruct", "simplex"]
+__all__ = [
+    "METHODS",
+    "TEST_METHODS",
+    "Estimate",
+    "HypothesisTest",
+    "Reconstruction",
+    "combine",
+    "em",
+    "inversion",
+    "likelihood_ratio",
+    "pearson",
+    "reconstruct",
+    "simplex",
+    "wald",
+]

@@ -15,7 +15,7 @@ from tacit.channel.product import Factor
 from tacit.errors import DataError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.interval import EventMoments
+from tacit.reconstruction.score_test import EventMoments
 from tacit.reconstruction.signed_kernels import KeepKernel, PowerKernel, SignedKernel
 
 #: An int64 has room for this many attributes, one bit each.
@@ -80,16 +80,16 @@ class KeepOrDifferWeights(GroupWeights):
                 kinds.setdefault((b, k), []).append(i)
         return kinds
 
-    def moments(self, event: Events) -> EventMoments:
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
         numbers = np.array([event.of(a).sum() for a in self.attributes])
         kinds = _counted(self._kinds(numbers))
-        squares = _by_hits(self.theta, kinds) ** 2
+        powers = _by_hits(self.theta, kinds) ** power
         steps = [
             _hit_products(n, np.array([k - b, b - 1]) / (k - 1), np.array([k - b - 1, b]) / (k - 1))
             for b, k, n in kinds
         ]
-        moved = along_axes(steps, squares)
-        *outside, inside = (self.theta * squares + (1 - self.theta) * moved).ravel()
+        moved = along_axes(steps, powers)
+        *outside, inside = (self.theta * powers + (1 - self.theta) * moved).ravel()
         return EventMoments((inside, inside), (min(outside), max(outside)))
 
     def hit_tables(self, events: Events, attributes: Index) -> Array:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.errors import DataError
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
+from tacit.reconstruction.fit import misfit
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.interval import Interval, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
+from tacit.reconstruction.score_test import ScoreTest
 from tacit.schema import Attribute, Label
 from tacit.table import Table
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
 _NUMBERS = ("estimate", "stderr", "lower", "upper")
+#: A probability whose interval covers as much of [0, 1] is not known at all.
+_WHOLE = 0.95
+NOT_INFORMATIVE = "not informative"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +36,8 @@ class Estimate:
 
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
     method: values moved into the simplex are biased, have no normal distribution at its border,
-    and may lie outside the interval of their cell.
+    and may lie outside the interval of their cell. The covariance is 0 if all reports are alike;
+    the standard error of an impossible value is then that at the nearest possible one.
     """
 
     attributes: tuple[Attribute, ...]
@@ -40,9 +47,10 @@ class Estimate:
     method: str
     name: str
     covariance_of: Callable[[], Array]
-    score: ScoreTest | None = None
+    score_of: Callable[[], ScoreTest] | None = None
     convergence: Convergence | None = None
     interval_of: Callable[[float], Interval] | None = None
+    fit_of: Callable[[], HypothesisTest] | None = None
 
     @classmethod
     def of_covariance(
@@ -59,10 +67,55 @@ class Estimate:
         found = partial(np.asarray, covariance)
         return cls(attributes, value, stderr, n_records, method, name, found)
 
+    def as_probability(self, third: Array | None = None) -> Estimate:
+        """The estimate with intervals inside [0, 1]; `third` is the mean of the cubed weights."""
+        score = ScoreTest.of_noise(self.value, self.stderr, self.n_records, third)
+        return self.with_score(score)
+
+    def with_score(self, score: ScoreTest) -> Estimate:
+        """The estimate with this score test, and standard errors that agree with it."""
+        stderr = score.nearest_stderr(self.stderr)
+        return replace(self, score_of=partial(_same, score), stderr=stderr)
+
+    @cached_property
+    def score(self) -> ScoreTest | None:
+        """How the estimate varies, if it is a probability."""
+        return None if self.score_of is None else self.score_of()
+
+    def scaled(self, low: float, high: float) -> Estimate:
+        """The mean of a quantity that is `high` with this probability and `low` otherwise."""
+        span = high - low
+        return replace(
+            self,
+            value=low + span * self.value,
+            stderr=span * self.stderr,
+            covariance_of=partial(_scaled_covariance, self, span),
+            score_of=None,
+            interval_of=partial(_scaled_interval, self, low, span),
+        )
+
+    def part(self, places: Index, attributes: tuple[Attribute, ...], name: str) -> Estimate:
+        """Some cells of a table of probabilities, as a table of these attributes."""
+        shape = tuple(a.size for a in attributes)
+        return replace(
+            self,
+            attributes=attributes,
+            value=self.value.ravel()[places].reshape(shape),
+            stderr=self.stderr.ravel()[places].reshape(shape),
+            covariance_of=partial(_covariance_part, self, places),
+            score_of=None if self.score is None else partial(self.score.part, places, shape),
+            name=name,
+        )
+
     @property
     def covariance(self) -> Array:
         """Covariance matrix of the cells, flattened with the last attribute running fastest."""
         return self.covariance_of()
+
+    @property
+    def fit(self) -> HypothesisTest | None:
+        """Whether the reports contradict the design; None if the reports are not at hand."""
+        return None if self.fit_of is None else self.fit_of()
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell; within [0, 1] for probabilities."""
@@ -109,17 +162,24 @@ class Estimate:
         }
         if self.convergence is not None:
             result["convergence"] = vars(self.convergence)
+        if self.fit is not None:
+            result["fit"] = {key: getattr(self.fit, key) for key in ("statistic", "df", "pvalue")}
         return result
 
     def to_table(self, level: float = 0.95) -> Table:
         """The table as a person reads it, under its caption."""
         columns = self.columns(level)
         estimates, errors, lower, upper = (columns.pop(name) for name in _NUMBERS)
-        shown = map(decimals, estimates), map(decimals, errors), map(span, lower, upper)
+        texts = list(map(decimals, estimates))
+        if self.score is not None:
+            whole = (up - low >= _WHOLE for low, up in zip(lower, upper, strict=True))
+            texts = [NOT_INFORMATIVE if w else t for w, t in zip(whole, texts, strict=True)]
+        shown = texts, map(decimals, errors), map(span, lower, upper)
         heads = [*columns, "estimate", "std. error", f"{100 * level:g} % interval"]
         labels = [map(str, column) for column in columns.values()]
         rows = list(zip(*labels, *shown, strict=True))
-        return Table(heads, rows, self.caption(), "l" * len(labels) + "rrr")
+        title = "\n".join(filter(None, [misfit(self.fit), self.caption()]))
+        return Table(heads, rows, title, "l" * len(labels) + "rrr")
 
     def caption(self) -> str:
         """One line on what the table is."""
@@ -137,6 +197,22 @@ class Estimate:
         return self.to_table().cut(_SHOWN).html()
 
     __repr__ = __str__
+
+
+def _same(score: ScoreTest) -> ScoreTest:
+    return score
+
+
+def _covariance_part(whole: Estimate, places: Index) -> Array:
+    return np.asarray(whole.covariance[np.ix_(places, places)])
+
+
+def _scaled_covariance(share: Estimate, span: float) -> Array:
+    return np.asarray(span**2 * share.covariance)
+
+
+def _scaled_interval(share: Estimate, low: float, span: float, level: float) -> Interval:
+    return Interval(*(low + span * limit for limit in share.interval(level)))
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:

@@ -99,18 +99,20 @@ class Events:
         return Events(self.sizes, found)
 
 
-def event_codes(event: Mapping[str, Any], schema: Schema) -> dict[int, list[int]]:
+def event_codes(
+    event: Mapping[str, Any], schema: Schema, what: str = "event"
+) -> dict[int, list[int]]:
     """The allowed codes of each attribute that an event names; a list allows any of its labels."""
     if not isinstance(event, Mapping) or not event:
         raise SchemaError(
-            "the event names no attribute: give a mapping such as "
+            f"the {what} names no attribute: give a mapping such as "
             f"{{'smokes': 'yes'}}, got {event!r}"
         )
     allowed = {name: _listed(labels) for name, labels in event.items()}
     codes = {schema.index(n): list(map(schema[n].code, own)) for n, own in allowed.items()}
     for name, labels in allowed.items():
         if not labels:
-            raise SchemaError(f"the event allows no category of {name!r}; give at least one")
+            raise SchemaError(f"the {what} allows no category of {name!r}; give at least one")
     return codes
 
 

@@ -3,14 +3,13 @@
     E[h] = mean over reports of g(y),    g = W^T h
 
 For one related yes/no group a reported record counts as itself with weight theta/(2 theta - 1)
-and as its complement with weight -(1 - theta)/(2 theta - 1). If h is 0 or 1, the result is a
-probability and gets an interval inside [0, 1].
+and as its complement with weight -(1 - theta)/(2 theta - 1). If h takes two values, the result is a
+probability on another scale, and its interval stays between both.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,30 +17,46 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import EventMoments, ScoreTest
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.score_test import EventMoments, KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
 
 
 def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
     """Mean of h, a table over the attributes asked for; h in {0, 1} gives a probability."""
+    problem.channel.require_reconstructable()
+    low, high = float(h.min()), float(h.max())
+    if low == high or not np.isin(h, (low, high)).all():
+        return _mean(problem, h, name)[0]
+    share = _share(problem, (h == high).astype(np.float64), name)
+    return share if (low, high) == (0, 1) else share.scaled(low, high)
+
+
+def _mean(problem: TableProblem, h: Array, name: str) -> tuple[Estimate, Array, Array]:
+    """The estimate; h on all attributes of the channel; the weights of reports."""
     channel = problem.channel
-    channel.require_reconstructable()
     extra = (1,) * (len(channel.true.sizes) - problem.wanted)
     whole = np.broadcast_to(h.reshape(h.shape + extra), channel.true.sizes)
     weights = channel.to_reported([inverse.T for inverse in problem.inverses], whole)
-    found = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
-    if not np.isin(h, (0.0, 1.0)).all() or h.min() == h.max():
-        return found
-    inside = whole > 0
-    second = channel.to_true([factor.channel.forward.T for factor in channel.factors], weights**2)
-    each = (second[inside], second[~inside])
-    moments = EventMoments(*((float(own.min()), float(own.max())) for own in each))
+    return linear_estimate([(weights.ravel(), problem.counts.ravel())], name), whole, weights
+
+
+def _share(problem: TableProblem, h: Array, name: str) -> Estimate:
+    """Probability that h is 1."""
+    found, whole, weights = _mean(problem, h, name)
+    channel, inside = problem.channel, whole > 0
     table = channel.to_true(problem.inverses, problem.frequencies)
-    total = float(np.sum((table * second)[inside]))
-    score = ScoreTest.of_event(found.value, found.stderr, problem.n_records, moments, total)
-    return replace(found, score=score)
+
+    def known(power: int) -> KnownMoments:
+        transposed = [factor.channel.forward.T for factor in channel.factors]
+        each = channel.to_true(transposed, weights**power)
+        ranges = ((float(own.min()), float(own.max())) for own in (each[inside], each[~inside]))
+        mean = float(np.sum(problem.frequencies * weights**power))
+        total = float(np.sum((table * each)[inside]))
+        return event_moments(mean, float(found.value), EventMoments(*ranges), total)
+
+    return found.with_score(ScoreTest.of(found.value, problem.n_records, known(2), known(3)))
 
 
 def tabulate(h: Any, attributes: tuple[Attribute, ...]) -> Array:

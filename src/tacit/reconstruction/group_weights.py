@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tacit.arrays import Array, Index, Mask
 from tacit.channel.product import Factor
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.interval import EventMoments
+from tacit.reconstruction.score_test import EventMoments
 from tacit.reconstruction.signed_kernels import SignedKernel
 
 States = npt.NDArray[np.signedinteger[Any]]
@@ -76,12 +76,12 @@ class GroupWeights(ABC):
         """g of reports in these states, events x states; one row if it is the same for all."""
 
     @abstractmethod
-    def moments(self, event: Events) -> EventMoments:
-        """E[g^2 | x] for true answers x inside and outside one event."""
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        """E[g^power | x] for true answers x inside and outside one event."""
 
-    def inside_weights(self, event: Events, states: States) -> Array:
-        """Weights that estimate the mean of E[g^2 | x] over the event, 1 x states."""
-        return self.moments(event).inside[0] * self.weights(event, states)
+    def inside_weights(self, event: Events, states: States, power: int = 2) -> Array:
+        """Weights that estimate the mean of E[g^power | x] over the event, 1 x states."""
+        return self.moments(event, power).inside[0] * self.weights(event, states)
 
     def kernels(self, factor: Factor) -> tuple[SignedKernel, ...] | None:
         """W as a signed mixture of few stochastic kernels; None if there is none."""

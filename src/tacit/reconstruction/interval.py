@@ -1,36 +1,35 @@
 """Confidence intervals for probabilities that keep their coverage near 0 and 1.
 
-The method joins two ideas. The variance is that under the hypothesis, not that at the estimate
-(Wilson, 1927), carried through the channel: if the true probability is p0, a report's weight g
-has second moment p0 * own + (1 - p0) * other, so
+An interval contains every p in [0, 1] that the estimate does not reject, with the distribution
+that p implies (see `score_test`): exact if the reports are binomial (Clopper & Pearson, 1934), by
+a binomial distribution with the same three moments if not, by the normal one if the noise is that
+of many records.
 
-    Var(p_hat | p0) = (p0 * own + (1 - p0) * other - p0^2) / n.
-
-p0 is tested by the likelihood ratio against the best value inside [0, 1] (Feldman & Cousins,
-1998), with the critical value that gives the requested level at that p0. So an estimate below zero,
-which is common under randomized response, still gives an interval that lies inside [0, 1], is not
-empty, and has the stated coverage.
+An estimate below 0, which is common under randomized response, is tested like 0 itself: it may
+come from chance or from reports that contradict the design, and must not shorten the interval. So
+at p near 0 an estimate of 0 or less is likely. While it has more than half of the error
+probability it cannot be rejected, and the whole error probability is that of large estimates; from
+there on, both sides have a half. The same holds at 1. At every p the estimate is rejected with the
+stated probability, or less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.arrays import Array, Mask
 from tacit.errors import DataError
+from tacit.reconstruction.score_test import ScoreTest
 
-#: Steps of a bisection, for a limit or for a critical value.
-_BISECTIONS = 40
-#: A bound this many standard errors away does not matter.
-_FAR = 8.0
+#: Steps of the search for a limit, which ends when none moves further than this.
+_STEPS, _CLOSE = 60, 1e-11
+#: Reports with a variance of this many have nearly a normal sum.
+_MANY = 400.0
+
+
 _TINY = 1e-300
-#: Probabilities this close to 0 or 1 are not divided by.
-_NEAR = 1e-6
 
 
 class Interval(NamedTuple):
@@ -38,67 +37,6 @@ class Interval(NamedTuple):
 
     lower: Array
     upper: Array
-
-
-@dataclass(frozen=True)
-class EventMoments:
-    """Least and largest E[g^2 | true answers] over the answers inside and outside an event.
-
-    g is the weight of a report for the event. The outside of a product of groups is where at least
-    one group is outside its own event.
-    """
-
-    inside: tuple[float, float]
-    outside: tuple[float, float]
-
-    def __mul__(self, other: EventMoments) -> EventMoments:
-        (low, high), (low_out, high_out) = self.inside, self.outside
-        (other_low, other_high), (other_low_out, other_high_out) = other.inside, other.outside
-        return EventMoments(
-            (low * other_low, high * other_high),
-            (
-                min(low_out * min(other_low, other_low_out), low * other_low_out),
-                max(high_out * max(other_high, other_high_out), high * other_high_out),
-            ),
-        )
-
-
-@dataclass(frozen=True)
-class ScoreTest:
-    """What an interval needs: the unbiased estimate and the second moments of its weights."""
-
-    center: Array
-    own: Array
-    other: Array
-    n_records: int
-
-    @classmethod
-    def of(
-        cls, value: Array, stderr: Array, n_records: int, own: Array, low: Array, high: Array
-    ) -> ScoreTest:
-        """Find `other`, which lies between `low` and `high`, from the second moment of all reports.
-
-        second = p own + (1 - p) other holds at the estimate; the bounds also settle p near 1.
-        """
-        second = n_records * stderr**2 + value**2
-        safe = np.abs(1 - value) > _NEAR
-        solved = (second - value * own) / np.where(safe, 1 - value, 1.0)
-        return cls(value, own, np.where(safe, np.clip(solved, low, high), high), n_records)
-
-    @classmethod
-    def of_event(
-        cls, value: Array, stderr: Array, n_records: int, moments: EventMoments, total: float
-    ) -> ScoreTest:
-        """The test of one event; `total` estimates P(E) times the mean of E[g^2 | x] in E."""
-        low, high = moments.inside
-        own = high if value <= _NEAR else float(np.clip(total / value, low, high))
-        bounds = (np.asarray(bound) for bound in moments.outside)
-        return cls.of(value, stderr, n_records, np.asarray(own), *bounds)
-
-    def stderr(self, p0: Array) -> Array:
-        """Standard error of the estimate if the truth is p0."""
-        variance = p0 * self.own + (1 - p0) * self.other - p0**2
-        return np.sqrt(np.maximum(variance / self.n_records, _TINY))
 
 
 def check_level(level: float) -> None:
@@ -111,77 +49,122 @@ def check_level(level: float) -> None:
 def normal_interval(value: Array, stderr: Array, level: float) -> Interval:
     """value -+ z * stderr, for quantities without bounds."""
     check_level(level)
-    reach = _quantile(level) * stderr
+    reach = _deviate((1 - level) / 2) * stderr
     return Interval(value - reach, value + reach)
 
 
 def score_interval(score: ScoreTest, level: float) -> Interval:
-    """All p0 in [0, 1] that the estimate does not reject."""
+    """All p in [0, 1] that the estimate does not reject."""
     check_level(level)
-    best = np.clip(score.center, 0.0, 1.0)
-
-    def accepted(p0: Array) -> Mask:
-        """Whether the likelihood ratio of p0 against the best value is below its critical value."""
-        stderr = score.stderr(p0)
-        excess = (score.center - p0) ** 2 - (score.center - best) ** 2
-        statistic = np.sqrt(np.maximum(excess, 0)) / stderr
-        return statistic <= _critical(p0 / stderr, (1 - p0) / stderr, level)
-
-    bounds = np.zeros_like(best), np.ones_like(best)
-    return Interval(*(np.where(accepted(b), b, _last(accepted, b, best)) for b in bounds))
+    error, mirrored = 1 - level, score.mirrored()
+    center = np.clip(score.center, 0.0, 1.0)
+    # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
+    zero = 1 - _limit(mirrored, np.ones_like(center), error / 2)
+    one = _limit(score, np.ones_like(center), error / 2)
+    lower = _lower(score, center, zero, one, error)
+    upper = 1 - _lower(mirrored, 1 - center, 1 - one, 1 - zero, error)
+    return Interval(np.minimum(lower, center), np.maximum(upper, center))
 
 
-def _quantile(level: float) -> float:
-    """The normal deviate that is exceeded, on either side, with probability 1 - level."""
+def _lower(score: ScoreTest, center: Array, zero: Array, one: Array, error: float) -> Array:
+    """The least p that the estimate does not reject as too large for it."""
+    half = _limit(score, center, error / 2)
+    whole = np.where(half <= zero, _limit(score, center, error), 1.0)
+    found = np.where(whole <= zero, whole, np.maximum(half, zero))
+    return np.asarray(np.where(center <= 0, 0.0, np.minimum(found, one)))
+
+
+def _limit(score: ScoreTest, center: Array, tail: float) -> Array:
+    """The p at which an estimate of `center` or more has this probability; at least 0."""
+    binomial = np.asarray(score.binomial)
+    found = _normal_limit(score, center, tail)
+    point = score.two_point(found)
+    rough = ~binomial & (score.n_records * point.share * (1 - point.share) < _MANY)
+    if binomial.any():
+        found = np.where(binomial, _exact_limit(score, center, tail), found)
+    if rough.any():
+        found = np.where(rough, _searched_limit(score, center, tail, rough), found)
+    return np.asarray(np.clip(found, 0.0, 1.0))
+
+
+def _normal_limit(score: ScoreTest, center: Array, tail: float) -> Array:
+    """The lower root of n (x - p)^2 = z^2 Var(p)."""
+    constant, linear, square = np.minimum(score.noise, 1e100)
+    z2, n = _deviate(tail) ** 2, score.n_records
+    a = n + z2 * (1 - square)
+    b = n * center + z2 * (1 + linear) / 2
+    c = n * center**2 - z2 * constant
+    return np.asarray((b - np.sqrt(np.maximum(b**2 - a * c, 0.0))) / a)
+
+
+def _exact_limit(score: ScoreTest, center: Array, tail: float) -> Array:
+    """Clopper and Pearson's limit of the share of reports with the larger weight, as a p."""
+    from scipy.special import betaincinv  # slow to load
+
+    point, n = score.two_point(np.full_like(center, 0.5)), score.n_records
+    heavy = np.clip(n * (center - point.low) / point.span, 0.0, n)
+    share = np.where(heavy > 0, betaincinv(np.maximum(heavy, _TINY), n - heavy + 1, tail), 0.0)
+    return np.asarray(point.low + point.span * share)
+
+
+def _searched_limit(score: ScoreTest, center: Array, tail: float, wanted: Mask) -> Array:
+    """The same by a search, for the cells that are wanted: 0 if that is not rejected."""
+    n = np.broadcast_to(score.n_records, center.shape)[wanted]
+    part = ScoreTest(center[wanted], score.noise[:, wanted], score.skew[:, wanted], n)
+    limits = np.zeros_like(part.center)
+    inside = np.flatnonzero(_excess(part, limits, tail) < 0)
+    limits[inside] = _root(part.part(inside, inside.shape), tail)
+    found = np.zeros_like(center)
+    found[wanted] = limits
+    return found
+
+
+def _excess(part: ScoreTest, p: Array, tail: float) -> Array:
+    """By how many normal deviates the probability of the estimate or more exceeds `tail`."""
+    from scipy.special import betainc, ndtri  # slow to load
+
+    point, n = part.two_point(p), np.asarray(part.n_records)
+    heavy = np.clip(n * (part.center - point.low) / point.span, 0.0, n)
+    chance = betainc(np.maximum(heavy, _TINY), n - heavy + 1, point.share)
+    chance = np.clip(np.where(heavy > 0, chance, 1.0), _TINY, 1 - 1e-16)
+    return np.asarray(ndtri(chance) + _deviate(tail))
+
+
+def _root(part: ScoreTest, tail: float) -> Array:
+    """Where `_excess`, which increases, is 0, between 0 and the estimate.
+
+    Secant steps from the normal limit; the function is nearly linear. The middle of the bracket is
+    next where a step leaves it. Cells are left out when they are found.
+    """
+    found = np.zeros_like(part.center)
+    left = np.arange(found.size)
+    low, high = np.zeros_like(found), part.center
+    place = np.clip(_normal_limit(part, part.center, tail), low, high)
+    slope = 1 / np.maximum(part.stderr(place), _TINY)
+    before, change = np.zeros_like(found), np.zeros_like(found)
+    for _ in range(_STEPS):
+        above = _excess(part, place, tail)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            risen = (above - before) / change
+        slope = np.where((risen > 0) & np.isfinite(risen), risen, slope)
+        low, high = np.where(above > 0, low, place), np.where(above > 0, place, high)
+        following = place - above / slope
+        kept = (following > low) & (following < high)
+        following = np.where(kept, following, (low + high) / 2)
+        before, change = above, following - place
+        found[left] = place = following
+        go = np.flatnonzero(np.abs(change) >= _CLOSE)
+        if not go.size:
+            break
+        if go.size < left.size:
+            part, left = part.part(go, go.shape), left[go]
+            low, high, place = low[go], high[go], place[go]
+            slope, before, change = slope[go], before[go], change[go]
+    return found
+
+
+def _deviate(tail: float) -> float:
+    """The normal deviate that is exceeded with this probability."""
     from scipy.special import ndtri  # slow to load
 
-    return float(ndtri((1 + level) / 2))
-
-
-def _last(accepted: Callable[[Array], Mask], outside: Array, inside: Array) -> Array:
-    """The last accepted value on the way from `inside` to `outside`, by bisection."""
-    for _ in range(_BISECTIONS):
-        middle = (inside + outside) / 2
-        good = accepted(middle)
-        inside, outside = np.where(good, middle, inside), np.where(good, outside, middle)
-    return inside
-
-
-def _critical(below: Array, above: Array, level: float) -> Array:
-    """Critical value of the bounded likelihood ratio.
-
-    `below` and `above` are the distances of p0 from 0 and 1 in standard errors. Where the bounds
-    are far this is the normal quantile; at a bound it is the one-sided quantile.
-    """
-    near, far = np.minimum(below, above), np.maximum(below, above)
-    grid, values = _one_bound(level)
-    critical = np.asarray(np.interp(near, grid, values))
-    both = far < _FAR
-    if both.any():
-        critical[both] = _solved(near[both], far[both], level)
-    return critical
-
-
-@lru_cache(maxsize=16)
-def _one_bound(level: float) -> tuple[Array, Array]:
-    """Critical values against the distance of the only bound, to interpolate in."""
-    grid = np.linspace(0.0, _quantile(level), 4097)
-    return grid, _solved(grid, np.full_like(grid, _FAR), level)
-
-
-def _solved(near: Array, far: Array, level: float) -> Array:
-    """The critical value at which the estimate is accepted with probability `level`."""
-    from scipy.special import ndtr  # slow to load
-
-    def enough(c: Array) -> Mask:
-        return np.asarray(ndtr(_reach(c, far)) - ndtr(-_reach(c, near)) >= level)
-
-    return _last(enough, np.zeros_like(near), np.full_like(near, _quantile(level)))
-
-
-def _reach(c: Array, room: Array) -> Array:
-    """How far the estimate may deviate towards a bound at distance `room`.
-
-    Beyond the bound the best value stays on it, so the ratio grows only linearly there.
-    """
-    return np.where(c <= room, c, (room**2 + c**2) / np.maximum(2 * room, _TINY))
+    return -float(ndtri(tail))

@@ -19,17 +19,19 @@ from operator import mul
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.channel.channel import SecondMoments, second_moments
+from tacit.channel.channel import SecondMoments, moments_of
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Axes, Factor, apply, arranged
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import ScoreTest
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
+from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096
+#: Errors below this are rounding errors.
+_EDGE = 1e-7
 
 
 def inversion(problem: TableProblem) -> Estimate:
@@ -42,14 +44,16 @@ def inversion(problem: TableProblem) -> Estimate:
     value = _pull(problem, maps, problem.frequencies)
     second = _pull(problem, [m.squared() for m in maps], problem.frequencies)
     stderr = stderr_of_means(second, value, problem.n_records)
+    score = partial(_score, problem, maps, value)
+    impossible = (np.abs(value - 0.5) > 0.5 + _EDGE) & (stderr < _EDGE)
     return Estimate(
         attributes=problem.attributes,
         value=value,
-        stderr=stderr,
+        stderr=score().nearest_stderr(stderr) if impossible.any() else stderr,
         n_records=problem.n_records,
         method="inversion",
         name=f"P({', '.join(a.name for a in problem.attributes)})",
-        score=_score(problem, maps, value, stderr),
+        score_of=score,
         covariance_of=partial(_covariance, problem, maps, value),
     )
 
@@ -74,18 +78,24 @@ def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
     return apply(maps, reported, inward, _wanted_axes(problem), shape)
 
 
-def _score(problem: TableProblem, maps: list[Linear], value: Array, stderr: Array) -> ScoreTest:
-    """Split the second moment of a cell's weights by whether the record is truly in the cell."""
-    moments = reduce(mul, map(_moments, problem.channel.factors, maps))
-    each = (moments.own, moments.low, moments.high)
-    bounds = (arranged(m, _wanted_axes(problem), value.shape) for m in each)
-    return ScoreTest.of(value, stderr, problem.n_records, *bounds)
+def _score(problem: TableProblem, maps: list[Linear], value: Array) -> ScoreTest:
+    second, third = (_known(problem, maps, power) for power in (2, 3))
+    return ScoreTest.of(value, problem.n_records, second, third)
 
 
-def _moments(factor: Factor, used: Linear) -> SecondMoments:
+def _known(problem: TableProblem, maps: list[Linear], power: int) -> KnownMoments:
+    """A power of each cell's weights: for all reports, and by whether the record is in the cell."""
+    mean = _pull(problem, [m.power(power) for m in maps], problem.frequencies)
+    each = partial(_moments, power=power)
+    found = reduce(mul, map(each, problem.channel.factors, maps))
+    bounds = (found.own, found.low, found.high)
+    return KnownMoments(mean, *(arranged(b, _wanted_axes(problem), mean.shape) for b in bounds))
+
+
+def _moments(factor: Factor, used: Linear, power: int) -> SecondMoments:
     if used is factor.channel.inverse:
-        return factor.channel.second_moments
-    return second_moments(Dense(factor.channel.matrix), Dense(used.matrix()))
+        return factor.channel.moments(power)
+    return moments_of(Dense(factor.channel.matrix), Dense(used.matrix()), power)
 
 
 def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Array:

@@ -34,25 +34,37 @@ def stderr_of_means(second: Array, mean: Array, n_records: int) -> Array:
 
 
 def linear_estimate(
-    blocks: Iterable[tuple[Numbers, Numbers]], name: str, attributes: tuple[Attribute, ...] = ()
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    name: str,
+    attributes: tuple[Attribute, ...] = (),
+    probability: bool = False,
 ) -> Estimate:
     """Mean weights of reports: one number, or a table with one axis per attribute.
 
     A block is the weights of some reports (reports x quantities, or reports for one quantity) and
-    how often each report counts. Intervals are normal; see `ScoreTest` for probabilities.
+    how often each report counts. Intervals are normal; those of a `probability` stay inside [0, 1]
+    and assume that all true answers get the same noise.
     """
-    mean, covariance, n = mean_and_covariance(blocks)
+    mean, covariance, n, third = _means(blocks)
     value = mean.reshape(tuple(a.size for a in attributes))
-    return Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
+    found = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
+    return found.as_probability(third.reshape(value.shape)) if probability else found
 
 
 def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:
     """Mean weights of reports, their covariance, and the number of reports."""
-    n, total, squares = 0.0, np.zeros(1), np.zeros((1, 1))
+    return _means(blocks)[:3]
+
+
+def _means(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int, Array]:
+    """The same, and the means of the cubed weights."""
+    n, total, squares, cubes = 0.0, np.zeros(1), np.zeros((1, 1)), np.zeros(1)
     for weights, counts in blocks:
         columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)
         n += times.sum()
         total = total + times @ columns
         squares = squares + (columns.T * times) @ columns
+        cubes = cubes + times @ columns**3
     mean, second = total / n, squares / n
-    return mean, covariance_of_means(second, mean[:, None], mean, round(n)), round(n)
+    covariance = covariance_of_means(second, mean[:, None], mean, round(n))
+    return mean, covariance, round(n), cubes / n

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported
 from tacit.design import Design, check_design
-from tacit.errors import DataError
+from tacit.errors import DataError, SchemaError
+from tacit.reconstruction.conditional import conditional_shares
+from tacit.reconstruction.conditions import (
+    Condition,
+    condition_of,
+    condition_weights,
+    events_of,
+)
+from tacit.reconstruction.contrast import Function, contrast
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.events import Events, event_codes, event_text
 from tacit.reconstruction.expectation import expectation, tabulate
+from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.inference import TEST_METHODS, TestMethod, likelihood_ratio, wald
+from tacit.reconstruction.inference.hypotheses import Independence, NoTrend, Specified
+from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.table_problem import TableProblem
+from tacit.schema import Attribute
 
 TableMethod = Callable[[TableProblem], Estimate]
+#: The conditions of two groups.
+Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 #: A table of more cells than this is refused; it would not fit in memory.
 MAX_CELLS = 2**26
@@ -41,14 +58,43 @@ class Reconstruction:
         """Number of reported records."""
         return self.patterns.n_records
 
-    def table(self, attributes: Sequence[str], method: TableMethod = inversion) -> Estimate:
-        """Joint distribution of the true answers to these attributes."""
+    def table(
+        self,
+        attributes: Sequence[str],
+        method: TableMethod = inversion,
+        given: Sequence[str] | None = None,
+    ) -> Estimate:
+        """Joint distribution of the true answers to these attributes.
+
+        With `given`, their distribution in each group of records with the same answers to these:
+        the first axes of the table are those of `given`.
+        """
         if not callable(method):
             from tacit.reconstruction import METHODS
 
             known = ", ".join(METHODS)
             raise DataError(f"method must be one of tacit.reconstruction: {known}; got {method!r}")
-        return method(self._problem(attributes))
+        if given is not None:
+            return self._table_given(attributes, method, given)
+        problem = self._problem(attributes)
+        return self._with_fit(method(problem), [a.name for a in problem.attributes])
+
+    def _table_given(
+        self, attributes: Sequence[str], method: TableMethod, given: Sequence[str]
+    ) -> Estimate:
+        """P(attributes | given); see `conditional_shares`."""
+        for names in (given, attributes):
+            self.design.closure(names)  # an error if these are no names
+        joint = self.table([*given, *attributes])
+        name = f"P({', '.join(attributes)} | {', '.join(given)})"
+        found = conditional_shares(joint, len(given), name)
+        if method is inversion:
+            return found
+        moved = self.table([*given, *attributes], method)
+        axes = tuple(range(len(given), moved.value.ndim))
+        totals = moved.value.sum(axis=axes, keepdims=True)
+        value = moved.value / np.where(totals > 0, totals, np.nan)
+        return replace(found, value=value, method=moved.method, convergence=moved.convergence)
 
     def joint(self) -> Array:
         """The table of all attributes by inversion, values only."""
@@ -56,23 +102,191 @@ class Reconstruction:
         problem.channel.require_reconstructable()
         return problem.channel.to_true(problem.inverses, problem.frequencies)
 
-    def probability(self, event: Mapping[str, Any]) -> Estimate:
+    def probability(
+        self, event: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    ) -> Estimate:
         """Probability that a true record has these answers; a list allows any of its labels.
 
-        An event may have any number of conditions.
+        With `given`, among the records that have those answers. An event may have any number of
+        conditions.
         """
-        schema = self.design.schema
-        codes = event_codes(event, schema)
-        self.design.channel(self.design.closure(tuple(event))).require_reconstructable()
-        found = Events.conjunction(schema.sizes, codes)
-        return event_probability(self._report_weights, found, f"P({event_text(event)})")
+        own = condition_of(self.design, event)
+        if given is None:
+            share = event_probability(
+                self._report_weights, events_of(self.design, [own]), f"P({own.text})"
+            )
+            return self._with_fit(share, own.names)
+        group = condition_of(self.design, given, "condition")
+        shares = self._shares(own, [group])
+        return shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
+
+    def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
+        """P(event | first group) - P(event | second group)."""
+        return self._compared(event, between).difference()
+
+    def ratio(self, event: Mapping[str, Any], between: Pair) -> Estimate:
+        """P(event | first group) / P(event | second group)."""
+        return self._compared(event, between).ratio()
+
+    def odds_ratio(self, event: Mapping[str, Any], between: Pair) -> Estimate:
+        """Odds of the event in the first group by those in the second."""
+        return self._compared(event, between).odds_ratio()
+
+    def contrast(
+        self, function: Function, events: Sequence[Any], name: str = "contrast"
+    ) -> Estimate:
+        """A smooth function of the probabilities of several events, given as one array.
+
+        An event is a mapping, or a pair of an event and the condition that it is given.
+        """
+        if isinstance(events, Mapping) or not isinstance(events, Sequence) or not events:
+            raise SchemaError(f"events must be a list of at least one event, got {events!r}")
+        if not callable(function):
+            raise DataError(f"function must take the array of probabilities, got {function!r}")
+        conditions: list[Condition] = []
+        pairs = [e if isinstance(e, tuple) and len(e) == 2 else (e, None) for e in events]
+        for event, given in pairs:
+            own = condition_of(self.design, event)
+            if given is None:
+                conditions.append(own)
+            else:
+                group = condition_of(self.design, given, "condition")
+                conditions += [own & group, group]
+        joint = self._joint(conditions, (Attribute("event", range(max(2, len(conditions)))),))
+        conditional = [given is not None for _, given in pairs]
+        return replace(contrast(joint, conditional, function, name), fit_of=joint.fit_of)
+
+    def _compared(self, event: Mapping[str, Any], between: Pair) -> GroupShares:
+        """The shares of an event in two groups."""
+        if not isinstance(between, tuple | list) or len(between) != 2:
+            raise SchemaError(
+                "between must be a pair of conditions such as ({'income': 'high'}, "
+                f"{{'income': 'low'}}), got {between!r}"
+            )
+        own = condition_of(self.design, event)
+        first, second = (condition_of(self.design, group, "condition") for group in between)
+        if first.codes == second.codes:
+            raise SchemaError(f"both groups are {first.text}; give two different conditions")
+        shares = self._shares(own, [first, second])
+        axis = (Attribute("group", range(2)),)
+        return GroupShares(
+            shares.part(np.array([0, 2]), axis, ""), own.text, (first.text, second.text)
+        )
+
+    def _shares(self, event: Condition, groups: Sequence[Condition]) -> Estimate:
+        """P(event | group) and P(not the event | group) of each group, flattened."""
+        conditions = [c for group in groups for c in (event & group, group)]
+        axes = (Attribute("group", range(2)),) if len(groups) > 1 else ()
+        found = self._joint(conditions, (*axes, Attribute("event", range(2))), parts=True)
+        totals = found.value.reshape(len(groups), 2).sum(axis=1)
+        for group, total in zip(groups, totals.tolist(), strict=True):
+            if total <= 0:
+                raise DataError(
+                    f"the condition {group.text} has an estimated probability of {total:.4f}, so "
+                    "nothing is known about the records that meet it"
+                )
+        return conditional_shares(found, len(axes), "")
+
+    def _joint(
+        self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
+    ) -> Estimate:
+        """Probabilities of conditions; with `parts`, that of every second less the one before."""
+        weights = condition_weights(self._report_weights, self.design, conditions)
+        if parts:
+            weights[:, 1::2] -= weights[:, ::2]
+        if len(conditions) == 1:  # an attribute has two categories
+            weights = np.concatenate([weights, np.zeros_like(weights)], axis=1)
+        names = dict.fromkeys(name for c in conditions for name in c.names)
+        found = linear_estimate([(weights, self.patterns.counts)], "", axes)
+        return self._with_fit(found, list(names))
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""
         problem = self._problem(attributes)
         names = ", ".join(a.name for a in problem.attributes)
         name = f"E[{getattr(h, '__name__', 'h')}({names})]".replace("<lambda>", "h")
-        return expectation(problem, tabulate(h, problem.attributes), name)
+        mean = expectation(problem, tabulate(h, problem.attributes), name)
+        return self._with_fit(mean, [a.name for a in problem.attributes])
+
+    def independence(
+        self,
+        attributes: Sequence[str],
+        given: Sequence[str] | None = None,
+        method: TestMethod = likelihood_ratio,
+    ) -> HypothesisTest:
+        """Test whether true answers are independent of each other, also within groups (`given`)."""
+        names, groups = self._names(attributes), self._names(given or [], least=0)
+        if len(names) < 2:
+            raise SchemaError(f"independence needs two attributes or more, got {list(names)}")
+        text = f"independence of {', '.join(names)}" + _given_text(groups)
+        blocks = tuple((i,) for i in range(len(names)))
+        return self._independent(names, groups, blocks, text, method)
+
+    def homogeneity(
+        self,
+        attributes: Sequence[str],
+        across: Sequence[str],
+        method: TestMethod = likelihood_ratio,
+    ) -> HypothesisTest:
+        """Test whether these answers have the same joint distribution in all groups."""
+        names, groups = self._names(attributes), self._names(across)
+        text = f"{', '.join(names)} is distributed alike across {', '.join(groups)}"
+        count = len(names)
+        blocks = (tuple(range(count)), tuple(range(count, count + len(groups))))
+        return self._independent((*names, *groups), (), blocks, text, method)
+
+    def goodness_of_fit(
+        self, attributes: Sequence[str], expected: Any, method: TestMethod = likelihood_ratio
+    ) -> HypothesisTest:
+        """Test whether the true distribution is `expected`, a table with one axis per attribute."""
+        names = self._names(attributes)
+        problem = self._problem(names)
+        shares = expected_shares(expected, problem.attributes)
+        text = f"P({', '.join(names)}) is as expected"
+        return _checked(method)(problem, Specified(text, len(names), shares))
+
+    def trend(
+        self,
+        attributes: Sequence[str],
+        scores: Mapping[str, Sequence[float]] | None = None,
+        given: Sequence[str] | None = None,
+        method: TestMethod = wald,
+    ) -> HypothesisTest:
+        """Test for a trend between two attributes whose categories are in order.
+
+        A category has the score 0, 1, 2, ... by its place, or that of `scores`.
+        """
+        names, groups = self._names(attributes), self._names(given or [], least=0)
+        if len(names) != 2:
+            raise SchemaError(f"a trend is between two attributes, got {list(names)}")
+        problem = self._problem((*names, *groups))
+        points = scores_of(scores, problem.attributes[:2])
+        text = f"no trend between {' and '.join(names)}" + _given_text(groups)
+        axes = tuple(range(2, 2 + len(groups)))
+        hypothesis = NoTrend(text, 2 + len(groups), ((0,), (1,)), axes, points)
+        return _checked(method)(problem, hypothesis)
+
+    def _independent(
+        self,
+        names: Sequence[str],
+        groups: Sequence[str],
+        blocks: tuple[tuple[int, ...], ...],
+        text: str,
+        method: TestMethod,
+    ) -> HypothesisTest:
+        axes = tuple(range(len(names), len(names) + len(groups)))
+        hypothesis = Independence(text, len(names) + len(groups), blocks, axes)
+        return _checked(method)(self._problem((*names, *groups)), hypothesis)
+
+    def _names(self, names: Sequence[str], least: int = 1) -> tuple[str, ...]:
+        """Names of attributes, checked."""
+        if least or isinstance(names, str) or len(names):
+            self.design.closure(names)
+        return tuple(names)
+
+    def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
+        """The estimate with the test of fit of these attributes, run on demand."""
+        return replace(found, fit_of=DesignFit(self.patterns, self.design, tuple(names)))
 
     @cached_property
     def _report_weights(self) -> ReportWeights:
@@ -101,6 +315,18 @@ class Reconstruction:
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, len(asked)] = problem
         return problem
+
+
+def _given_text(groups: Sequence[str]) -> str:
+    return f" given {', '.join(groups)}" if groups else ""
+
+
+def _checked(method: Any) -> TestMethod:
+    """A method of testing; an error for anything else."""
+    if not callable(method):
+        known = ", ".join(each.__name__ for each in TEST_METHODS.values())
+        raise DataError(f"method must be one of tacit.reconstruction: {known}; got {method!r}")
+    return cast(TestMethod, method)
 
 
 def reconstruct(reported: Any, design: Design) -> Reconstruction:

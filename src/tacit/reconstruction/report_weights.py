@@ -7,7 +7,7 @@ asked from the same reports.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import mul
 
@@ -21,8 +21,8 @@ from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.gls import left_inverse
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.interval import ScoreTest
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.score_test import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.weights import weights_of_channel
 
 
@@ -103,16 +103,25 @@ def event_weights(reports: ReportWeights, events: Events) -> Array:
 
 def event_probability(reports: ReportWeights, event: Events, name: str) -> Estimate:
     """P(E) of one event, with an interval inside [0, 1]."""
-    counts = reports.patterns.counts
-    found = linear_estimate([(event_weights(reports, event), counts)], name)
-    groups = list(reports.conditioned(event))
-    if not groups:
+    counts, weights = reports.patterns.counts, event_weights(reports, event)
+    found = linear_estimate([(weights, counts)], name)
+    if not any(reports.conditioned(event)):
         return found  # certain, whatever was reported
-    moments = reduce(mul, (group.weights.moments(event) for group in groups))
-    inside = counts / found.n_records
+    value = float(found.value)
+    known = [_known(reports, event, weights[:, 0], value, power) for power in (2, 3)]
+    return found.with_score(ScoreTest.of(found.value, found.n_records, *known))
+
+
+def _known(
+    reports: ReportWeights, event: Events, weights: Array, value: float, power: int
+) -> KnownMoments:
+    """A power of the weights for one event: its mean, and what is known inside and outside."""
+    groups = list(reports.conditioned(event))
+    shares = reports.patterns.counts / reports.patterns.n_records
+    moments = reduce(mul, (group.weights.moments(event, power) for group in groups))
+    inside = shares
     if moments.inside[0] < moments.inside[1]:
         for group in groups:
-            inside = inside * group.weights.inside_weights(event, group.states(event))[0]
-    total = float(inside.sum())
-    score = ScoreTest.of_event(found.value, found.stderr, found.n_records, moments, total)
-    return replace(found, score=score)
+            inside = inside * group.weights.inside_weights(event, group.states(event), power)[0]
+    mean = float(shares @ weights**power)
+    return event_moments(mean, value, moments, float(inside.sum()))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+
+import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.linear_maps import Linear
 from tacit.channel.product import ProductChannel
+from tacit.counting import PatternTable
+from tacit.design import Design
 from tacit.reconstruction.gls import left_inverse
 from tacit.schema import Attribute
 
@@ -49,3 +54,10 @@ class TableProblem:
         kept = sorted(axes)
         table: Array = self.frequencies.sum(axis=others)
         return table.transpose([kept.index(axis) for axis in axes]).ravel()
+
+
+def table_problem(patterns: PatternTable, design: Design, names: Sequence[str]) -> TableProblem:
+    """The problem of a table of these attributes; `names` is closed (see `Design.closure`)."""
+    channel = design.channel(names)
+    counts = patterns.marginal(channel.reported.names).astype(np.float64)
+    return TableProblem(counts, channel, len(names), patterns.n_records)

@@ -29,7 +29,7 @@ from tacit.channel.related import AgreementChannel
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.interval import EventMoments
+from tacit.reconstruction.score_test import EventMoments
 from tacit.reconstruction.signed_kernels import DrawKernel, KeepKernel, SignedKernel
 
 #: The state of a yes/no group after a miss and a hit in each state.
@@ -74,10 +74,10 @@ class KeepOrDrawWeights(GroupWeights):
             return np.asarray(met, np.float64)
         return np.asarray(met / self.theta - self._draw_weight * self._likelihood(events)[:, None])
 
-    def moments(self, event: Events) -> EventMoments:
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
         chance = float(self._likelihood(event)[0])
         inside, outside = (
-            (met / self.theta - self._draw_weight * chance) ** 2 for met in (1.0, 0.0)
+            (met / self.theta - self._draw_weight * chance) ** power for met in (1.0, 0.0)
         )
         drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
         return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
@@ -148,12 +148,13 @@ class KeepOrComplementWeights(GroupWeights):
     def weights(self, events: Events, states: States) -> Array:
         return self._by_state[states][None]
 
-    def moments(self, event: Events) -> EventMoments:
-        met, missed = self._by_state[1:3] ** 2
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        met, missed = self._by_state[1:3] ** power
         inside = self.theta * met + (1 - self.theta) * missed
         opposite = self.theta * missed + (1 - self.theta) * met
         mixed = sum(not event.of(a).all() for a in self.attributes) > 1
-        return EventMoments((inside, inside), (0.0 if mixed else opposite, opposite))
+        outside = (min(0.0, opposite), max(0.0, opposite)) if mixed else (opposite, opposite)
+        return EventMoments((inside, inside), outside)
 
     def kernels(self, factor: Factor) -> tuple[SignedKernel, ...]:
         keep, complement = self._by_state[1:3].tolist()
@@ -183,22 +184,22 @@ class MatrixWeights(GroupWeights):
     def weights(self, events: Events, states: States) -> Array:
         return np.asarray((self._allowed(events) @ self.inverse)[:, states])
 
-    def moments(self, event: Events) -> EventMoments:
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
         allowed = self._allowed(event)
-        moments, inside = self._moments(allowed)[0], allowed[0] > 0
+        moments, inside = self._moments(allowed, power)[0], allowed[0] > 0
         each = (moments[inside], moments[~inside])
         return EventMoments(*((float(own.min()), float(own.max())) for own in each))
 
-    def inside_weights(self, event: Events, states: States) -> Array:
+    def inside_weights(self, event: Events, states: States, power: int = 2) -> Array:
         allowed = self._allowed(event)
-        return np.asarray(((allowed * self._moments(allowed)) @ self.inverse)[:, states])
+        return np.asarray(((allowed * self._moments(allowed, power)) @ self.inverse)[:, states])
 
     def _allowed(self, events: Events) -> Array:
         return _cells([events.of(a) for a in self.attributes])
 
-    def _moments(self, allowed: Array) -> Array:
-        """E[g^2 | x], events x cells."""
-        return np.asarray((allowed @ self.inverse) ** 2 @ self.forward)
+    def _moments(self, allowed: Array, power: int) -> Array:
+        """E[g^power | x], events x cells."""
+        return np.asarray((allowed @ self.inverse) ** power @ self.forward)
 
 
 def _cells(masks: Sequence[Mask]) -> Array:

@@ -1,4 +1,4 @@
-"""Intervals: inside [0, 1], never empty, Wilson's and the normal ones where they should be."""
+"""Intervals: inside [0, 1], never empty, exact, Wilson's and normal where they should be."""
 
 from __future__ import annotations
 
@@ -8,31 +8,66 @@ from scipy.stats import binomtest, norm
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.channel import Coin, forced, matrix, related, truthful, unrelated
-from tacit.reconstruction.interval import ScoreTest, normal_interval, score_interval
+from tacit.reconstruction.interval import normal_interval, score_interval
+from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 
 BINARY = [truthful(), related(0.7), related("1/5"), forced("2/3", ["1/2", "1/2"])]
 BINARY += [unrelated(0.5, [0.9, 0.1]), matrix([[0.8, 0.3], [0.2, 0.7]])]
 
 
 def score(center: float, own: float = 1.0, other: float = 0.0, n: int = 100) -> ScoreTest:
-    return ScoreTest(np.array(center), np.array(own), np.array(other), n)
+    """The test of an event; third moments as if weights were the truth plus normal noise."""
+    second = KnownMoments(*map(np.asarray, (0.0, own, other, other)))
+    third = KnownMoments(*map(np.asarray, (0.0, 1 + 3 * other, 0.0, 0.0)))
+    return ScoreTest.of(np.array(center), n, second, third)
 
 
-def test_far_from_the_bounds_a_truthful_interval_is_wilsons() -> None:
-    """The peer is scipy.stats.binomtest(...).proportion_ci(method='wilson')."""
-    for yes, n in [(30, 100), (400, 1000), (70, 100)]:
-        lower, upper = score_interval(score(yes / n, n=n), 0.95)
-        peer = binomtest(yes, n).proportion_ci(0.95, method="wilson")
-        assert float(lower) == pytest.approx(peer.low, abs=1e-9)
-        assert float(upper) == pytest.approx(peer.high, abs=1e-9)
+def clopper_pearson(yes: int, n: int, level: float) -> tuple[float, float]:
+    found = binomtest(yes, n).proportion_ci(level, method="exact")
+    return found.low, found.high
 
 
-def test_at_zero_the_interval_is_one_sided() -> None:
-    """The upper limit solves p0 = z * sqrt(p0 (1 - p0) / n) with the two-sided z at its room."""
+@pytest.mark.parametrize(("yes", "n"), [(30, 100), (400, 1000), (70, 100), (12, 40)])
+def test_far_from_the_bounds_a_truthful_interval_is_exact(yes: int, n: int) -> None:
+    """The peer is scipy.stats.binomtest(...).proportion_ci(method='exact')."""
+    lower, upper = score_interval(score(yes / n, n=n), 0.95)
+    np.testing.assert_allclose((lower, upper), clopper_pearson(yes, n, 0.95), rtol=1e-9)
+
+
+def test_next_to_a_bound_the_whole_error_probability_is_on_the_other_side() -> None:
+    """3 of 100: at the lower limit an estimate of 0 cannot be rejected."""
+    lower, upper = score_interval(score(0.03), 0.95)
+    assert float(lower) == pytest.approx(clopper_pearson(3, 100, 0.90)[0], rel=1e-9)
+    assert float(upper) == pytest.approx(clopper_pearson(3, 100, 0.95)[1], rel=1e-9)
+
+
+def test_at_zero_the_upper_limit_is_exact() -> None:
     lower, upper = score_interval(score(0.0), 0.95)
     assert lower == 0
-    z2 = norm.ppf(0.95) ** 2
-    assert z2 / (100 + z2) <= upper <= norm.ppf(0.975) ** 2 / (100 + norm.ppf(0.975) ** 2)
+    assert (1 - upper) ** 100 == pytest.approx(0.025)
+
+
+def test_with_much_noise_the_interval_is_wilsons_with_the_variance_of_the_design() -> None:
+    """n (x - p)^2 = z^2 (p (1 - p) + noise) at both limits."""
+    for limit in score_interval(score(0.4, own=7.0, other=6.0, n=100_000), 0.95):
+        z = (0.4 - limit) / np.sqrt((limit * (1 - limit) + 6.0) / 100_000)
+        assert abs(z) == pytest.approx(norm.ppf(0.975), rel=1e-9)
+
+
+@pytest.mark.parametrize("coin", BINARY, ids=str)
+def test_an_impossible_estimate_never_has_a_shorter_interval(coin: Coin) -> None:
+    design = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], coin)])
+    for n in (20, 1000):
+        found = [
+            reconstruct((np.arange(n) < yes).astype(np.uint8)[:, None], design).table(["a"])
+            for yes in range(0, n + 1, max(1, n // 100))
+        ]
+        outside = [e for e in found if e.value[1] <= 0]
+        if outside:
+            nearest = max(outside, key=lambda e: float(e.value[1])).interval()
+            for each in outside:
+                np.testing.assert_allclose(each.interval(), nearest)
+                assert (each.stderr > 0).all() or each.value[1] == 0
 
 
 def test_intervals_shrink_with_the_level_and_with_the_number_of_records() -> None:

@@ -44,8 +44,8 @@ class Mirror(Linear):
     def T(self) -> Mirror:
         return self
 
-    def squared(self) -> Linear:
-        return Dense(self.matrix() ** 2)
+    def power(self, exponent: int) -> Linear:
+        return Dense(self.matrix() ** exponent)
 
 
 @dataclass(frozen=True, eq=False)

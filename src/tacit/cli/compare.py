@@ -1,0 +1,90 @@
+"""`tacit compare`: the share of an event in two groups, with difference, ratio and odds ratio."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DesignFile, Level, event
+from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.errors import DataError
+from tacit.files import read_design
+from tacit.number_text import decimals, number_of, span
+from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.fit import misfit
+from tacit.reconstruction.interval import check_level
+from tacit.table import Table
+
+Where = Annotated[
+    str,
+    typer.Option(
+        metavar="EVENT",
+        help="The event: attribute=category, several separated by commas. An attribute named "
+        "twice may have either category.",
+    ),
+]
+Between = Annotated[
+    list[str],
+    typer.Option(
+        metavar="CONDITION", help="A group, written like an event. Give this option twice."
+    ),
+]
+
+_KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
+
+
+def compare(
+    design_file: DesignFile,
+    data: OptionalData = None,
+    *,
+    where: Where,
+    between: Between,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    database: FromDatabase = None,
+) -> None:
+    """Compare the share of an event between two groups of records, with errors.
+
+    Example: [bold]tacit compare survey.json reported.csv --where smokes=yes
+    --between income=high --between income=low[/bold]
+    """
+    design = read_design(design_file)
+    records = needed_source(data, database)
+    check_level(level)
+    chosen = event(where, design.schema)
+    if len(between) != 2:
+        raise DataError(
+            "--between must be given twice, once per group; "
+            f"got it {number_of(len(between), 'time')}"
+        )
+    first, second = (event(text, design.schema, "--between") for text in between)
+    found = reconstruct(counted(design_file, design, records), design)
+    groups = (first, second)
+    estimates = [found.probability(chosen, given=group) for group in groups]
+    estimates += [
+        found.difference(chosen, between=groups),
+        found.ratio(chosen, between=groups),
+        found.odds_ratio(chosen, between=groups),
+    ]
+    if as_json:
+        header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
+        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
+        typer.echo(show.json_text(content))
+        return
+    show.print_table(_table(estimates, level))
+
+
+def _table(estimates: list[Estimate], level: float) -> Table:
+    """A row per quantity."""
+    rows: list[tuple[Any, ...]] = []
+    for kind, each in zip(_KINDS, estimates, strict=True):
+        lower, upper = (float(limit) for limit in each.interval(level))
+        numbers = (decimals(float(each.value)), decimals(float(each.stderr)), span(lower, upper))
+        rows.append((kind, *numbers))
+    first, second = estimates[:2]
+    title = f"{first.name} and {second.name} from {number_of(first.n_records, 'reported record')}"
+    title = "\n".join(filter(None, [misfit(first.fit), title]))
+    heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
+    return Table(heads, rows, title, "lrrr")

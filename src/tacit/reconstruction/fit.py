@@ -1,0 +1,136 @@
+"""Test of fit: could the reports come from the design at all?
+
+    G = 2 n sum_y p*(y) log(p*(y) / (M p)(y)),    p the most likely distribution of true answers
+
+Under the design G is at most chi-squared. Its degrees of freedom are the reported cells in excess
+of the true ones plus the true cells at which p is held at 0: given which cells these are, G has
+that distribution, and where there are none it is 0, so the test is rejected at most as often as
+stated (Susko, 2013). 50 yes among 1,000 reports under related(0.7), which makes at least 300 yes
+likely, is a misfit: a wrong design, respondents who do not follow it, or damaged data.
+
+A table with few records per cell is not tested itself, as G would not be chi-squared: its
+attributes are, each alone, at a level divided by their number (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.counting import PatternTable
+from tacit.design import Design
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.likelihood import maximise
+from tacit.reconstruction.table_problem import TableProblem, table_problem
+
+#: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
+_MOST_CELLS, _PER_CELL = 4096, 5
+#: The log-likelihood of all records is maximised within this.
+_CLOSE = 1e-5
+_ITERATIONS = 500
+#: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.
+MISFIT_LEVEL = 0.001
+
+_HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
+
+
+@dataclass(frozen=True, eq=False)
+class DesignFit:
+    """The test of some attributes; it runs when first called. Only the result is pickled."""
+
+    patterns: PatternTable
+    design: Design
+    names: tuple[str, ...]
+
+    def __call__(self) -> HypothesisTest:
+        return self._test
+
+    @cached_property
+    def _test(self) -> HypothesisTest:
+        return design_fit(self.patterns, self.design, self.names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Known, (self._test,)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The result of a test that was run before."""
+
+    test: HypothesisTest
+
+    def __call__(self) -> HypothesisTest:
+        return self.test
+
+
+def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
+    """Whether the reports of these attributes could come from the design."""
+    asked = design.closure(names)
+    if _testable(design, asked, patterns.n_records):
+        return table_fit(table_problem(patterns, design, asked))
+    alone = dict.fromkeys(frozenset(design.closure([name])) for name in asked)
+    small = [sorted(each) for each in alone if _testable(design, sorted(each), 0)]
+    found = [table_fit(table_problem(patterns, design, each)) for each in small]
+    none = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
+    worst = min(found, key=lambda test: test.pvalue, default=none)
+    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(found))))
+
+
+def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
+    """Whether a table is small enough; with `n_records`, also whether it has enough of them."""
+    sizes = [design.schema[name].size for name in names]
+    if math.prod(sizes) > _MOST_CELLS:
+        return False
+    cells = math.prod(design.channel(names).reported.sizes)
+    return cells <= _MOST_CELLS and (not n_records or n_records >= _PER_CELL * cells)
+
+
+def table_fit(problem: TableProblem) -> HypothesisTest:
+    """The test of one table."""
+    channel, observed, n = problem.channel, problem.frequencies, problem.n_records
+    square = all(f.channel.inverse is not None for f in channel.factors)
+    if square and channel.reconstructable:
+        inverted = channel.to_true(problem.inverses, observed)
+        if inverted.min() >= 0:
+            return HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, n)
+    start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
+    transposed = [factor.channel.forward.T for factor in channel.factors]
+    likely, ended = maximise(
+        channel.disguised,
+        lambda table: channel.to_true(transposed, table),
+        observed,
+        start,
+        _CLOSE / n,
+        _ITERATIONS,
+    )
+    seen = observed[observed > 0]
+    statistic = 2 * n * max(float(np.sum(seen * np.log(seen))) - ended.log_likelihood, 0.0)
+    excess = observed.size - start.size
+    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _held(problem, likely), n)
+
+
+def _held(problem: TableProblem, likely: Array) -> int:
+    """How many true cells are held at 0: a Newton step of the cell alone would make it negative."""
+    channel = problem.channel
+    expected = np.where(problem.frequencies > 0, channel.disguised(likely), 1.0)
+    forward = [factor.channel.forward for factor in channel.factors]
+    gradient = channel.to_true([f.T for f in forward], problem.frequencies / expected)
+    squares = [f.power(2).T for f in forward]
+    curvature = channel.to_true(squares, problem.frequencies / expected**2)
+    return int(np.sum(likely * curvature < 1 - gradient))
+
+
+def misfit(test: HypothesisTest | None) -> str:
+    """What is printed above estimates from reports that contradict the design; else nothing."""
+    if test is None or test.pvalue >= MISFIT_LEVEL:
+        return ""
+    return (
+        "MISFIT: these reports contradict the design (likelihood ratio "
+        f"{test.statistic:.1f} on {test.df} df, p {test.shown_p}); the estimates do not hold"
+    )

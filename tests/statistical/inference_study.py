@@ -1,0 +1,285 @@
+"""Coverage of intervals, size and power of tests, by simulation with redrawn true records.
+
+python -m tests.statistical.inference_study --runs 4000 --seed 1 [--part items|models|groups|tests]
+
+items:  one item of any family, every share in [0, .5], 20 records on: the least coverage
+models: accuracy, recall, confusion and prior, 20 records on
+groups: conditional shares, difference, ratio and odds ratio between groups
+tests:  independence: how often it is rejected when it holds (5 %), and its power
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import binom, chi2, ncx2
+
+from tacit import Design, Group, Schema
+from tacit.arrays import Array
+from tacit.channel import Coin, forced, matrix, related, truthful, uniform_perturbation, unrelated
+from tacit.counting import PatternTable
+from tacit.errors import DataError
+from tacit.evaluate import accuracy, confusion, recall
+from tacit.mine import NaiveBayes
+from tacit.reconstruction import (
+    Estimate,
+    Reconstruction,
+    inversion,
+    likelihood_ratio,
+    pearson,
+    reconstruct,
+    wald,
+)
+from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.inference.hypotheses import Independence
+from tacit.reconstruction.interval import Interval, score_interval
+from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.table_problem import TableProblem
+from tests.support.families import attributes_of
+
+LEVEL, ALPHA = 0.95, 0.05
+ITEMS: dict[str, Coin] = {
+    "truthful": truthful(),
+    "related .7": related("0.7"),
+    "related .95": related("0.95"),
+    "unrelated .7": unrelated("0.7", ["0.9", "0.1"]),
+    "forced sixths": forced("4/6", ["1/2", "1/2"]),
+    "no never reports yes": matrix([["1", "0.3"], ["0", "0.7"]]),
+    "matrix 3 reports": matrix([["3/5", "1/5"], ["1/5", "3/5"], ["1/5", "1/5"]]),
+    "matrix, little noise": matrix([["0.99", "0.02"], ["0", "0.97"], ["0.01", "0.01"]]),
+}
+THREE = {
+    "three, little noise": matrix(
+        [["0.98", "0.01", "0.02"], ["0.01", "0.98", "0"], ["0.01", "0.01", "0.98"]]
+    ),
+    "three, uniform .6": uniform_perturbation("0.6"),
+}
+SCHEMA = Schema(attributes_of((2, 3)))
+BOTH = list(SCHEMA.names)
+PERSONAL = {"a0": ["1/2", "1/2"], "a1": ["1/5", "3/10", "1/2"]}
+DESIGNS = {
+    "truthful": Design(SCHEMA, [Group(BOTH, truthful())]),
+    "related, one group": Design(SCHEMA, [Group(BOTH, related("0.85"))]),
+    "related, two groups": Design(
+        SCHEMA, [Group(["a0"], related("0.85")), Group(["a1"], related("0.9"))]
+    ),
+    "unrelated": Design(SCHEMA, [Group(BOTH, unrelated("0.7", PERSONAL))]),
+    "truthful groups": Design(SCHEMA, [Group(["a0"], related("0.8")), Group(["a1"], truthful())]),
+    "mixed": Design(
+        SCHEMA,
+        [Group(["a0"], forced("4/6", ["1/2", "1/2"])), Group(["a1"], uniform_perturbation("0.8"))],
+    ),
+}
+TABLE = np.array([[0.38, 0.20, 0.10], [0.12, 0.10, 0.10]])
+RARE = np.array([[0.48, 0.29, 0.18], [0.02, 0.01, 0.02]])
+
+
+def show(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def surveys(design: Design, table: Array, n: int, runs: int, rng: Any) -> Iterator[Reconstruction]:
+    """Reconstructions of surveys of n people drawn from this table, and disguised."""
+    channel = design.channel(design.schema.names)
+    expected = np.maximum(channel.disguised(table), 0)
+    cells = np.indices(expected.shape).reshape(expected.ndim, -1).T.astype(np.uint8)
+    for counts in rng.multinomial(n, expected.ravel() / expected.sum(), runs):
+        seen = counts > 0
+        patterns = PatternTable(design.reported, cells[seen], counts[seen].astype(np.int64))
+        yield reconstruct(patterns, design)
+
+
+def stacked(estimates: list[Estimate]) -> Interval:
+    """The intervals of many surveys at once."""
+    scores = [e.score for e in estimates if e.score is not None]
+    center = np.stack([s.center for s in scores])
+    n = np.stack([np.asarray(s.n_records) for s in scores])
+    noise, skew = (np.stack([getattr(s, k) for s in scores], axis=1) for k in ("noise", "skew"))
+    if n.ndim < center.ndim:
+        n = n.reshape(n.shape + (1,) * (center.ndim - n.ndim))
+    return score_interval(ScoreTest(center, noise, skew, n), LEVEL)
+
+
+def covered(interval: Interval, truth: Any) -> Array:
+    near = 1e-9
+    inside = (interval.lower <= truth + near) & (truth <= interval.upper + near)
+    return np.asarray(np.mean(inside, axis=0))
+
+
+def items(runs: int, rng: Any) -> None:
+    """The least coverage over shares from 0 to 1/2; exact where two answers are reported."""
+    shares = np.r_[0, np.geomspace(1e-4, 0.02, 30), np.linspace(0.02, 0.5, 40)]
+    for name, coin in ITEMS.items():
+        design = Design(Schema(attributes_of((2,))), [Group(["a0"], coin)])
+        channel = design.channel(["a0"])
+        for n in (20, 50, 200, 1000):
+            if channel.reported.sizes == (2,):
+                found = _exact(channel, n, shares)
+            else:
+                found = np.array(
+                    [_drawn(channel, [1 - p, p], n, runs, rng)[1] for p in shares[::3]]
+                )
+            show(f"items   {name:22} n={n:5} least {found.min():.4f} most {found.max():.4f}")
+    for name, coin in THREE.items():
+        design = Design(Schema(attributes_of((3,))), [Group(["a0"], coin)])
+        channel = design.channel(["a0"])
+        for n in (50, 500):
+            tables = [[0.8 * (1 - p), 0.2 * (1 - p), p] for p in shares[::4]]
+            found = np.array([_drawn(channel, table, n, runs, rng)[2] for table in tables])
+            show(f"items   {name:22} n={n:5} least {found.min():.4f} most {found.max():.4f}")
+
+
+def _exact(channel: Any, n: int, shares: Array) -> Array:
+    """Coverage of the second category, summed over all outcomes."""
+    counts = [np.array([n - i, i], float) for i in range(n + 1)]
+    lower, upper = stacked([inversion(TableProblem(c, channel, 1, n)) for c in counts])
+    reported = [channel.disguised(np.array([1 - p, p]))[1] for p in shares]
+    chances = [binom.pmf(np.arange(n + 1), n, q) for q in reported]
+    inside = (lower[:, 1, None] <= shares + 1e-9) & (shares <= upper[:, 1, None] + 1e-9)
+    return np.asarray(np.sum(np.array(chances).T * inside, axis=0))
+
+
+def _drawn(channel: Any, truth: Any, n: int, runs: int, rng: Any) -> Array:
+    expected = channel.disguised(np.array(truth))
+    counts = rng.multinomial(n, expected / expected.sum(), runs).astype(float)
+    distinct, which = np.unique(counts, axis=0, return_inverse=True)
+    lower, upper = stacked([inversion(TableProblem(c, channel, 1, n)) for c in distinct])
+    both = Interval(lower[which.ravel()], upper[which.ravel()])
+    return covered(both, np.array(truth))
+
+
+class Best:
+    """The best classifier of the first attribute of a table by the second."""
+
+    def __init__(self, table: Array) -> None:
+        self.best = table.argmax(axis=0)
+
+    def predict(self, codes: Any) -> Any:
+        return self.best[codes[:, 0]]
+
+
+def models(runs: int, rng: Any) -> None:
+    """Accuracy, confusion, recall, and the prior of naive Bayes."""
+    table = np.array([[0.40, 0.22, 0.06], [0.06, 0.08, 0.18]])
+    model = Best(table)
+    right = np.where(model.best == np.arange(2)[:, None], table, 0.0)
+    for name, design in DESIGNS.items():
+        for n in (20, 50, 500):
+            kinds = ("accuracy", "confusion", "recall", "prior")
+            found: dict[str, list[Estimate]] = {kind: [] for kind in kinds}
+            for place, rec in enumerate(surveys(design, table, n, runs, rng)):
+                given = (model, rec.patterns, design, "a0")
+                found["accuracy"].append(accuracy(*given))
+                found["confusion"].append(confusion(*given))
+                found["recall"].append(recall(*given))
+                if place < runs // 20:
+                    found["prior"].append(NaiveBayes(design, "a0").fit(_records(rec)).prior())
+            joint = np.stack([[(row * (model.best == v)).sum() for v in (0, 1)] for row in table])
+            truths = {
+                "accuracy": right.sum(),
+                "confusion": joint,
+                "recall": right.sum(axis=1) / table.sum(axis=1),
+                "prior": table.sum(axis=1),
+            }
+            for kind, estimates in found.items():
+                least = covered(stacked(estimates), truths[kind])
+                show(f"models  {name:20} n={n:4} {kind:10} {np.round(least, 4).ravel().tolist()}")
+
+
+def _records(rec: Reconstruction) -> Any:
+    return np.repeat(rec.patterns.patterns, rec.patterns.counts, axis=0)
+
+
+def groups(runs: int, rng: Any) -> None:
+    """P(a0 = c1 | a1 = c2), and its comparison with the group a1 = c0."""
+    for truth_name, table in (("common", TABLE), ("rare", RARE)):
+        share = table[1] / table.sum(axis=0)
+        odds = share / (1 - share)
+        truths = {
+            "difference": share[2] - share[0],
+            "ratio": share[2] / share[0],
+            "odds_ratio": odds[2] / odds[0],
+        }
+        for name, design in DESIGNS.items():
+            for n in (50, 200, 1000):
+                found = list(_compared(design, table, n, runs, rng))
+                limits = stacked([each.shares for each in found])
+                unknown = runs - len(found)  # nobody seems to be in a group: nothing is claimed
+                hits = {"given": covered(limits, share[[2, 0]])[0] * len(found) + unknown}
+                for kind, truth in truths.items():
+                    hits[kind] = unknown + sum(
+                        _holds(each, Interval(low, up), kind, truth)
+                        for each, low, up in zip(found, *limits, strict=True)
+                    )
+                shown = " ".join(f"{kind} {own / runs:.4f}" for kind, own in hits.items())
+                show(f"groups  {truth_name:7} {name:20} n={n:4} {shown}")
+
+
+def _compared(design: Design, table: Array, n: int, runs: int, rng: Any) -> Iterator[GroupShares]:
+    between: Any = ({"a1": "c2"}, {"a1": "c0"})
+    for rec in surveys(design, table, n, runs, rng):
+        with suppress(DataError):
+            yield rec._compared({"a0": "c1"}, between)
+
+
+def _holds(each: GroupShares, limits: Interval, kind: str, truth: float) -> bool:
+    known = replace(each, shares=replace(each.shares, interval_of=lambda _: limits))
+    lower, upper = getattr(known, kind)().interval(LEVEL)
+    return bool(lower <= truth + 1e-9 and truth <= upper + 1e-9)
+
+
+def tests(runs: int, rng: Any) -> None:
+    """Size and power of the test of independence."""
+    null = np.outer([0.68, 0.32], [0.5, 0.3, 0.2])
+    direction = np.outer([1, -1], [0.5, 0.2, -0.7]) * 0.05
+    n = 2000
+    hypothesis = Independence("independence", 2, ((0,), (1,)))
+    critical = chi2.isf(ALPHA, 2)
+    wanted = brentq(lambda nc: ncx2.sf(critical, 2, nc) - 0.6, 0.1, 50)
+    for name, design in DESIGNS.items():
+        channel = design.channel(BOTH)
+
+        def noncentral(t: float, method: Callable[..., Any] = likelihood_ratio) -> float:
+            expected = channel.disguised(null + t * direction) * n  # noqa: B023
+            problem = TableProblem(expected, channel, 2, n)  # noqa: B023
+            return float(method(problem, hypothesis).statistic)
+
+        t = brentq(lambda t: noncentral(t) - wanted, 1e-3, 2.8, xtol=1e-4)
+        for method in (likelihood_ratio, pearson, wald):
+            rejected = {}
+            for kind, table in (("size", null), ("power", null + t * direction)):
+                found = [
+                    rec.independence(BOTH, method=method).pvalue < ALPHA
+                    for rec in surveys(design, table, n, runs, rng)
+                ]
+                rejected[kind] = np.mean(found)
+            power = ncx2.sf(critical, 2, noncentral(t, method))
+            show(
+                f"tests   {name:20} {method.__name__:17} size {rejected['size']:.4f} "
+                f"power {rejected['power']:.4f} asymptotic {power:.4f}"
+            )
+
+
+PARTS = {"items": items, "models": models, "groups": groups, "tests": tests}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", choices=PARTS, action="append")
+    given = parser.parse_args()
+    for part in given.part or PARTS:
+        PARTS[part](given.runs, np.random.default_rng(given.seed))
+
+
+if __name__ == "__main__":
+    main()
