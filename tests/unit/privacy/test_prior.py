@@ -145,7 +145,7 @@ def test_single_answers_are_taken_from_their_own_tables_not_from_a_noisy_joint_o
     design = Design(schema, [Group([name], related(0.7)) for name in names])
     true = (np.random.default_rng(4).random((1000, 10)) < 0.05).astype(np.uint8)
     found = reconstruct(disguise(true, design, np.random.default_rng(5)), design)
-    prior = prior_of(found, design)
+    prior = prior_of(found, design, draws=2)
     for name in names:
         alone = found.table([name])
         assert np.allclose(prior.table([name])[:, 0], np.clip(alone.value, 0, 1))
