@@ -11,9 +11,11 @@ from tacit.errors import MissingExtraError
 EXTRAS = {
     "alembic": "service",
     "duckdb": "scale",
+    "formulaic": "formula",
     "httptools": "service",
     "ibis": "scale",
     "matplotlib": "plot",
+    "pandas": "formula",
     "prometheus_client": "service",
     "psycopg": "postgres",
     "pydantic_settings": "service",

@@ -51,7 +51,7 @@ def test_every_optional_package_is_known_by_its_extra(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     declared = {
         re.split(r"[\[<>=!~; ]", requirement)[0].replace("-", "_"): extra
-        for extra in ("service", "postgres", "plot", "scale", "spark")
+        for extra in ("service", "postgres", "plot", "formula", "scale", "spark")
         for requirement in project["optional-dependencies"][extra]
     }
     declared["ibis"] = declared.pop("ibis_framework")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import tacit
-from tacit import mine, privacy, reconstruction, reproduce, survey
+from tacit import mine, privacy, reconstruction, regression, reproduce, survey
 from tacit.service import store
 
 PROMISED = {
@@ -116,6 +116,16 @@ PROMISED_OF_A_RECONSTRUCTION = {
     "trend",
 }
 
+PROMISED_OF_REGRESSION = {
+    "CoefficientTest",
+    "LinearResult",
+    "LogitResult",
+    "MarginalEffects",
+    "correlation",
+    "linear",
+    "logit",
+}
+
 
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
@@ -127,6 +137,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(mine.__all__) >= PROMISED_OF_ITEMSETS
     assert set(reconstruction.__all__) == PROMISED_OF_RECONSTRUCTION
     assert set(dir(reconstruction.Reconstruction)) >= PROMISED_OF_A_RECONSTRUCTION
+    assert set(regression.__all__) == PROMISED_OF_REGRESSION
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

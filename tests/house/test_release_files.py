@@ -61,7 +61,8 @@ def test_the_lock_has_a_hash_for_every_package_and_the_versions_of_the_constrain
     hashed = re.compile(r"[\w.=-]+( ; [\w !='.]+?)? +(--hash=sha256:[0-9a-f]{64} *)+")
     assert [entry for entry in entries if not hashed.fullmatch(entry)] == []
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *extras["service"], *extras["postgres"], *extras["plot"]]
+    needed = [*project["dependencies"]]
+    needed += [n for e in ("service", "postgres", "plot", "formula") for n in extras[e]]
     names = {re.split(r"[\[<>=!~; ]", requirement)[0] for requirement in needed} - {"tacit"}
     assert names - {pin.partition("==")[0] for pin in pins} == set()
 

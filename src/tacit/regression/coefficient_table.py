@@ -1,0 +1,223 @@
+"""Coefficients with their covariance: standard errors, tests, intervals, and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2, norm
+
+from tacit.arrays import Array, Index
+from tacit.errors import DataError, unknown
+from tacit.label_codes import frame_of
+from tacit.number_text import decimals, number_of, span
+from tacit.table import Table
+
+#: Rows of a printed table before it is cut.
+_SHOWN = 60
+
+
+class Coefficients(Mapping[str, float]):
+    """Numbers by the names of coefficients; `numpy.asarray` gives them as an array."""
+
+    def __init__(self, names: Sequence[str], values: Array) -> None:
+        self._values = values
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._places:
+            raise KeyError(unknown("coefficient", name, self._places))
+        return float(self._values[self._places[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self._values, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return Table(("coefficient", "value"), list(self.items())).text()
+
+
+@dataclass(frozen=True)
+class CoefficientTest:
+    """A test of a hypothesis about coefficients."""
+
+    name: str
+    statistic: float
+    df: int
+    pvalue: float
+
+    @classmethod
+    def chi_squared(cls, name: str, statistic: float, df: int) -> CoefficientTest:
+        """A test whose statistic is chi-squared under the hypothesis."""
+        return cls(name, statistic, df, float(chi2.sf(statistic, df)))
+
+    def __str__(self) -> str:
+        return f"{self.name}: chi-squared {self.statistic:.4f}, df {self.df}, p = {self.pvalue:.4g}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientTable:
+    """Named estimates; normal intervals from their covariance."""
+
+    title: str
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    nobs: int
+    n_left_out: int
+    warnings: tuple[str, ...]
+
+    @property
+    def params(self) -> Coefficients:
+        """The estimates."""
+        return Coefficients(self.names, self.values)
+
+    @property
+    def bse(self) -> Coefficients:
+        """The standard errors."""
+        return Coefficients(self.names, self._errors)
+
+    @property
+    def tvalues(self) -> Coefficients:
+        """The estimates in standard errors."""
+        return Coefficients(self.names, self._ratios)
+
+    @property
+    def pvalues(self) -> Coefficients:
+        """Two-sided p-values of the hypotheses that a coefficient is 0."""
+        return Coefficients(self.names, 2 * norm.sf(np.abs(self._ratios)))
+
+    @property
+    def _errors(self) -> Array:
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def _ratios(self) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.values / self._errors)
+
+    def cov_params(self) -> Array:
+        """The covariance matrix of the estimates."""
+        return self.covariance.copy()
+
+    def conf_int(self, alpha: float = 0.05) -> Array:
+        """Confidence limits, one row per coefficient, with confidence 1 - alpha."""
+        if not 0 < alpha < 1:
+            raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
+        half = norm.isf(alpha / 2) * self._errors
+        return np.stack([self.values - half, self.values + half], axis=1)
+
+    def wald_test(self, hypothesis: Any, value: Any = 0.0) -> CoefficientTest:
+        """Test that coefficients, or linear combinations of them, have a value (0 if left out).
+
+        `hypothesis` is the name of a coefficient or of a term such as "C(region)", a list of such
+        names, or a matrix with one combination per row.
+        """
+        rows, name = self._combinations(hypothesis)
+        gap = rows @ self.values - value
+        spread = rows @ self.covariance @ rows.T
+        if np.linalg.matrix_rank(spread) < len(rows):
+            raise DataError("the combinations of a Wald test must be independent")
+        statistic = float(gap @ np.linalg.solve(spread, gap))
+        return CoefficientTest.chi_squared(f"Wald test of {name}", statistic, len(rows))
+
+    def _combinations(self, hypothesis: Any) -> tuple[Array, str]:
+        texts = [hypothesis] if isinstance(hypothesis, str) else list(hypothesis)
+        if texts and all(isinstance(text, str) for text in texts):
+            places = np.unique(np.concatenate([self._places(text) for text in texts]))
+            return np.eye(len(self.names))[places], ", ".join(texts)
+        rows = np.atleast_2d(np.asarray(hypothesis, np.float64))
+        if rows.ndim != 2 or rows.shape[1] != len(self.names) or not rows.size:
+            raise DataError(
+                f"a hypothesis must be names of coefficients or a matrix with {len(self.names)} "
+                f"columns, got shape {rows.shape}"
+            )
+        return rows, number_of(len(rows), "combination")
+
+    def _places(self, name: str) -> Index:
+        """The coefficients of a name or of a term, in every equation."""
+        found = [
+            place
+            for place, own in enumerate(self.names)
+            for part in (own, own.rpartition(": ")[2])
+            if part == name or part.startswith(f"{name}[")
+        ]
+        if not found:
+            raise DataError(unknown("coefficient", name, self.names))
+        return np.unique(found)
+
+    def columns(self, alpha: float = 0.05) -> dict[str, list[Any]]:
+        """The table as columns."""
+        limits = self.conf_int(alpha)
+        return {
+            "coefficient": list(self.names),
+            "estimate": self.values.tolist(),
+            "stderr": self._errors.tolist(),
+            "z": self._ratios.tolist(),
+            "pvalue": list(self.pvalues.values()),
+            "lower": limits[:, 0].tolist(),
+            "upper": limits[:, 1].tolist(),
+        }
+
+    def to_frame(self, alpha: float = 0.05, backend: str | None = None) -> Any:
+        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
+        return frame_of(self.columns(alpha), backend)
+
+    def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
+        """JSON-ready table."""
+        return {
+            "title": self.title,
+            "nobs": self.nobs,
+            "n_left_out": self.n_left_out,
+            "level": 1 - alpha,
+            "warnings": list(self.warnings),
+            "table": self.columns(alpha),
+        }
+
+    def summary(self, alpha: float = 0.05) -> Table:
+        """The table as a person reads it, with figures of the fit and warnings below."""
+        columns = self.columns(alpha)
+        shown = [
+            columns["coefficient"],
+            map(decimals, columns["estimate"]),
+            map(decimals, columns["stderr"]),
+            (f"{z:.2f}" for z in columns["z"]),
+            (f"{p:.4f}" if p >= 5e-5 else "<.0001" for p in columns["pvalue"]),
+            map(span, columns["lower"], columns["upper"]),
+        ]
+        heads = (
+            "coefficient",
+            "estimate",
+            "std. error",
+            "z",
+            "p",
+            f"{100 - 100 * alpha:g} % interval",
+        )
+        rows = list(zip(*shown, strict=True))
+        cut = Table(heads, rows, self.title).cut(_SHOWN, "coefficient")
+        notes = [cut.note, *self.figures(), *(f"Warning: {text}" for text in self.warnings)]
+        return Table(heads, cut.rows, self.title, note="\n".join(filter(None, notes)))
+
+    def figures(self) -> list[str]:
+        """Lines below the table."""
+        if not self.n_left_out:
+            return []
+        return [f"{number_of(self.n_left_out, 'record')} with missing cells left out"]
+
+    def __str__(self) -> str:
+        return self.summary().text()
+
+    def _repr_html_(self) -> str:
+        return self.summary().html()
+
+    __repr__ = __str__

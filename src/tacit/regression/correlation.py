@@ -1,0 +1,94 @@
+"""correlation: Pearson's correlation of two numbers or answers, disguised or not.
+
+The moments E[x], E[y], E[x^2], E[y^2], E[xy] of the true answers are means of the weights of the
+reports (METHODS 8); the error of the correlation follows by the delta method, and its interval on
+Fisher's scale, so that it stays within -1 and 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from tacit.arrays import Array
+from tacit.attribute import Attribute
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.interval import Interval, check_level
+from tacit.regression.covariates import CategoryColumn, Column, numbers_of
+from tacit.regression.regression_problem import pair_problem
+
+
+def correlation(first: str, second: str, data: Any, design: Design) -> Estimate:
+    """The correlation of two columns or attributes, with an interval.
+
+    Categories must be numbers, or two: then the second counts 1 and the first 0.
+    """
+    problem = pair_problem(first, second, data, design)
+    labels = [_numbers(name, own) for name, own in zip((first, second), problem.pair, strict=True)]
+    weights = problem.used.inverse()
+    n = len(problem.used.reports)
+    rows = np.zeros((5, n))
+    sizes = [range(own.size) if isinstance(own, Attribute) else range(1) for own in problem.pair]
+    for cell, places in enumerate(itertools.product(*sizes)):
+        g = weights[cell][problem.used.reports]
+        x, y = (
+            values[place] if isinstance(own, Attribute) else values
+            for values, own, place in zip(labels, problem.pair, places, strict=True)
+        )
+        rows += g * np.stack([np.broadcast_to(part, n) for part in (x, y, x * x, y * y, x * y)])
+    return _estimate(rows, f"correlation({first}, {second})")
+
+
+def _estimate(rows: Array, name: str) -> Estimate:
+    """The correlation of moments that are means of `rows`."""
+    n = rows.shape[1]
+    x, y, xx, yy, xy = means = rows.mean(axis=1)
+    vx, vy, c = xx - x * x, yy - y * y, xy - x * y
+    if vx <= 0 or vy <= 0:
+        which = name.strip(")").partition("(")[2].split(", ")[0 if vx <= 0 else 1]
+        raise DataError(
+            f"{which!r} has no variance that can be told from the noise of the disguise; a "
+            "correlation needs more records"
+        )
+    r = c / np.sqrt(vx * vy)
+    slopes = np.array([-y, -x, 0, 0, 1]) / np.sqrt(vx * vy) - r / 2 * np.array(
+        [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
+    )
+    influence = slopes @ (rows - means[:, None])
+    variance = float(influence @ influence) / n**2
+    found = Estimate.of_covariance((), np.array(r), np.array([[variance]]), n, "inversion", name)
+    stderr = float(np.sqrt(variance))
+    return replace(found, interval_of=lambda level: _interval(float(r), stderr, level))
+
+
+def _interval(r: float, stderr: float, level: float) -> Interval:
+    """Limits on Fisher's scale; by the normal distribution where noise gives |r| >= 1."""
+    check_level(level)
+    half = norm.isf((1 - level) / 2) * stderr
+    if abs(r) < 1 - 1e-9:
+        centre, half = np.arctanh(r), half / (1 - r * r)
+        return Interval(np.array(np.tanh(centre - half)), np.array(np.tanh(centre + half)))
+    return Interval(np.array(max(r - half, -1.0)), np.array(min(r + half, 1.0)))
+
+
+def _numbers(name: str, own: Column | Attribute) -> Array:
+    """The number of each category, or of each record."""
+    if isinstance(own, Attribute):
+        values = numbers_of(own)
+        found = np.arange(2.0) if values is None and own.size == 2 else values
+    elif isinstance(own, CategoryColumn):
+        found = own.codes.astype(np.float64) if len(own.categories) == 2 else None
+    else:
+        found = own.values.astype(np.float64)
+    if found is None:
+        raise DataError(
+            f"{name!r} has more than two categories that are not numbers; a correlation needs "
+            "numbers or two categories"
+        )
+    return found

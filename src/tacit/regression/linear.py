@@ -1,0 +1,152 @@
+"""linear: least squares with disguised predictors or a disguised outcome, by corrected moments.
+
+    A = sum over records and cells of g_c(r) x_c x_c^T,    b = A^-1 sum of g_c(r) x_c y
+
+g_c(r) is the weight of report r for the joint answer c to what is disguised (METHODS 8), so A and
+the right side are unbiased for X'X and X'y of the true answers, whatever the distribution of the
+predictors. Errors by the sandwich A^-1 (sum of psi psi^T) A^-1 n/(n-p), where psi is what a record
+adds to the equations: without disguise, least squares with the errors that are called HC1.
+
+Degenerate cases: noise may make A indefinite when records are few; that is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.attribute import Attribute
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.number_text import number_of
+from tacit.regression.coefficient_table import CoefficientTable
+from tacit.regression.covariates import CategoryColumn, numbers_of
+from tacit.regression.identification import check_collinear
+from tacit.regression.newton import solved
+from tacit.regression.regression_problem import RegressionProblem, regression_problem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearResult(CoefficientTable):
+    """Coefficients of a linear regression; `scale` is the residual variance."""
+
+    scale: float
+    rsquared: float
+    problem: RegressionProblem
+
+    def predict(self, data: Any = None) -> Array:
+        """The expected outcome given the true covariates; without `data`, of the fitted records."""
+        terms = self.problem.terms
+        if data is None and self.problem.n_cells > 1:
+            raise DataError(
+                "the true predictors of the fitted records are unknown; give predict() records "
+                "with true answers"
+            )
+        matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
+        return np.asarray(matrix @ self.values)
+
+    def figures(self) -> list[str]:
+        fit = f"R-squared {self.rsquared:.4f}, residual variance {self.scale:.4f}"
+        return [f"{fit}; standard errors sandwich", *super().figures()]
+
+    def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
+        return super().to_dict(alpha) | {"rsquared": self.rsquared, "scale": self.scale}
+
+
+class CellMoments(NamedTuple):
+    """The weight of each record for a cell, and the same times y and times y squared."""
+
+    weight: Array
+    outcome: Array
+    square: Array
+
+
+def linear(formula: str, data: Any, design: Design, covariates: Any = None) -> LinearResult:
+    """Regress a number on covariates and on answers, disguised or not.
+
+    The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments are
+    those of `logit`; standard errors are always those of the sandwich.
+    """
+    problem = regression_problem(formula, data, design, covariates)
+    matrices = problem.terms.matrices()
+    check_collinear(matrices, problem.terms.names)
+    moments = _cell_moments(problem)
+    cross = np.asarray(
+        sum(
+            matrix.T @ (matrix * own.weight[:, None])
+            for matrix, own in zip(matrices, moments, strict=True)
+        )
+    )
+    right = np.asarray(
+        sum(own.outcome @ matrix for matrix, own in zip(matrices, moments, strict=True))
+    )
+    inverse = solved(cross, np.eye(len(cross)))
+    if inverse is None:
+        raise DataError(
+            f"{number_of(problem.n_records, 'record')} are too few for disguised predictors with "
+            "this much noise: their corrected cross products are not positive definite"
+        )
+    values = inverse @ right
+    return _result(problem, matrices, moments, values, inverse)
+
+
+def _result(
+    problem: RegressionProblem,
+    matrices: tuple[Array, ...],
+    moments: list[CellMoments],
+    values: Array,
+    inverse: Array,
+) -> LinearResult:
+    n, size = problem.n_records, len(values)
+    psi, residual = np.zeros((n, size)), 0.0
+    for matrix, own in zip(matrices, moments, strict=True):
+        fitted = matrix @ values
+        psi += matrix * (own.outcome - own.weight * fitted)[:, None]
+        residual += float((own.square - 2 * own.outcome * fitted + own.weight * fitted**2).sum())
+    total = sum(float(own.square.sum()) for own in moments)
+    mean = sum(float(own.outcome.sum()) for own in moments) / n
+    spread = total - n * mean**2
+    free = max(n - size, 1)
+    through = f" through {'; '.join(problem.used.coins)}" if problem.used.coins else ""
+    return LinearResult(
+        title=(
+            f"Linear regression of {problem.name} from {number_of(n, 'record')}, by corrected "
+            f"moments{through}"
+        ),
+        names=problem.terms.names,
+        values=values,
+        covariance=inverse @ (psi.T @ psi) @ inverse * (n / free),
+        nobs=n,
+        n_left_out=problem.n_left_out,
+        warnings=(),
+        scale=residual / free,
+        rsquared=1 - residual / spread if spread > 0 else np.nan,
+        problem=problem,
+    )
+
+
+def _cell_moments(problem: RegressionProblem) -> list[CellMoments]:
+    """What each record contributes to each cell of the disguised predictors."""
+    if isinstance(problem.outcome, CategoryColumn):
+        raise DataError(_not_numbers(problem.name))
+    weights = problem.used.inverse()
+    if not isinstance(problem.outcome, Attribute):
+        y = problem.outcome.values.astype(np.float64)
+        own = (row[problem.used.reports] for row in weights)
+        return [CellMoments(g, g * y, g * y**2) for g in own]
+    labels = numbers_of(problem.outcome)
+    if labels is None:
+        raise DataError(_not_numbers(problem.name))
+    by_cell = weights.reshape(len(labels), problem.n_cells, -1)
+    powers = [np.tensordot(labels**power, by_cell, axes=1) for power in (0, 1, 2)]
+    return [
+        CellMoments(*(table[cell][problem.used.reports] for table in powers))
+        for cell in range(problem.n_cells)
+    ]
+
+
+def _not_numbers(name: str) -> str:
+    return f"the outcome {name!r} has categories that are not numbers; use logit"

@@ -1,0 +1,110 @@
+"""LogitResult: a fitted logit, with the names that statsmodels uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.errors import DataError
+from tacit.regression.coefficient_table import CoefficientTable, CoefficientTest
+from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
+from tacit.regression.regression_problem import RegressionProblem
+from tacit.regression.report_likelihood import ReportLikelihood
+
+#: A nested model may have a larger likelihood by rounding only.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogitResult(CoefficientTable):
+    """Coefficients of a logit. Those of the distribution of disguised predictors are not shown."""
+
+    llf: float
+    converged: bool
+    iterations: int
+    robust: bool
+    problem: RegressionProblem
+    likelihood: ReportLikelihood
+    theta: Array
+    full_covariance: Array
+
+    @property
+    def n_parameters(self) -> int:
+        """All parameters, with those of the distribution of disguised predictors."""
+        return self.theta.size
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2 * self.n_parameters - 2 * self.llf
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion."""
+        return self.n_parameters * float(np.log(self.nobs)) - 2 * self.llf
+
+    def predict(self, data: Any = None) -> Array:
+        """Probabilities of the true outcome given the true covariates.
+
+        One column per category; for two categories, the probability of the second alone. Without
+        `data`, those of the fitted records, if no predictor is disguised.
+        """
+        if data is None and self.problem.n_cells > 1:
+            raise DataError(
+                "the true predictors of the fitted records are unknown; give predict() records "
+                "with true answers"
+            )
+        terms = self.problem.terms
+        matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
+        model = self.likelihood.model
+        found = model.probabilities(model.predictors(matrix, self.values))
+        return found[:, 1] if found.shape[1] == 2 else found
+
+    def marginal_effects(self) -> MarginalEffects:
+        """Average marginal effects on the probabilities of the outcome.
+
+        For a number the mean derivative; for a category the mean difference from the first one, if
+        everybody had the one or the other.
+        """
+        return marginal_effects(
+            self.problem, self.likelihood, self.theta, self.full_covariance, self.warnings
+        )
+
+    def compare_lr_test(self, nested: LogitResult) -> CoefficientTest:
+        """Likelihood-ratio test of a nested model, fitted to the same reports."""
+        df = self.n_parameters - nested.n_parameters
+        same = (
+            self.problem.name == nested.problem.name
+            and self.nobs == nested.nobs
+            and self.problem.disguised == nested.problem.disguised
+            and type(self.likelihood.model) is type(nested.likelihood.model)
+        )
+        if not same:
+            raise DataError(
+                "a likelihood-ratio test needs two models of the same outcome, the same records "
+                "and the same disguised predictors; use wald_test() to test a disguised predictor"
+            )
+        statistic = 2 * (self.llf - nested.llf)
+        if df <= 0 or statistic < -_ROUNDING * abs(self.llf):
+            raise DataError(
+                "the other model is not nested in this one: it must be this model with fewer terms"
+            )
+        return CoefficientTest.chi_squared("Likelihood-ratio test", max(statistic, 0.0), df)
+
+    def figures(self) -> list[str]:
+        errors = "sandwich" if self.robust else "from the observed information"
+        fit = f"log-likelihood {self.llf:.4f}, AIC {self.aic:.2f}, BIC {self.bic:.2f}"
+        return [f"{fit}; standard errors {errors}", *super().figures()]
+
+    def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
+        own = {
+            "log_likelihood": self.llf,
+            "aic": self.aic,
+            "bic": self.bic,
+            "converged": self.converged,
+            "robust": self.robust,
+        }
+        return super().to_dict(alpha) | own

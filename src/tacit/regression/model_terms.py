@@ -1,0 +1,274 @@
+"""The terms of a regression: model matrices from a formula, or a matrix that was given."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.attribute import Attribute
+from tacit.errors import DataError, unknown
+from tacit.regression.covariates import (
+    CategoryColumn,
+    Column,
+    NumberColumn,
+    as_categories,
+    plain_column,
+)
+from tacit.regression.formula_text import FormulaText, evaluation_error
+
+INTERCEPT = "Intercept"
+
+
+class Terms(ABC):
+    """Named columns of a model matrix; one matrix per cell of the disguised predictors."""
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def matrices(self) -> tuple[Array, ...]:
+        """The model matrix of the records for each cell."""
+
+    @abstractmethod
+    def new_matrix(self, data: Any) -> Array:
+        """The model matrix of other records, whose true answers are known."""
+
+    @abstractmethod
+    def changes(self) -> list[Change]:
+        """What marginal effects compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Two versions of all records, and the distance between them: 1, or that of a derivative."""
+
+    name: str
+    before: tuple[Array, ...]
+    after: tuple[Array, ...]
+    distance: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTerms(Terms):
+    """Columns that were given; a constant is among them only if it was given."""
+
+    names: tuple[str, ...]
+    matrix: Array
+
+    def matrices(self) -> tuple[Array, ...]:
+        return (self.matrix,)
+
+    def new_matrix(self, data: Any) -> Array:
+        found = matrix_terms(data).matrix
+        if found.shape[1] != len(self.names):
+            raise DataError(f"need {len(self.names)} covariates, got {found.shape[1]}")
+        return found
+
+    def changes(self) -> list[Change]:
+        varied = [i for i, column in enumerate(self.matrix.T) if np.ptp(column) > 0]
+        return [self._change(place) for place in varied]
+
+    def _change(self, place: int) -> Change:
+        step = 1e-5 * float(self.matrix[:, place].std())
+        low, high = self.matrix.copy(), self.matrix.copy()
+        low[:, place] -= step
+        high[:, place] += step
+        return Change(self.names[place], (low,), (high,), 2 * step)
+
+
+def matrix_terms(covariates: Any) -> MatrixTerms:
+    """Covariates given as a mapping or frame of named columns, or as an array."""
+    if isinstance(covariates, Mapping):
+        names = tuple(str(name) for name in covariates)
+        columns: Any = np.column_stack([np.asarray(c) for c in covariates.values()])
+    elif hasattr(covariates, "columns"):
+        names = tuple(str(name) for name in covariates.columns)
+        columns = np.asarray(covariates)
+    else:
+        columns = np.asarray(covariates)
+        columns = columns[:, None] if columns.ndim == 1 else columns
+        names = tuple(f"x{i + 1}" for i in range(columns.shape[-1]))
+    if columns.ndim != 2 or columns.dtype.kind not in "iufb" or not columns.shape[1]:
+        raise DataError(
+            "covariates must be numbers, records x covariates: an array, or a mapping of names to "
+            f"columns; got {columns.dtype} of shape {columns.shape}"
+        )
+    matrix = np.ascontiguousarray(columns, np.float64)
+    _check_finite(matrix, names)
+    return MatrixTerms(names, matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaTerms(Terms):
+    """The right side of a formula; a cell fixes the answers to the disguised predictors."""
+
+    spec: Any
+    names: tuple[str, ...]
+    columns: dict[str, Column]
+    disguised: tuple[Attribute, ...]
+    n_records: int
+    shown: tuple[int, ...] = field(default=())
+
+    def matrices(self) -> tuple[Array, ...]:
+        return self._matrices({})
+
+    def _matrices(self, changed: Mapping[str, Any]) -> tuple[Array, ...]:
+        columns = self.columns | {n: c for n, c in changed.items() if n in self.columns}
+        plain = {name: _series(column) for name, column in columns.items()}
+        return tuple(
+            self._matrix(plain | _constants(self.disguised, cell, self.n_records), self.n_records)
+            for cell in self._cells(changed)
+        )
+
+    def _cells(self, changed: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        sizes = [range(a.size) for a in self.disguised]
+        return [
+            tuple(changed.get(a.name, code) for a, code in zip(self.disguised, cell, strict=True))
+            for cell in itertools.product(*sizes)
+        ]
+
+    def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
+        found = _materialised(self.spec, columns, n_records)[1]
+        return np.ascontiguousarray(found[:, list(self.shown)])
+
+    def new_matrix(self, data: Any) -> Array:
+        from tacit import frames
+        from tacit.label_codes import encode
+        from tacit.schema import Schema
+
+        frame = frames.open_frame(data)
+        columns = {n: _series(_like(frame, n, c)) for n, c in self.columns.items()}
+        for attribute in self.disguised:
+            codes = encode(data, Schema([attribute]))[:, 0]
+            columns[attribute.name] = _category(attribute, codes.astype(np.intp))
+        return self._matrix(columns, len(frame))
+
+    def changes(self) -> list[Change]:
+        found = [c for name, column in self.columns.items() for c in self._changes(name, column)]
+        for attribute in self.disguised:
+            found += [
+                Change(
+                    f"{attribute.name}[T.{label}]",
+                    self._matrices({attribute.name: 0}),
+                    self._matrices({attribute.name: code}),
+                )
+                for code, label in enumerate(attribute.categories)
+                if code
+            ]
+        return found
+
+    def _changes(self, name: str, column: Column) -> list[Change]:
+        if isinstance(column, NumberColumn):
+            step = 1e-5 * float(column.values.std())
+            low, high = (
+                self._matrices({name: NumberColumn(column.values + s)}) for s in (-step, step)
+            )
+            return [Change(name, low, high, 2 * step)]
+        first, *others = (
+            self._matrices({name: CategoryColumn(column.categories, np.full_like(column.codes, i))})
+            for i in range(len(column.categories))
+        )
+        labels = column.categories[1:]
+        return [Change(f"{name}[T.{v}]", first, o) for v, o in zip(labels, others, strict=True)]
+
+
+def formula_terms(
+    text: FormulaText,
+    columns: dict[str, Column],
+    disguised: Sequence[Attribute],
+    n_records: int,
+    intercept: bool = True,
+) -> FormulaTerms:
+    """The terms of a formula; an ordered model has cut points instead of an intercept."""
+    plain = {name: _series(column) for name, column in columns.items()}
+    zeros = tuple(0 for _ in disguised)
+    first = plain | _constants(disguised, zeros, n_records)
+    spec, _ = _materialised(text.right, first, n_records)
+    names = [str(name) for name in spec.column_names]
+    shown = tuple(i for i, name in enumerate(names) if intercept or name != INTERCEPT)
+    if not shown:
+        raise DataError("the formula has no covariates")
+    return FormulaTerms(
+        spec, tuple(names[i] for i in shown), columns, tuple(disguised), n_records, shown
+    )
+
+
+def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
+    """The specification and the matrix of these columns."""
+    import pandas as pd
+    from formulaic.errors import DataMismatchWarning, FormulaicError
+
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(n_records))
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", DataMismatchWarning)
+            made = spec.get_model_matrix(frame, context={}, output="numpy", na_action="ignore")
+    except (FormulaicError, DataMismatchWarning, ValueError, TypeError) as error:
+        raise evaluation_error(error) from None
+    matrix = np.asarray(made, np.float64)
+    _check_finite(matrix, [str(name) for name in made.model_spec.column_names])
+    return made.model_spec, matrix
+
+
+def _check_finite(matrix: Array, names: Sequence[str]) -> None:
+    good = np.isfinite(matrix)
+    if not good.all():
+        column = int((~good).any(axis=0).argmax())
+        record = int((~good[:, column]).argmax())
+        raise DataError(
+            f"covariate {names[column]!r} is not a finite number at record {record} "
+            "(counting from 0)"
+        )
+
+
+def _series(column: Column) -> Any:
+    import pandas as pd
+
+    if isinstance(column, NumberColumn):
+        return column.values
+    return pd.Categorical.from_codes(column.codes, categories=list(column.categories))
+
+
+def _category(attribute: Attribute, codes: Any) -> Any:
+    import pandas as pd
+
+    return pd.Categorical.from_codes(codes, categories=list(attribute.categories))
+
+
+def _constants(
+    disguised: Sequence[Attribute], cell: Sequence[int], n_records: int
+) -> dict[str, Any]:
+    """Every record with the same answers to the disguised predictors."""
+    return {
+        attribute.name: _category(attribute, np.full(n_records, code))
+        for attribute, code in zip(disguised, cell, strict=True)
+    }
+
+
+def _like(frame: Any, name: str, fitted: Column) -> Column:
+    """A column of new records, with the categories of the fitted one."""
+    if name not in frame.columns:
+        raise DataError(unknown("column", name, frame.columns))
+    found = plain_column(frame, name)
+    if found.missing.any():
+        raise DataError(
+            f"column {name!r}: missing at record {int(found.missing.argmax())} (counting from 0)"
+        )
+    if isinstance(fitted, NumberColumn) != isinstance(found, NumberColumn):
+        if isinstance(fitted, NumberColumn):
+            raise DataError(f"column {name!r} must have numbers, as when the model was fitted")
+        found = as_categories(found)
+    if isinstance(found, NumberColumn) or isinstance(fitted, NumberColumn):
+        return found
+    places = {label: place for place, label in enumerate(fitted.categories)}
+    for label in found.take(np.ones(len(found.codes), bool)).categories:
+        if label not in places:
+            raise DataError(unknown("category", label, fitted.categories, f" of column {name!r}"))
+    lookup = np.array([places.get(label, -1) for label in found.categories], np.int32)
+    return CategoryColumn(fitted.categories, lookup[found.codes])

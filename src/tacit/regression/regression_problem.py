@@ -1,0 +1,255 @@
+"""RegressionProblem: the outcome, the terms and the channel of the reports of a regression."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array, Index, Mask
+from tacit.attribute import Attribute
+from tacit.design import Design, check_design
+from tacit.errors import DataError, unknown
+from tacit.files import Origin, check_origin, read_frame
+from tacit.reconstruction.table_problem import TableProblem
+from tacit.regression.covariates import (
+    CategoryColumn,
+    Column,
+    NumberColumn,
+    as_categories,
+    exact_column,
+    plain_column,
+    report_cells,
+)
+from tacit.regression.formula_text import parsed
+from tacit.regression.model_terms import FormulaTerms, Terms, formula_terms, matrix_terms
+from tacit.schema import Label
+
+#: Entries of the channel of the reports that are used together.
+MAX_ENTRIES = 2**22
+#: Smaller entries of a channel are 0.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class UsedReports:
+    """The channel of the disguised attributes that are used, and the joint report of each record.
+
+    `inverse` makes the weights W[true cell, report]; `coins` describes the groups.
+    """
+
+    matrix: Array
+    inverse: Callable[[], Array]
+    reports: Index
+    coins: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionProblem:
+    """Records of a regression.
+
+    `outcome` is a column for an outcome that is not disguised, else its attribute. The channel in
+    `used` is that of an outcome that is disguised, then of the predictors.
+    """
+
+    name: str
+    outcome: Column | Attribute
+    terms: Terms
+    disguised: tuple[Attribute, ...]
+    used: UsedReports
+    n_left_out: int
+
+    @property
+    def n_records(self) -> int:
+        """The number of records that are used."""
+        return len(self.used.reports)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of joint answers to the disguised predictors."""
+        return math.prod(a.size for a in self.disguised)
+
+
+def regression_problem(
+    formula: str, data: Any, design: Design, covariates: Any, intercept: bool = True
+) -> RegressionProblem:
+    """The problem that a formula, or an outcome and a matrix of covariates, describes."""
+    check_design(design)
+    records = _opened(data, design)
+    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
+    if covariates is not None:
+        return _from_matrix(formula, records, columns, design, covariates)
+    disguised = [name for name in design.schema.names if not _is_exact(design, name)]
+    text = parsed(formula, [*design.schema.names, *columns], disguised)
+    plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
+    predictors = [name for name in design.schema.names if name in text.names and name in disguised]
+    outcome = _outcome(records, text.outcome, design)
+    kept = _complete([*plain.values(), outcome], len(records))
+    used = {name: column.take(kept) for name, column in plain.items()}
+    used |= {n: as_categories(c) for n, c in used.items() if n in text.categories}
+    hidden = tuple(design.schema[name] for name in predictors)
+    terms = formula_terms(text, used, hidden, int(kept.sum()), intercept)
+    return _assembled(text.outcome, outcome, terms, design, records, kept)
+
+
+def _from_matrix(
+    name: str, records: Any, columns: Sequence[str], design: Design, covariates: Any
+) -> RegressionProblem:
+    if name not in (*design.schema.names, *columns):
+        known = [*design.schema.names, *columns]
+        raise DataError(unknown("outcome", name, known, "; with covariates= give its name alone"))
+    terms, n_records = matrix_terms(covariates), len(records)
+    if len(terms.matrix) != n_records:
+        raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
+    outcome = _outcome(records, name, design)
+    kept = _complete([outcome], n_records)
+    if not kept.all():
+        raise DataError(f"outcome {name!r}: missing at record {int((~kept).argmax())}")
+    return _assembled(name, outcome, terms, design, records, kept)
+
+
+def _assembled(
+    name: str,
+    outcome: Column | Attribute,
+    terms: Terms,
+    design: Design,
+    records: Any,
+    kept: Mask,
+) -> RegressionProblem:
+    predictors = terms.disguised if isinstance(terms, FormulaTerms) else ()
+    asked = [a.name for a in predictors]
+    if isinstance(outcome, Attribute):
+        asked = [name, *asked]
+    else:
+        outcome = outcome.take(kept)
+    used = used_reports(asked, design, records, kept)
+    return RegressionProblem(name, outcome, terms, predictors, used, int((~kept).sum()))
+
+
+def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask) -> UsedReports:
+    """Channel and reports of the disguised attributes, for the records that are kept."""
+    if not asked:
+        one = np.ones((1, 1))
+        return UsedReports(one, lambda: one, np.zeros(int(kept.sum()), np.intp), ())
+    _check_whole_groups(design, asked)
+    channel = design.channel(asked)
+    channel.require_reconstructable()
+    entries = math.prod(channel.true.sizes) * math.prod(channel.reported.sizes)
+    if entries > MAX_ENTRIES:
+        raise DataError(
+            f"{', '.join(asked)} together have {math.prod(channel.true.sizes):,} true cells, too "
+            "many for one regression; use fewer disguised predictors"
+        )
+    reports = report_cells(_native(records), design.reported, channel.reported)[kept]
+
+    def inverse() -> Array:
+        counts = np.bincount(reports, minlength=math.prod(channel.reported.sizes))
+        shaped = counts.reshape(channel.reported.sizes).astype(np.float64)
+        maps = TableProblem(shaped, channel, len(asked), len(reports)).inverses
+        unit = np.eye(counts.size).reshape(*channel.reported.sizes, -1)
+        columns = [channel.to_true(maps, unit[..., r]).ravel() for r in range(counts.size)]
+        return np.stack(columns, axis=1)
+
+    coins = tuple(dict.fromkeys(f"{design.group_of(n)}" for n in asked))
+    matrix = channel.matrix
+    return UsedReports(np.where(matrix > _ROUNDING, matrix, 0.0), inverse, reports, coins)
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblem:
+    """Two columns or attributes, and the reports of those that are disguised."""
+
+    pair: tuple[Column | Attribute, Column | Attribute]
+    used: UsedReports
+
+
+def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProblem:
+    """The problem of a correlation."""
+    check_design(design)
+    records = _opened(data, design)
+    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
+    known = [*design.schema.names, *columns]
+    for name in (first, second):
+        if name not in known:
+            raise DataError(unknown("name", name, known))
+    if first == second:
+        raise DataError(f"a correlation needs two different names, got {first!r} twice")
+    pair = [_outcome(records, name, design) for name in (first, second)]
+    kept = _complete(pair, len(records))
+    asked = [own.name for own in pair if isinstance(own, Attribute)]
+    used = used_reports(asked, design, records, kept)
+    left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
+    return PairProblem((left, right), used)
+
+
+def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Index]:
+    """Categories and codes of an outcome that is not disguised."""
+    found = as_categories(column)
+    assert isinstance(found, CategoryColumn)
+    if len(found.categories) < 2:
+        raise DataError(
+            f"the outcome {name!r} has one category, {found.categories[0]!r}, in all records; "
+            "a regression needs two or more"
+        )
+    return found.categories, found.codes.astype(np.intp)
+
+
+def _opened(data: Any, design: Design) -> Any:
+    """Records as a narwhals frame, or an array of codes."""
+    if isinstance(data, np.ndarray):
+        return data
+    from tacit import frames
+
+    if isinstance(data, str | os.PathLike):
+        check_origin(Path(data), Origin(design.fingerprint))
+        return frames.open_frame(read_frame(Path(data)))
+    return frames.open_frame(data)
+
+
+def _native(records: Any) -> Any:
+    return records if isinstance(records, np.ndarray) else records.to_native()
+
+
+def _is_exact(design: Design, name: str) -> bool:
+    """Whether reports of this attribute are the truth."""
+    if not design.group_of(name).coin.separable:
+        return False
+    matrix = design.channel([name]).matrix
+    return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
+
+
+def _column(records: Any, name: str, design: Design) -> Column:
+    if name in design.schema:
+        return exact_column(_native(records), design.schema[name], design.reported)
+    return plain_column(records, name)
+
+
+def _outcome(records: Any, name: str, design: Design) -> Column | Attribute:
+    if name in design.schema and not _is_exact(design, name):
+        return design.schema[name]
+    return _column(records, name, design)
+
+
+def _complete(columns: Sequence[Column | Attribute], n_records: int) -> Mask:
+    """The records without a missing cell."""
+    kept = np.ones(n_records, bool)
+    for column in columns:
+        if isinstance(column, NumberColumn | CategoryColumn):
+            kept &= ~column.missing
+    if not kept.any():
+        raise DataError("every record has a missing cell in a column that the regression uses")
+    return kept
+
+
+def _check_whole_groups(design: Design, asked: Sequence[str]) -> None:
+    for name in design.closure(asked):
+        if name not in asked:
+            raise DataError(
+                f"{', '.join(map(repr, asked))} cannot be used without {name!r}: one matrix "
+                f"disguises their joint answer; add {name} to the formula"
+            )
