@@ -72,13 +72,18 @@ def points(fit: LogitResult, ordered: bool) -> list[Array]:
     return found
 
 
-@pytest.mark.parametrize("design", ["one group", "two groups", "mixed"])
-@pytest.mark.parametrize(("outcome", "formula", "ordered"), MODELS)
+@pytest.mark.parametrize(
+    ("design", "outcome", "formula", "ordered"),
+    [
+        (design, *model)
+        for design in ("one group", "two groups", "mixed")
+        for model in MODELS
+        if (design, model[0]) != ("mixed", "income")  # not disguised there
+    ],
+)
 def test_the_likelihood_equals_brute_force(
     design: str, outcome: str, formula: str, ordered: bool
 ) -> None:
-    if design == "mixed" and outcome == "income":
-        pytest.skip("income is not disguised")
     chosen = DESIGNS[design]
     data = reported(people(60), chosen)
     fit = logit(formula, data, chosen, ordered=ordered)
