@@ -18,6 +18,7 @@ from benchmarks import (
     latent_bench,
     peer_bench,
     probability_bench,
+    regression_bench,
     service_bench,
     tree_bench,
     wide_bench,
@@ -35,6 +36,7 @@ SUITES: dict[str, Suite] = {
     "itemsets": itemset_bench.rows,
     "latent": latent_bench.rows,
     "joint": joint_bench.rows,
+    "regression": regression_bench.rows,
     "fronts": front_bench.rows,
     "service": service_bench.rows,
 }

@@ -53,6 +53,10 @@ COMMANDS = {
         "hypothesis_command:hypothesis",
         "Test a hypothesis about the true answers from reported records.",
     ),
+    "regress": (
+        "regress:regress",
+        "Regress an answer on others and on covariates, from reported records.",
+    ),
     "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "evaluate": (
         "evaluate:evaluate",

@@ -26,7 +26,11 @@ from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.covariates import CategoryColumn, numbers_of
 from tacit.regression.identification import check_collinear
 from tacit.regression.newton import solved
-from tacit.regression.regression_problem import RegressionProblem, regression_problem
+from tacit.regression.regression_problem import (
+    RegressionProblem,
+    disguise_lines,
+    regression_problem,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +54,8 @@ class LinearResult(CoefficientTable):
 
     def figures(self) -> list[str]:
         fit = f"R-squared {self.rsquared:.4f}, residual variance {self.scale:.4f}"
-        return [f"{fit}; standard errors sandwich", *super().figures()]
+        lines = [f"{fit}; standard errors sandwich", *super().figures()]
+        return [*lines, *disguise_lines(self.problem)]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
         return super().to_dict(alpha) | {"rsquared": self.rsquared, "scale": self.scale}
@@ -110,12 +115,9 @@ def _result(
     mean = sum(float(own.outcome.sum()) for own in moments) / n
     spread = total - n * mean**2
     free = max(n - size, 1)
-    through = f" through {'; '.join(problem.used.coins)}" if problem.used.coins else ""
+    records = number_of(n, "record")
     return LinearResult(
-        title=(
-            f"Linear regression of {problem.name} from {number_of(n, 'record')}, by corrected "
-            f"moments{through}"
-        ),
+        title=f"Linear regression of {problem.name} from {records}, by corrected moments",
         names=problem.terms.names,
         values=values,
         covariance=inverse @ (psi.T @ psi) @ inverse * (n / free),

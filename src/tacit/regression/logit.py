@@ -176,9 +176,8 @@ def _title(problem: RegressionProblem, model: ResponseModel) -> str:
         what = f"{problem.name} ({' < '.join(map(str, model.categories))})"
         if kind == "Logit":
             kind, what = "Multinomial logit", f"{problem.name} (against {base})"
-    through = f" through {'; '.join(problem.used.coins)}" if problem.used.coins else ""
     records = number_of(problem.n_records, "record")
-    return f"{kind} of {what} from {records}, by maximum likelihood{through}"
+    return f"{kind} of {what} from {records}, by maximum likelihood"
 
 
 def _warnings(

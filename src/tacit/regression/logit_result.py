@@ -11,7 +11,7 @@ from tacit.arrays import Array
 from tacit.errors import DataError
 from tacit.regression.coefficient_table import CoefficientTable, CoefficientTest
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
-from tacit.regression.regression_problem import RegressionProblem
+from tacit.regression.regression_problem import RegressionProblem, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
 
 #: A nested model may have a larger likelihood by rounding only.
@@ -97,7 +97,8 @@ class LogitResult(CoefficientTable):
     def figures(self) -> list[str]:
         errors = "sandwich" if self.robust else "from the observed information"
         fit = f"log-likelihood {self.llf:.4f}, AIC {self.aic:.2f}, BIC {self.bic:.2f}"
-        return [f"{fit}; standard errors {errors}", *super().figures()]
+        lines = [f"{fit}; standard errors {errors}", *super().figures()]
+        return [*lines, *disguise_lines(self.problem)]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
         own = {

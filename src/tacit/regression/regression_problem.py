@@ -40,7 +40,8 @@ _ROUNDING = 1e-14
 class UsedReports:
     """The channel of the disguised attributes that are used, and the joint report of each record.
 
-    `inverse` makes the weights W[true cell, report]; `coins` describes the groups.
+    `inverse` makes the weights W[true cell, report]; `coins` has the names and
+    the coin of each group.
     """
 
     matrix: Array
@@ -155,7 +156,7 @@ def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask)
         columns = [channel.to_true(maps, unit[..., r]).ravel() for r in range(counts.size)]
         return np.stack(columns, axis=1)
 
-    coins = tuple(dict.fromkeys(f"{design.group_of(n)}" for n in asked))
+    coins = tuple(f"{', '.join(f.names)} by {f.coin}" for f in channel.factors)
     matrix = channel.matrix
     return UsedReports(np.where(matrix > _ROUNDING, matrix, 0.0), inverse, reports, coins)
 
@@ -185,6 +186,11 @@ def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProb
     used = used_reports(asked, design, records, kept)
     left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
     return PairProblem((left, right), used)
+
+
+def disguise_lines(problem: RegressionProblem) -> list[str]:
+    """How what the regression uses was disguised, for people."""
+    return [f"disguised: {coin}" for coin in problem.used.coins]
 
 
 def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Index]:

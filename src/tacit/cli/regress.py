@@ -1,0 +1,94 @@
+"""`tacit regress`: reported records and a formula in, coefficients out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level
+from tacit.cli.notes import note
+from tacit.errors import DataError
+from tacit.files import (
+    check_origin,
+    check_out,
+    read_design,
+    read_design_origin,
+    read_frame,
+    write_frame,
+)
+from tacit.reconstruction.interval import check_level
+from tacit.regression.coefficient_table import CoefficientTable
+
+Formula = Annotated[
+    str,
+    typer.Option(
+        help="outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and "
+        "other columns of DATA. Expressions in a formula are Python code that is run."
+    ),
+]
+Linear = Annotated[bool, typer.Option("--linear", help="Least squares, for an outcome of numbers.")]
+Ordered = Annotated[
+    bool, typer.Option("--ordered", help="Proportional odds, for an outcome of ordered categories.")
+]
+Robust = Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")]
+Effects = Annotated[bool, typer.Option("--effects", help="Also average marginal effects.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Also write the coefficients: .csv, .csv.gz or .parquet.")
+]
+
+
+def regress(
+    design_file: DesignFile,
+    data: DataFile,
+    formula: Formula,
+    linear: Linear = False,
+    ordered: Ordered = False,
+    robust: Robust = False,
+    effects: Effects = False,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Regress an answer on others and on covariates, from reported records.
+
+    Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ age + job"[/bold]
+
+    Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ job" --effects[/bold]
+    """
+    from tacit import regression
+
+    if linear and (ordered or robust or effects):
+        raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
+    check_level(level)
+    check_out(out, data)
+    design = read_design(design_file)
+    if not check_origin(data, read_design_origin(design_file), str(design_file)):
+        note(f"{data} does not say which design made it; make sure that {design_file} did")
+    records = read_frame(data)
+    fits: list[CoefficientTable] = []
+    if linear:
+        fits.append(regression.linear(formula, records, design))
+    else:
+        fit = regression.logit(formula, records, design, ordered=ordered, robust=robust)
+        fits += [fit, fit.marginal_effects()] if effects else [fit]
+    alpha = 1 - level
+    if out is not None:
+        write_frame(out, fits[0].to_frame(alpha, "pyarrow"))
+    if as_json:
+        header = {"tacit": "regression", "version": 1, "design": design.fingerprint}
+        content = header | {"formula": formula, "results": [each.to_dict(alpha) for each in fits]}
+        typer.echo(show.json_text(content))
+        return
+    for each in fits:
+        _print(each, alpha)
+
+
+def _print(fit: CoefficientTable, alpha: float) -> None:
+    """The table with its notes below."""
+    shown = fit.summary(alpha)
+    show.print_table(shown)
+    if shown.note:
+        show.console().print(shown.note, "", sep="\n", soft_wrap=True)
