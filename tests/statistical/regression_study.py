@@ -36,8 +36,9 @@ def main() -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     rows = []
-    for name, survey in SURVEYS.items():
-        for n in SIZES if options.only in name else ():
+    chosen = {name: survey for name, survey in SURVEYS.items() if options.only in name}
+    for n in SIZES:
+        for name, survey in chosen.items():
             covered, warned = coverage(survey, n, options.runs, options.seed)
             figures = " ".join(f"{share:.3f}" for share in covered)
             rows.append((name, n, min(covered), max(covered), warned, figures))

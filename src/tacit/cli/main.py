@@ -53,11 +53,11 @@ COMMANDS = {
         "hypothesis_command:hypothesis",
         "Test a hypothesis about the true answers from reported records.",
     ),
+    "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "regress": (
         "regress:regress",
         "Regress an answer on others and on covariates, from reported records.",
     ),
-    "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "evaluate": (
         "evaluate:evaluate",
         "Test a model on reported records that it was not learnt from.",

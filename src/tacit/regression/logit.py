@@ -15,6 +15,7 @@ channel).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,14 @@ def logit(
     _check_terms(problem, matrices, ordered)
     others = cell_matrix(matrices)
     first, counts = row_patterns(matrices, reports)
-    if len(first) < len(reports):
-        matrices = tuple(matrix[first] for matrix in matrices)
-        reports, others = reports[first], others[first]
-    likelihood = ReportLikelihood(model, channel, matrices, reports, counts, others)
+    if len(first) == len(reports):
+        likelihood = ReportLikelihood(model, channel, matrices, reports, counts, others)
+    else:
+        fewer = tuple(matrix[first] for matrix in matrices)
+        distinct = reports[first]
+        likelihood = ReportLikelihood(model, channel, fewer, distinct, counts, others[first])
     found = maximum(likelihood, _start(likelihood))
-    return _result(problem, likelihood, found, robust)
+    return replace(_result(problem, likelihood, found, robust), reports=reports)
 
 
 def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseModel, Array, Any]:
@@ -163,6 +166,7 @@ def _result(
         robust=robust,
         problem=problem,
         likelihood=likelihood,
+        reports=likelihood.reports,
         theta=found.theta,
         full_covariance=inverse,
     )

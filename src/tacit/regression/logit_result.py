@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.errors import DataError
 from tacit.regression.coefficient_table import CoefficientTable, CoefficientTest
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
+from tacit.regression.nested_models import nested_maximum
 from tacit.regression.regression_problem import RegressionProblem, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
 
@@ -28,6 +29,7 @@ class LogitResult(CoefficientTable):
     robust: bool
     problem: RegressionProblem
     likelihood: ReportLikelihood
+    reports: Index
     theta: Array
     full_covariance: Array
 
@@ -74,25 +76,37 @@ class LogitResult(CoefficientTable):
         )
 
     def compare_lr_test(self, nested: LogitResult) -> CoefficientTest:
-        """Likelihood-ratio test of a nested model, fitted to the same reports."""
-        df = self.n_parameters - nested.n_parameters
+        """Likelihood-ratio test of a nested model: this one with fewer terms.
+
+        The nested model is fitted again to the reports that this one uses, if predictors are
+        disguised.
+        """
         same = (
             self.problem.name == nested.problem.name
             and self.nobs == nested.nobs
-            and self.problem.disguised == nested.problem.disguised
-            and type(self.likelihood.model) is type(nested.likelihood.model)
+            and self.likelihood.model == nested.likelihood.model
         )
         if not same:
             raise DataError(
-                "a likelihood-ratio test needs two models of the same outcome, the same records "
-                "and the same disguised predictors; use wald_test() to test a disguised predictor"
+                "a likelihood-ratio test needs two models of the same outcome and the same records"
             )
-        statistic = 2 * (self.llf - nested.llf)
+        df = len(self.names) - len(nested.names)
+        statistic = 2 * (self.llf - self._likelihood_of(nested))
         if df <= 0 or statistic < -_ROUNDING * abs(self.llf):
             raise DataError(
                 "the other model is not nested in this one: it must be this model with fewer terms"
             )
         return CoefficientTest.chi_squared("Likelihood-ratio test", max(statistic, 0.0), df)
+
+    def _likelihood_of(self, nested: LogitResult) -> float:
+        """The log-likelihood of a nested model for the reports of this one."""
+        if self.problem.n_cells == 1 and nested.problem.n_cells == 1:
+            return nested.llf
+        start = np.concatenate([nested.values, self.theta[len(self.names) :]])
+        found = nested_maximum(self.problem, nested.problem, self.likelihood, self.reports, start)
+        if not found.converged:
+            raise DataError("the nested model did not converge for the reports of this one")
+        return found.value
 
     def figures(self) -> list[str]:
         errors = "sandwich" if self.robust else "from the observed information"

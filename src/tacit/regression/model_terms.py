@@ -6,7 +6,8 @@ import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from tacit.regression.formula_text import FormulaText, evaluation_error
 INTERCEPT = "Intercept"
 
 
-class Terms(ABC):
+class ModelTerms(ABC):
     """Named columns of a model matrix; one matrix per cell of the disguised predictors."""
 
     names: tuple[str, ...]
@@ -55,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixTerms(Terms):
+class MatrixTerms(ModelTerms):
     """Columns that were given; a constant is among them only if it was given."""
 
     names: tuple[str, ...]
@@ -105,7 +106,7 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaTerms(Terms):
+class FormulaTerms(ModelTerms):
     """The right side of a formula; a cell fixes the answers to the disguised predictors."""
 
     spec: Any
@@ -113,17 +114,22 @@ class FormulaTerms(Terms):
     columns: dict[str, Column]
     disguised: tuple[Attribute, ...]
     n_records: int
-    shown: tuple[int, ...] = field(default=())
+    shown: tuple[int, ...]
+    first: Array
 
     def matrices(self) -> tuple[Array, ...]:
-        return self._matrices({})
+        return self._all
 
-    def _matrices(self, changed: Mapping[str, Any]) -> tuple[Array, ...]:
+    @cached_property
+    def _all(self) -> tuple[Array, ...]:
+        return (self.first, *self._matrices({}, skipped=1))
+
+    def _matrices(self, changed: Mapping[str, Any], skipped: int = 0) -> tuple[Array, ...]:
         columns = self.columns | {n: c for n, c in changed.items() if n in self.columns}
         plain = {name: _series(column) for name, column in columns.items()}
         return tuple(
             self._matrix(plain | _constants(self.disguised, cell, self.n_records), self.n_records)
-            for cell in self._cells(changed)
+            for cell in self._cells(changed)[skipped:]
         )
 
     def _cells(self, changed: Mapping[str, Any]) -> list[tuple[int, ...]]:
@@ -189,13 +195,19 @@ def formula_terms(
     plain = {name: _series(column) for name, column in columns.items()}
     zeros = tuple(0 for _ in disguised)
     first = plain | _constants(disguised, zeros, n_records)
-    spec, _ = _materialised(text.right, first, n_records)
+    spec, matrix = _materialised(text.right, first, n_records)
     names = [str(name) for name in spec.column_names]
     shown = tuple(i for i, name in enumerate(names) if intercept or name != INTERCEPT)
     if not shown:
         raise DataError("the formula has no covariates")
     return FormulaTerms(
-        spec, tuple(names[i] for i in shown), columns, tuple(disguised), n_records, shown
+        spec,
+        tuple(names[i] for i in shown),
+        columns,
+        tuple(disguised),
+        n_records,
+        shown,
+        np.ascontiguousarray(matrix[:, list(shown)]),
     )
 
 

@@ -27,11 +27,13 @@ from tacit.regression.covariates import (
     report_cells,
 )
 from tacit.regression.formula_text import parsed
-from tacit.regression.model_terms import FormulaTerms, Terms, formula_terms, matrix_terms
+from tacit.regression.model_terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms
 from tacit.schema import Label
 
 #: Entries of the channel of the reports that are used together.
 MAX_ENTRIES = 2**22
+#: Categories of an outcome that is not disguised.
+MAX_CATEGORIES = 100
 #: Smaller entries of a channel are 0.
 _ROUNDING = 1e-14
 
@@ -60,7 +62,7 @@ class RegressionProblem:
 
     name: str
     outcome: Column | Attribute
-    terms: Terms
+    terms: ModelTerms
     disguised: tuple[Attribute, ...]
     used: UsedReports
     n_left_out: int
@@ -117,7 +119,7 @@ def _from_matrix(
 def _assembled(
     name: str,
     outcome: Column | Attribute,
-    terms: Terms,
+    terms: ModelTerms,
     design: Design,
     records: Any,
     kept: Mask,
@@ -197,6 +199,11 @@ def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Inde
     """Categories and codes of an outcome that is not disguised."""
     found = as_categories(column)
     assert isinstance(found, CategoryColumn)
+    if len(found.categories) > MAX_CATEGORIES:
+        raise DataError(
+            f"the outcome {name!r} has {len(found.categories):,} different values, more than the "
+            f"{MAX_CATEGORIES} categories allowed; use linear for numbers"
+        )
     if len(found.categories) < 2:
         raise DataError(
             f"the outcome {name!r} has one category, {found.categories[0]!r}, in all records; "

@@ -136,6 +136,18 @@ def test_wald_and_likelihood_ratio_tests_agree_for_many_records() -> None:
     assert at.pvalue == 1
 
 
+def test_disguised_predictors_are_tested_on_the_same_reports() -> None:
+    data = reported(people(20_000), ONE)
+    full = logit("smokes ~ age + income", data, ONE)
+    nested = logit("smokes ~ age", data, ONE)
+    ratio, wald = full.compare_lr_test(nested), full.wald_test("income")
+    assert (ratio.df, wald.df) == (2, 2)
+    assert ratio.statistic == pytest.approx(wald.statistic, rel=0.25)
+    ratio, wald = full.compare_lr_test(logit("smokes ~ income", data, ONE)), full.wald_test("age")
+    assert ratio.df == 1
+    assert ratio.statistic == pytest.approx(wald.statistic, rel=0.25)
+
+
 def test_effects_of_disguised_predictors_are_averaged_over_their_distribution() -> None:
     true = people(20_000)
     effects = logit("smokes ~ age + income", true, EXACT).marginal_effects()
@@ -242,10 +254,12 @@ def test_bad_hypotheses_are_errors(data: Any) -> None:
         fit.wald_test(np.ones((1, 3)))
     with pytest.raises(DataError, match="must be independent"):
         fit.wald_test([[0, 1], [0, 2]])
-    with pytest.raises(DataError, match="same outcome, the same records"):
+    with pytest.raises(DataError, match="same outcome and the same records"):
         fit.compare_lr_test(logit("income ~ age", data, ONE))
-    with pytest.raises(DataError, match="same disguised predictors"):
-        logit("smokes ~ age + income", data, ONE).compare_lr_test(fit)
+    with pytest.raises(DataError, match="only it has the disguised predictor 'income'"):
+        fit.compare_lr_test(logit("smokes ~ income", data, ONE))
+    with pytest.raises(DataError, match="500 different values"):
+        logit("age ~ region", data, ONE)
     with pytest.raises(DataError, match="not nested"):
         logit("smokes ~ 1", data, ONE).compare_lr_test(fit)
 
