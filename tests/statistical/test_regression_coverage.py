@@ -17,7 +17,7 @@ RUNS, PEOPLE = 400, 1000
 CHECKED = [
     "two categories, forced response",
     "two groups, disguised predictor",
-    "linear, disguised predictor",
+    "linear, both disguised",
 ]
 
 
