@@ -42,10 +42,19 @@ class NumberColumn:
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """Categories, and the code of each record; -1 where a cell is missing."""
+    """Categories, and the code of each record; -1 where a cell is missing.
+
+    `ordered` says whether the order of the categories means something.
+    """
 
     categories: tuple[Label, ...]
     codes: npt.NDArray[np.signedinteger[Any]]
+    ordered: bool = True
+
+    @property
+    def size(self) -> int:
+        """The number of categories."""
+        return len(self.categories)
 
     @property
     def missing(self) -> Mask:
@@ -58,7 +67,8 @@ class CategoryColumn:
         used = np.unique(codes[codes >= 0])
         lookup = np.full(len(self.categories) + 1, -1, np.int32)
         lookup[used] = np.arange(len(used))
-        return CategoryColumn(tuple(self.categories[code] for code in used), lookup[codes])
+        names = tuple(self.categories[code] for code in used)
+        return CategoryColumn(names, lookup[codes], self.ordered)
 
 
 Column = NumberColumn | CategoryColumn
@@ -84,7 +94,8 @@ def plain_column(frame: nw.DataFrame[Any], name: str) -> Column:
         labels = list(dict.fromkeys(value for value in seen.values if value is not None))
     places = {label: place for place, label in enumerate(labels)}
     lookup = np.array([places.get(value, -1) for value in seen.values], np.int32)
-    return CategoryColumn(tuple(labels), lookup[seen.positions])
+    ordered = frames.is_ordered(array) or len(labels) < 3
+    return CategoryColumn(tuple(labels), lookup[seen.positions], ordered)
 
 
 def exact_column(records: Any, attribute: Attribute, schema: Schema) -> Column:

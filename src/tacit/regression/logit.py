@@ -26,6 +26,7 @@ from tacit.design import Design
 from tacit.errors import DataError
 from tacit.number_text import number_of
 from tacit.reconstruction.likelihood import most_likely
+from tacit.regression.covariates import CategoryColumn
 from tacit.regression.identification import check_collinear, unbounded_terms
 from tacit.regression.logit_result import LogitResult
 from tacit.regression.newton import Maximum, maximum, solved
@@ -94,6 +95,11 @@ def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseM
             model,
             problem.used.matrix.reshape(len(problem.used.matrix), -1, cells),
             problem.used.reports,
+        )
+    if ordered and isinstance(problem.outcome, CategoryColumn) and not problem.outcome.ordered:
+        raise DataError(
+            f"the order of the categories of {problem.name!r} is unknown; make it an attribute of "
+            "the design, an ordered categorical column or numbers"
         )
     categories, codes = exact_categories(problem.name, problem.outcome)
     k, n_reports = len(categories), len(problem.used.matrix)

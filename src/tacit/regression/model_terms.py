@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.attribute import Attribute
+from tacit.attribute import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.regression.covariates import (
     CategoryColumn,
@@ -41,8 +41,8 @@ class ModelTerms(ABC):
         """The model matrix of other records, whose true answers are known."""
 
     @abstractmethod
-    def changes(self) -> list[Change]:
-        """What marginal effects compare."""
+    def changes(self) -> Iterator[Change]:
+        """What marginal effects compare, one after the other: each has copies of all records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class MatrixTerms(ModelTerms):
             raise DataError(f"need {len(self.names)} covariates, got {found.shape[1]}")
         return found
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> Iterator[Change]:
         varied = [i for i, column in enumerate(self.matrix.T) if np.ptp(column) > 0]
-        return [self._change(place) for place in varied]
+        return (self._change(place) for place in varied)
 
     def _change(self, place: int) -> Change:
         step = 1e-5 * float(self.matrix[:, place].std())
@@ -85,16 +85,15 @@ class MatrixTerms(ModelTerms):
 
 def matrix_terms(covariates: Any) -> MatrixTerms:
     """Covariates given as a mapping or frame of named columns, or as an array."""
-    if isinstance(covariates, Mapping):
-        names = tuple(str(name) for name in covariates)
-        columns: Any = np.column_stack([np.asarray(c) for c in covariates.values()])
-    elif hasattr(covariates, "columns"):
-        names = tuple(str(name) for name in covariates.columns)
-        columns = np.asarray(covariates)
-    else:
-        columns = np.asarray(covariates)
+    names: tuple[str, ...] = ()
+    if isinstance(covariates, np.ndarray | list | tuple):
+        columns: Any = np.asarray(covariates)
         columns = columns[:, None] if columns.ndim == 1 else columns
         names = tuple(f"x{i + 1}" for i in range(columns.shape[-1]))
+    else:
+        given = covariates if isinstance(covariates, Mapping) else _number_columns(covariates)
+        names = tuple(str(name) for name in given)
+        columns = np.column_stack([np.asarray(column) for column in given.values()])
     if columns.ndim != 2 or columns.dtype.kind not in "iufb" or not columns.shape[1]:
         raise DataError(
             "covariates must be numbers, records x covariates: an array, or a mapping of names to "
@@ -103,6 +102,15 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
     matrix = np.ascontiguousarray(columns, np.float64)
     _check_finite(matrix, names)
     return MatrixTerms(names, matrix)
+
+
+def _number_columns(covariates: Any) -> dict[str, Array]:
+    """The columns of a frame."""
+    from tacit import frames
+
+    frame = frames.open_frame(covariates)
+    columns = {name: frames.column(frame, name) for name in frame.columns}
+    return {name: frames.numbers(column) for name, column in columns.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,33 +163,32 @@ class FormulaTerms(ModelTerms):
             columns[attribute.name] = _category(attribute, codes.astype(np.intp))
         return self._matrix(columns, len(frame))
 
-    def changes(self) -> list[Change]:
-        found = [c for name, column in self.columns.items() for c in self._changes(name, column)]
+    def changes(self) -> Iterator[Change]:
+        for name, column in self.columns.items():
+            yield from self._changes(name, column)
         for attribute in self.disguised:
-            found += [
-                Change(
-                    f"{attribute.name}[T.{label}]",
-                    self._matrices({attribute.name: 0}),
-                    self._matrices({attribute.name: code}),
-                )
-                for code, label in enumerate(attribute.categories)
-                if code
-            ]
-        return found
+            codes: list[Any] = list(range(attribute.size))
+            yield from self._differences(attribute.name, attribute.categories, codes)
 
-    def _changes(self, name: str, column: Column) -> list[Change]:
-        if isinstance(column, NumberColumn):
+    def _changes(self, name: str, column: Column) -> Iterator[Change]:
+        if isinstance(column, CategoryColumn):
+            same = [
+                replace(column, codes=np.full_like(column.codes, i)) for i in range(column.size)
+            ]
+            yield from self._differences(name, column.categories, same)
+        elif np.ptp(column.values) > 0:
             step = 1e-5 * float(column.values.std())
-            low, high = (
-                self._matrices({name: NumberColumn(column.values + s)}) for s in (-step, step)
-            )
-            return [Change(name, low, high, 2 * step)]
-        first, *others = (
-            self._matrices({name: CategoryColumn(column.categories, np.full_like(column.codes, i))})
-            for i in range(len(column.categories))
-        )
-        labels = column.categories[1:]
-        return [Change(f"{name}[T.{v}]", first, o) for v, o in zip(labels, others, strict=True)]
+            shifted = (NumberColumn(column.values + sign * step) for sign in (-1, 1))
+            low, high = (self._matrices({name: values}) for values in shifted)
+            yield Change(name, low, high, 2 * step)
+
+    def _differences(
+        self, name: str, labels: Sequence[Label], values: list[Any]
+    ) -> Iterator[Change]:
+        """Every category against the first."""
+        first = self._matrices({name: values[0]})
+        for label, value in zip(labels[1:], values[1:], strict=True):
+            yield Change(f"{name}[T.{label}]", first, self._matrices({name: value}))
 
 
 def formula_terms(

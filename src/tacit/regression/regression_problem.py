@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from tacit.arrays import Array, Index, Mask
 from tacit.attribute import Attribute
+from tacit.channel.product import ProductChannel
 from tacit.design import Design, check_design
 from tacit.errors import DataError, unknown
 from tacit.files import Origin, check_origin, read_frame
@@ -40,16 +42,39 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class UsedReports:
-    """The channel of the disguised attributes that are used, and the joint report of each record.
+    """The channel of the disguised attributes in use, and the joint report of each record."""
 
-    `inverse` makes the weights W[true cell, report]; `coins` has the names and
-    the coin of each group.
-    """
-
-    matrix: Array
-    inverse: Callable[[], Array]
+    channel: ProductChannel | None
     reports: Index
-    coins: tuple[str, ...]
+
+    @cached_property
+    def matrix(self) -> Array:
+        """M[report, true cell]."""
+        if self.channel is None:
+            return np.ones((1, 1))
+        matrix = self.channel.matrix
+        return np.where(matrix > _ROUNDING, matrix, 0.0)
+
+    def inverse(self) -> Array:
+        """The weights W[true cell, report]."""
+        if self.channel is None:
+            return np.ones((1, 1))
+        sizes = self.channel.reported.sizes
+        counts = np.bincount(self.reports, minlength=math.prod(sizes)).astype(np.float64)
+        wanted = len(self.channel.true)
+        problem = TableProblem(counts.reshape(sizes), self.channel, wanted, len(self.reports))
+        unit = np.eye(counts.size).reshape(*sizes, -1)
+        columns = [
+            self.channel.to_true(problem.inverses, unit[..., report]).ravel()
+            for report in range(counts.size)
+        ]
+        return np.stack(columns, axis=1)
+
+    @property
+    def coins(self) -> tuple[str, ...]:
+        """The names and the coin of each group."""
+        factors = () if self.channel is None else self.channel.factors
+        return tuple(f"{', '.join(factor.names)} by {factor.coin}" for factor in factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +162,7 @@ def _assembled(
 def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask) -> UsedReports:
     """Channel and reports of the disguised attributes, for the records that are kept."""
     if not asked:
-        one = np.ones((1, 1))
-        return UsedReports(one, lambda: one, np.zeros(int(kept.sum()), np.intp), ())
+        return UsedReports(None, np.zeros(int(kept.sum()), np.intp))
     _check_whole_groups(design, asked)
     channel = design.channel(asked)
     channel.require_reconstructable()
@@ -149,18 +173,7 @@ def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask)
             "many for one regression; use fewer disguised predictors"
         )
     reports = report_cells(_native(records), design.reported, channel.reported)[kept]
-
-    def inverse() -> Array:
-        counts = np.bincount(reports, minlength=math.prod(channel.reported.sizes))
-        shaped = counts.reshape(channel.reported.sizes).astype(np.float64)
-        maps = TableProblem(shaped, channel, len(asked), len(reports)).inverses
-        unit = np.eye(counts.size).reshape(*channel.reported.sizes, -1)
-        columns = [channel.to_true(maps, unit[..., r]).ravel() for r in range(counts.size)]
-        return np.stack(columns, axis=1)
-
-    coins = tuple(f"{', '.join(f.names)} by {f.coin}" for f in channel.factors)
-    matrix = channel.matrix
-    return UsedReports(np.where(matrix > _ROUNDING, matrix, 0.0), inverse, reports, coins)
+    return UsedReports(channel, reports)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,10 @@ class ReportLikelihood:
 
     def evaluate(self, theta: Array) -> Evaluation:
         """Value, gradient and observed information."""
+        with np.errstate(all="ignore"):  # a step too far is found by its value
+            return self._evaluate(theta)
+
+    def _evaluate(self, theta: Array) -> Evaluation:
         value, gradient = 0.0, np.zeros(theta.size)
         hessian = np.zeros((theta.size, theta.size))
         several = len(self.matrices) > 1
@@ -77,16 +81,18 @@ class ReportLikelihood:
     def value(self, theta: Array) -> float:
         """The log-likelihood; minus infinity where parameters are not allowed."""
         total = 0.0
-        for block in self._blocks():
-            logs = self._log_cells(theta, block)[0]
-            total += float(self.counts[block] @ _log_sum(logs))
+        with np.errstate(all="ignore"):
+            for block in self._blocks():
+                logs = self._log_cells(theta, block)[0]
+                total += float(self.counts[block] @ _log_sum(logs))
         return total if np.isfinite(total) else -np.inf
 
     def outer_products(self, theta: Array) -> Array:
         """The sum over records of score times score: always positive semidefinite."""
         found = np.zeros((theta.size, theta.size))
         for block in self._blocks():
-            logs, parts = self._log_cells(theta, block)
+            with np.errstate(all="ignore"):
+                logs, parts = self._log_cells(theta, block)
             weights = np.exp(logs - _log_sum(logs)[:, None])
             scores = self._mean_score(theta, block, weights, parts)
             found += (scores * self.counts[block, None]).T @ scores
@@ -112,8 +118,7 @@ class ReportLikelihood:
         parts = [self._reports(theta, block, cell) for cell in range(len(self.matrices))]
         logs = np.stack([part.value for part in parts], axis=1)
         if len(parts) > 1:
-            with np.errstate(divide="ignore"):
-                logs = logs + np.log(self.cell_shares(theta, block))
+            logs = logs + np.log(self.cell_shares(theta, block))
         return logs, parts
 
     def cell_shares(self, theta: Array, block: slice = slice(None)) -> Array:

@@ -121,8 +121,7 @@ class Multinomial(ResponseModel):
         p = self.probabilities(predictors)
         joint = rows * p
         q = joint.sum(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            w, value = joint[:, 1:] / q, np.log(q[:, 0])
+        w, value = joint[:, 1:] / q, np.log(q[:, 0])
         p = p[:, 1:]
         if self.n_predictors == 1:
             return LogReports(value, w - p, (w * (1 - w) - p * (1 - p))[:, :, None])
@@ -181,11 +180,9 @@ class ProportionalOdds(ResponseModel):
         density = below * above
         q = (rows * self.probabilities(predictors)).sum(axis=1)
         q[(np.diff(predictors, axis=1) <= 0).any(axis=1)] = 0.0  # the cut points must increase
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.log(q)
-            slope = drops * density / q[:, None]
-            second = slope * (above - below)
-            curvature = -slope[:, :, None] * slope[:, None, :]
+        value, slope = np.log(q), drops * density / q[:, None]
+        second = slope * (above - below)
+        curvature = -slope[:, :, None] * slope[:, None, :]
         places = np.arange(self.n_predictors)
         curvature[:, places, places] += second
         return LogReports(value, slope, curvature)

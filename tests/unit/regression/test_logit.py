@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,9 @@ def test_every_kind_of_frame_and_file_gives_the_same_fit(data: Any, tmp_path: Pa
 def test_a_matrix_of_covariates_gives_the_fit_of_the_formula(data: Any) -> None:
     formula = logit("smokes ~ age", data, ONE)
     columns = {"Intercept": np.ones(len(data)), "age": data["age"]}
-    for given in (columns, pd.DataFrame(columns), np.column_stack(list(columns.values()))):
+    table = pd.DataFrame(columns)
+    others = (pl.from_pandas(table), pa.Table.from_pandas(table), table.to_numpy())
+    for given in (columns, table, *others):
         found = logit("smokes", data, ONE, covariates=given)
         np.testing.assert_allclose(found.values, formula.values, rtol=1e-9)
         np.testing.assert_allclose(found.covariance, formula.covariance, rtol=1e-9)
@@ -170,6 +173,21 @@ def test_sandwich_errors_are_close_to_the_others_if_the_model_is_right(data: Any
     assert (np.abs(ratio - 1) < 0.2).all()
     assert (ratio != 1).all()
     assert "sandwich" in str(robust)
+
+
+def test_an_order_that_is_not_declared_is_not_guessed(data: Any) -> None:
+    with pytest.raises(DataError, match="the order of the categories of 'region' is unknown"):
+        logit("region ~ age", data, ONE, ordered=True)
+    declared = pd.Categorical(data["region"], ["c", "a", "b"], ordered=True)
+    fit = logit("region ~ age", data.assign(region=declared), ONE, ordered=True)
+    assert fit.names == ("c/a", "a/b", "age")
+
+
+def test_results_survive_pickling(data: Any) -> None:
+    for fit in (logit("smokes ~ age + income", data, ONE), linear("wage ~ income", data, ONE)):
+        copy = pickle.loads(pickle.dumps(fit))
+        assert str(copy) == str(fit)
+        np.testing.assert_array_equal(copy.predict(people(3)), fit.predict(people(3)))
 
 
 def test_separation_is_reported_with_its_coefficients() -> None:
