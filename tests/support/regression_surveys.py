@@ -42,6 +42,7 @@ class RegressionSurvey:
     draw: Draw
     fit: Callable[[Any, Design], Any]
     coefficients: tuple[float, ...]
+    profile: bool = False
 
     def covered(self, n: int, rng: np.random.Generator, design: Design | None = None) -> Any:
         """Whether each 95 % interval has its coefficient; None if the fit has a warning.
@@ -50,7 +51,7 @@ class RegressionSurvey:
         """
         reported = disguise(self.draw(n, rng), self.design, rng)
         fit = self.fit(reported, design or self.design)
-        lower, upper = fit.conf_int().T
+        lower, upper = (fit.profile_conf_int() if self.profile else fit.conf_int()).T
         truth = np.array(self.coefficients)
         return None if fit.warnings else (lower <= truth) & (truth <= upper)
 
@@ -150,6 +151,13 @@ SURVEYS = {
         _two,
         _by_matrix("yes", "constant", "x", "z", robust=True),
         (-0.5, 0.8, 0.5),
+    ),
+    "two categories, Warner, profile": RegressionSurvey(
+        _design(([YES], related("0.8"))),
+        _two,
+        _by_matrix("yes", "constant", "x", "z"),
+        (-0.5, 0.8, 0.5),
+        profile=True,
     ),
     "four categories": RegressionSurvey(
         _design(([FOUR], uniform_perturbation("0.7"))),

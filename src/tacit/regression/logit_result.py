@@ -12,6 +12,7 @@ from tacit.errors import DataError
 from tacit.regression.coefficient_table import CoefficientTable, CoefficientTest
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
 from tacit.regression.nested_models import nested_maximum
+from tacit.regression.profile_intervals import profile_end
 from tacit.regression.regression_problem import RegressionProblem, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
 
@@ -47,6 +48,25 @@ class LogitResult(CoefficientTable):
     def bic(self) -> float:
         """The Bayesian information criterion."""
         return self.n_parameters * float(np.log(self.nobs)) - 2 * self.llf
+
+    def profile_conf_int(self, alpha: float = 0.05) -> Array:
+        """Confidence limits by the profile likelihood, one row per coefficient.
+
+        They need several fits per coefficient, and keep their confidence better than `conf_int` if
+        records are few or the noise is large; infinite where the likelihood sets no limit.
+        """
+        if not 0 < alpha < 1:
+            raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
+        errors = np.sqrt(np.diag(self.full_covariance))
+        steps = np.where(np.isfinite(errors), errors, 1.0).tolist()
+        ends = [
+            [
+                profile_end(self.likelihood, self.theta, place, sign * steps[place], alpha)
+                for sign in (-1, 1)
+            ]
+            for place in range(len(self.names))
+        ]
+        return np.array(ends)
 
     def predict(self, data: Any = None) -> Array:
         """Probabilities of the true outcome given the true covariates.

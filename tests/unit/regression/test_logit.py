@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, matrix, related
 from tacit.errors import DataError, DesignError, SchemaError, TacitError
@@ -188,6 +191,36 @@ def test_results_survive_pickling(data: Any) -> None:
         copy = pickle.loads(pickle.dumps(fit))
         assert str(copy) == str(fit)
         np.testing.assert_array_equal(copy.predict(people(3)), fit.predict(people(3)))
+
+
+def test_profile_intervals_are_the_values_that_a_likelihood_ratio_test_does_not_reject() -> None:
+    """Forced response with 300 no and 200 yes: the likelihood of one share, solved by bisection."""
+    design = DESIGNS["two groups"]
+    frame = pd.DataFrame({"smokes": ["no"] * 300 + ["yes"] * 200})
+    fit = logit("smokes ~ 1", frame, design)
+
+    def fall(log_odds: float) -> float:
+        yes = 1 / 6 + 2 / 3 / (1 + math.exp(-log_odds))
+        return 2 * (fit.llf - 200 * math.log(yes) - 300 * math.log(1 - yes)) - chi2.isf(0.1, 1)
+
+    best = fit.params["Intercept"]
+    expected = [brentq(fall, best - 5, best), brentq(fall, best, best + 5)]
+    np.testing.assert_allclose(fit.profile_conf_int(0.1)[0], expected, atol=1e-4)
+
+
+def test_profile_intervals_are_near_the_others_for_many_records() -> None:
+    fit = logit("smokes ~ age + income", reported(people(20_000), ONE), ONE)
+    gap = (fit.profile_conf_int() - fit.conf_int()) / np.asarray(fit.bse)[:, None]
+    assert np.abs(gap).max() < 0.1
+    assert np.abs(gap).max() > 1e-4
+
+
+def test_profile_intervals_are_unbounded_under_separation() -> None:
+    design = DESIGNS["two groups"]
+    frame = pd.DataFrame({"smokes": ["no"] * 470 + ["yes"] * 60})
+    lower, upper = logit("smokes ~ 1", frame, design).profile_conf_int()[0]
+    assert lower == -np.inf
+    assert upper < 0
 
 
 def test_separation_is_reported_with_its_coefficients() -> None:
