@@ -30,6 +30,7 @@ def data() -> Any:
     return reported(people(500), ONE)
 
 
+@pytest.mark.slow
 def test_every_kind_of_frame_and_file_gives_the_same_fit(data: Any, tmp_path: Path) -> None:
     formula = "smokes ~ age + C(region) + income"
     expected = logit(formula, data, ONE)
@@ -54,6 +55,7 @@ def test_a_matrix_of_covariates_gives_the_fit_of_the_formula(data: Any) -> None:
     np.testing.assert_allclose(effects.values, formula.marginal_effects().values, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_matrix_of_covariates_needs_no_formula_package() -> None:
     code = """
 import sys
@@ -142,6 +144,7 @@ def test_wald_and_likelihood_ratio_tests_agree_for_many_records() -> None:
     assert at.pvalue == 1
 
 
+@pytest.mark.slow
 def test_disguised_predictors_are_tested_on_the_same_reports() -> None:
     """Both tests agree closely where there is no effect."""
     rng = np.random.default_rng(9)
@@ -158,6 +161,7 @@ def test_disguised_predictors_are_tested_on_the_same_reports() -> None:
     assert ratio.statistic == pytest.approx(full.wald_test("luck").statistic, rel=0.02)
 
 
+@pytest.mark.slow
 def test_effects_of_disguised_predictors_are_averaged_over_their_distribution() -> None:
     true = people(20_000)
     effects = logit("smokes ~ age + income", true, EXACT).marginal_effects()
@@ -208,6 +212,7 @@ def test_profile_intervals_are_the_values_that_a_likelihood_ratio_test_does_not_
     np.testing.assert_allclose(fit.profile_conf_int(0.1)[0], expected, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_profile_intervals_are_near_the_others_for_many_records() -> None:
     fit = logit("smokes ~ age + income", reported(people(20_000), ONE), ONE)
     gap = (fit.profile_conf_int() - fit.conf_int()) / np.asarray(fit.bse)[:, None]
