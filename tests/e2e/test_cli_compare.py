@@ -55,7 +55,7 @@ def test_estimate_within_groups(files: Path, capsys: pytest.CaptureFixture[str])
     ("options", "shown"),
     [
         (["--independence", "smokes,income"], "independence of smokes, income"),
-        (["--homogeneity", "smokes", "--across", "income"], "alike across income"),
+        (["--homogeneity", "smokes", "--across", "income"], "distributed alike across"),
         (["--goodness-of-fit", "income", "--expected", "0.4,0.3,0.3"], "as expected"),
         (["--trend", "smokes,income", "--method", "pearson"], "no trend between"),
     ],

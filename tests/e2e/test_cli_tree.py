@@ -336,7 +336,7 @@ def test_a_category_that_the_model_does_not_know_is_one_error(tacit_: Any, miner
     ("spoil", "said"),
     [
         (lambda content: content | {"version": 2}, "tree.json: the model file has version 2"),
-        (lambda content: content | {"tacit": "forest"}, "tree.json: not a model file"),
+        (lambda content: content | {"tacit": "design"}, "tree.json: not a model file"),
         (lambda content: content | {"nodes": []}, "tree.json: not a model file: nodes must be"),
         (lambda content: content | {"target": "smoke"}, "tree.json: not a model file: unknown"),
     ],
