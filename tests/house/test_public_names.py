@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import tacit
-from tacit import mine, privacy, reconstruction, regression, reproduce, survey
+from tacit import compliance, mine, privacy, reconstruction, regression, reproduce, survey
 from tacit.service import store
 
 PROMISED = {
@@ -126,6 +126,17 @@ PROMISED_OF_REGRESSION = {
     "logit",
 }
 
+PROMISED_OF_COMPLIANCE = {
+    "Careless",
+    "Cheaters",
+    "ComplianceEstimate",
+    "LyingCarriers",
+    "Pooled",
+    "SensitivityCurve",
+    "pool",
+    "sensitivity",
+}
+
 
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
@@ -138,6 +149,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(reconstruction.__all__) == PROMISED_OF_RECONSTRUCTION
     assert set(dir(reconstruction.Reconstruction)) >= PROMISED_OF_A_RECONSTRUCTION
     assert set(regression.__all__) == PROMISED_OF_REGRESSION
+    assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

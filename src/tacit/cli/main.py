@@ -53,6 +53,10 @@ COMMANDS = {
         "hypothesis_command:hypothesis",
         "Test a hypothesis about the true answers from reported records.",
     ),
+    "compliance": (
+        "compliance_command:compliance",
+        "Combine samples, and estimate how many people do not follow the instructions.",
+    ),
     "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "regress": (
         "regress:regress",

@@ -52,8 +52,8 @@ class LogitResult(CoefficientTable):
     def profile_conf_int(self, alpha: float = 0.05) -> Array:
         """Confidence limits by the profile likelihood, one row per coefficient.
 
-        They need several fits per coefficient, and keep their confidence better than `conf_int` if
-        records are few or the noise is large; infinite where the likelihood sets no limit.
+        They need several fits per coefficient and need not be symmetric; infinite where the
+        likelihood sets no limit.
         """
         if not 0 < alpha < 1:
             raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")

@@ -1,0 +1,24 @@
+"""Several samples in one estimate, and models of people who do not follow the instructions.
+
+`pool` estimates one distribution from samples under different designs. `Cheaters`,
+`LyingCarriers` and `Careless` extend the channel by people who do not follow it; `sensitivity`
+shows what an assumed share of them would change where the design cannot identify it.
+"""
+
+from tacit.compliance.careless import Careless
+from tacit.compliance.cheaters import Cheaters
+from tacit.compliance.compliance_estimate import ComplianceEstimate
+from tacit.compliance.lying_carriers import LyingCarriers
+from tacit.compliance.pool import Pooled, pool
+from tacit.compliance.sensitivity import SensitivityCurve, sensitivity
+
+__all__ = [
+    "Careless",
+    "Cheaters",
+    "ComplianceEstimate",
+    "LyingCarriers",
+    "Pooled",
+    "SensitivityCurve",
+    "pool",
+    "sensitivity",
+]

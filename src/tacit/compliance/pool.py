@@ -1,0 +1,179 @@
+"""pool: one distribution from several samples under different designs, by maximum likelihood.
+
+    q_j = M_j p        for every sample j, with the same p
+
+A truthful sample has M_j = I. If the distribution u of an unrelated question is not known,
+q_j = theta_j p + (1 - theta_j) u, and two samples with different theta, or one and a truthful
+sample, identify both (Greenberg et al., 1969). p and u are then the margins of one mixture of
+k * k pairs of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.channel.keep_or_draw import Unrelated
+from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest
+from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
+from tacit.compliance.report_mixture import ReportMixture
+from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
+from tacit.errors import DataError
+from tacit.number_text import number_of
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.interval import Interval
+from tacit.schema import Attribute
+
+#: An unrelated question of more categories than this must have a known distribution.
+_MOST_UNKNOWN = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The distribution estimated from all samples, and the test that they agree.
+
+    `unrelated` is the estimated distribution of an unrelated question of unknown prevalence.
+    """
+
+    estimate: Estimate
+    agreement: LikelihoodRatioTest
+    log_likelihood: float
+    unrelated: Estimate | None = None
+
+    @property
+    def value(self) -> Array:
+        """The estimated distribution, one axis per attribute."""
+        return self.estimate.value
+
+    @property
+    def stderr(self) -> Array:
+        """Standard errors."""
+        return self.estimate.stderr
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance matrix of the cells, flattened with the last attribute running fastest."""
+        return self.estimate.covariance
+
+    @property
+    def n_records(self) -> int:
+        """Number of records of all samples."""
+        return self.estimate.n_records
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Profile-likelihood limits, within [0, 1]."""
+        return self.estimate.interval(level)
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """The table as a data frame."""
+        return self.estimate.to_frame(level, backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready result."""
+        known = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
+        return {
+            "distribution": self.estimate.to_dict(level),
+            **known,
+            "agreement": self.agreement.to_dict(),
+            "log_likelihood": self.log_likelihood,
+        }
+
+    def __str__(self) -> str:
+        parts = [self.estimate, *filter(None, [self.unrelated]), self.agreement]
+        return "\n".join(map(str, parts))
+
+    def _repr_html_(self) -> str:
+        return self.estimate._repr_html_() + f"<p>{self.agreement}</p>"
+
+    __repr__ = __str__
+
+
+def pool(
+    samples: Sequence[Sample],
+    attributes: Sequence[str] | str | None = None,
+    unknown_question: bool = False,
+) -> Pooled:
+    """Estimate one distribution from several samples: a list of (reported records, design).
+
+    Records are given as to `reconstruct`. `attributes` may be left out if designs have one
+    attribute; it must have the same categories in all samples. With `unknown_question`, what the
+    designs state about the distribution of unrelated questions is ignored and estimated, too.
+    """
+    read = read_samples(samples, attributes)
+    found = read[0].attributes
+    cells = int(np.prod([a.size for a in found]))
+    if unknown_question:
+        mixture, asked, drawn = _unknown(read, cells)
+    else:
+        matrices = tuple(sample.matrix for sample in read)
+        mixture = ReportMixture(tuple(sample.counts for sample in read), matrices)
+        asked, drawn = np.eye(cells), None
+    if not all(mixture.identified(part) for part in asked):
+        raise DataError(_refusal(unknown_question))
+    estimate = _table(mixture, asked, found, _name(found, len(read)))
+    agreement = samples_agree(mixture)
+    unrelated = None
+    if drawn is not None:
+        question = Attribute("unrelated question", found[0].categories)
+        unrelated = _table(mixture, drawn, (question,), "unrelated question")
+    return Pooled(estimate, agreement, mixture.maximum[1], unrelated)
+
+
+def _table(
+    mixture: ReportMixture, parts: Array, attributes: tuple[Attribute, ...], name: str
+) -> Estimate:
+    return mixture_estimate(mixture, [share_of_all(part) for part in parts], attributes, name)
+
+
+def _name(attributes: tuple[Attribute, ...], samples: int) -> str:
+    names = ", ".join(a.name for a in attributes)
+    return f"{names} in {number_of(samples, 'sample')}"
+
+
+def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Array, Array]:
+    """The mixture of pairs (answer, answer to the unrelated question), and both margins."""
+    if len(samples[0].attributes) > 1 or cells > _MOST_UNKNOWN:
+        raise DataError(
+            "an unrelated question of unknown prevalence needs one attribute with at most "
+            f"{_MOST_UNKNOWN} categories"
+        )
+    unit = np.eye(cells)
+    asked: Array = np.repeat(unit, cells, axis=1)
+    drawn: Array = np.tile(unit, cells)
+    (name,) = (a.name for a in samples[0].attributes)
+    coins = [sample.design.group_of(name).coin for sample in samples]
+    if not any(isinstance(coin, Unrelated) for coin in coins):
+        raise DataError(f"no sample disguises {name!r} with unrelated()")
+    matrices = [
+        float(coin.theta) * asked + float(1 - coin.theta) * drawn
+        if isinstance(coin, Unrelated)
+        else sample.matrix @ asked
+        for coin, sample in zip(coins, samples, strict=True)
+    ]
+    return ReportMixture(tuple(s.counts for s in samples), tuple(matrices)), asked, drawn
+
+
+def _refusal(unknown_question: bool) -> str:
+    if unknown_question:
+        return (
+            "these samples cannot identify an unrelated question of unknown prevalence; use two "
+            "samples with different theta, or a truthful sample beside"
+        )
+    return (
+        "these samples cannot identify the distribution: their channels lose the same differences "
+        "between categories; add a sample under another design"
+    )
+
+
+def samples_agree(mixture: ReportMixture) -> LikelihoodRatioTest:
+    """One distribution for all samples against a distribution of its own for each."""
+    single = [
+        ReportMixture((n,), (k,)) for n, k in zip(mixture.counts, mixture.matrices, strict=True)
+    ]
+    gain = sum(each.maximum[1] for each in single) - mixture.maximum[1]
+    df = sum(each.rank - 1 for each in single) - (mixture.rank - 1)
+    return LikelihoodRatioTest.interior("the samples agree", gain, df)

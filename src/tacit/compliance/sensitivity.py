@@ -1,0 +1,154 @@
+"""sensitivity: the estimate as a function of an assumed share of people who do not comply.
+
+One sample without an anchor question cannot show how many people do not comply. For every assumed
+share, the model of non-compliance gives a channel, and the estimate follows from it by maximum
+likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
+from tacit.compliance.noncompliance import NoncomplianceModel
+from tacit.compliance.report_mixture import ReportMixture
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.extras import optional_imports
+from tacit.label_codes import frame_of
+from tacit.number_text import decimals, number_of, span
+from tacit.reconstruction.estimate import Estimate
+from tacit.schema import Attribute
+from tacit.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Assumed shares by default: 0 to 30 %.
+_SHARES = tuple(i / 100 for i in range(0, 31, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class SensitivityCurve:
+    """An estimate for each assumed share."""
+
+    attribute: Attribute
+    share_name: str
+    shares: Array
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def value(self) -> Array:
+        """Estimates: shares x categories."""
+        return np.array([estimate.value for estimate in self.estimates])
+
+    @property
+    def stderr(self) -> Array:
+        """Standard errors: shares x categories."""
+        return np.array([estimate.stderr for estimate in self.estimates])
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """The curve as columns: share, category, estimate, stderr, lower, upper."""
+        limits = [estimate.interval(level) for estimate in self.estimates]
+        categories = list(self.attribute.categories)
+        return {
+            "share": np.repeat(self.shares, len(categories)).tolist(),
+            "category": categories * len(self.shares),
+            "estimate": self.value.ravel().tolist(),
+            "stderr": self.stderr.ravel().tolist(),
+            "lower": np.ravel([each.lower for each in limits]).tolist(),
+            "upper": np.ravel([each.upper for each in limits]).tolist(),
+        }
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """The curve as a data frame."""
+        return frame_of(self.columns(level), backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready curve."""
+        return {
+            "attribute": self.attribute.name,
+            "assumed": self.share_name,
+            "level": level,
+            "table": self.columns(level),
+        }
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The curve as a person reads it."""
+        columns = self.columns(level)
+        heads = (
+            "share",
+            self.attribute.name,
+            "estimate",
+            "std. error",
+            f"{100 * level:g} % interval",
+        )
+        rows = zip(
+            (f"{share:.2f}" for share in columns["share"]),
+            map(str, columns["category"]),
+            map(decimals, columns["estimate"]),
+            map(decimals, columns["stderr"]),
+            map(span, columns["lower"], columns["upper"]),
+            strict=True,
+        )
+        records = number_of(self.estimates[0].n_records, "reported record")
+        title = f"{self.attribute.name} from {records}, by assumed {self.share_name}"
+        return Table(heads, list(rows), title, "llrrr")
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The curve of each category with its interval; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.compliance.sensitivity_plot import plot_curve
+        return plot_curve(self, level)
+
+    def __str__(self) -> str:
+        return self.to_table().text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().html()
+
+    __repr__ = __str__
+
+
+def sensitivity(
+    data: Any,
+    design: Design,
+    model: NoncomplianceModel,
+    shares: Sequence[float] = _SHARES,
+    attribute: str | None = None,
+) -> SensitivityCurve:
+    """The estimate from one sample for each assumed share of people who do not comply.
+
+    At a share of 0 it is the estimate of people who all comply.
+    """
+    if not isinstance(model, NoncomplianceModel):
+        raise DataError(f"model must be Cheaters(), LyingCarriers() or Careless(), got {model!r}")
+    assumed = _checked(shares)
+    (sample,), target = model.read([(data, design)], attribute)
+    sample.channel.require_reconstructable()
+    quantities = [share_of_all(part) for part in np.eye(target.size)]
+    estimates = tuple(
+        mixture_estimate(
+            ReportMixture((sample.counts,), (model.given(sample, target, share),)),
+            quantities,
+            (target,),
+            f"{target.name}, {model.share_name} {share:g}",
+        )
+        for share in assumed.tolist()
+    )
+    return SensitivityCurve(target, model.share_name, assumed, estimates)
+
+
+def _checked(shares: Sequence[float]) -> Array:
+    try:
+        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(f"shares must be numbers, got {shares!r}") from None
+    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
+        raise DataError("shares must be one or more numbers from 0 to below 1")
+    return assumed

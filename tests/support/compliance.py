@@ -1,0 +1,28 @@
+"""Samples of one attribute for tests of pooled samples and non-compliance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit import Attribute, Design, Group, Schema
+from tacit.channel import Coin
+
+YES_NO = Attribute("drug", ["no", "yes"])
+
+
+def design_of(coin: Coin, attribute: Attribute = YES_NO) -> Design:
+    """A design of one attribute."""
+    return Design(Schema([attribute]), [Group([attribute.name], coin)])
+
+
+def records_of(counts: Sequence[int]) -> Any:
+    """Codes of one attribute with these counts."""
+    return np.repeat(np.arange(len(counts)), counts)[:, None]
+
+
+def sample(counts: Sequence[int], coin: Coin, attribute: Attribute = YES_NO) -> tuple[Any, Design]:
+    """A pair (reported records, design)."""
+    return records_of(counts), design_of(coin, attribute)
