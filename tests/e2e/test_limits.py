@@ -171,8 +171,8 @@ def test_health_is_answered_and_the_queue_is_full_while_the_database_hangs(
         assert told.startswith(b"HTTP/1.1 503 ")
         assert b'"busy"' in told
         until = time.monotonic() + SECONDS
-        while httpx.get(f"{served.origin}/health/ready").json().get("why") != "queue":
-            assert time.monotonic() < until, "the queue is not full"
+        while (said := httpx.get(f"{served.origin}/health/ready").json()).get("why") != "queue":
+            assert time.monotonic() < until, said
             time.sleep(0.05)
         assert [asked(served) for _ in range(5)] == [200] * 5
         waiting = sum(map(still_open, made))
