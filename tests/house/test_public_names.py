@@ -117,7 +117,6 @@ PROMISED_OF_A_RECONSTRUCTION = {
 }
 
 PROMISED_OF_REGRESSION = {
-    "CoefficientTest",
     "LinearResult",
     "LogitResult",
     "MarginalEffects",

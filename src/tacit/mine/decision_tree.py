@@ -25,7 +25,7 @@ from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
-from tacit.mine.miner import Miner, non_negative, reported_patterns
+from tacit.mine.miner import Miner, check_category_numbers, non_negative, reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import grow
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 #: With `caution` 0, joint tables of up to this many cells are reconstructed as a whole.
 MOST_CELLS = 1 << 20
-#: Most categories of an undisguised feature; more would not fit in memory.
-MOST_CATEGORIES = 2048
 
 
 class DecisionTree(Miner):
@@ -111,11 +109,7 @@ class DecisionTree(Miner):
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
     ) -> None:
-        if X.max(initial=0) >= MOST_CATEGORIES:
-            raise DataError(
-                f"category {X.max()} is too large: number the categories of a feature from 0 on, "
-                f"at most {MOST_CATEGORIES:,}"
-            )
+        check_category_numbers(X)
         records = np.column_stack([X, codes])
         sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
         patterns, counts = distinct(records, sizes)

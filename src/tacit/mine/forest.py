@@ -22,7 +22,7 @@ from tacit.counting.keys import column_blocks
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.mine.forest_importances import ForestImportances, importances_by_bag
-from tacit.mine.miner import Miner
+from tacit.mine.miner import Miner, check_category_numbers
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.forest_bags import TrueBags
 from tacit.mine.tree.forest_growth import (
@@ -38,9 +38,6 @@ from tacit.mine.tree.tree import check_max_depth
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.schema import Attribute, Schema
-
-#: Most categories of an undisguised feature; more would not fit in memory.
-MOST_CATEGORIES = 2048
 
 
 class Forest(Miner):
@@ -116,11 +113,7 @@ class Forest(Miner):
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
     ) -> None:
-        if X.max(initial=0) >= MOST_CATEGORIES:
-            raise DataError(
-                f"category {X.max()} is too large: number the categories of a feature from 0 on, "
-                f"at most {MOST_CATEGORIES:,}"
-            )
+        check_category_numbers(X)
         sizes = tuple(max(2, int(column.max()) + 1) for column in X.T)
         records, counts = distinct(np.column_stack([X, codes]), (*sizes, max(2, len(classes))))
         bags = TrueBags(records[:, :-1], records[:, -1], counts, sizes, max(2, len(classes)))

@@ -24,6 +24,9 @@ from tacit.label_codes import encode
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.schema import Attribute, Schema
 
+#: Most categories of an undisguised feature; more would not fit in memory.
+MOST_CATEGORIES = 2048
+
 
 class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with a design and a target; without a design it learns from true records."""
@@ -192,6 +195,15 @@ def reported_patterns(
     place = design.reported.index(target)
     together = np.insert(codes, place, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
+
+
+def check_category_numbers(X: npt.NDArray[Any]) -> None:
+    """Refuse codes of undisguised features that are too large to be numbered from 0 on."""
+    if X.max(initial=0) >= MOST_CATEGORIES:
+        raise DataError(
+            f"category {X.max()} is too large: number the categories of a feature from 0 on, "
+            f"at most {MOST_CATEGORIES:,}"
+        )
 
 
 def non_negative(name: str, value: Any) -> float:

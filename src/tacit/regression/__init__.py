@@ -1,6 +1,5 @@
 """Regression with disguised outcomes and predictors: `logit`, `linear`, `correlation`."""
 
-from tacit.regression.coefficient_table import CoefficientTest
 from tacit.regression.correlation import correlation
 from tacit.regression.linear import LinearResult, linear
 from tacit.regression.logit import logit
@@ -8,7 +7,6 @@ from tacit.regression.logit_result import LogitResult
 from tacit.regression.marginal_effects import MarginalEffects
 
 __all__ = [
-    "CoefficientTest",
     "LinearResult",
     "LogitResult",
     "MarginalEffects",

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError, unknown
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
+from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.table import Table
 
 #: Rows of a printed table before it is cut.
@@ -43,26 +44,6 @@ class Coefficients(Mapping[str, float]):
 
     def __repr__(self) -> str:
         return Table(("coefficient", "value"), list(self.items())).text()
-
-
-@dataclass(frozen=True)
-class CoefficientTest:
-    """A test of a hypothesis about coefficients."""
-
-    name: str
-    statistic: float
-    df: int
-    pvalue: float
-
-    @classmethod
-    def chi_squared(cls, name: str, statistic: float, df: int) -> CoefficientTest:
-        """A test whose statistic is chi-squared under the hypothesis."""
-        return cls(name, statistic, df, float(chi2.sf(statistic, df)))
-
-    def __str__(self) -> str:
-        return f"{self.name}: chi-squared {self.statistic:.4f}, df {self.df}, p = {self.pvalue:.4g}"
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +98,7 @@ class CoefficientTable:
         half = norm.isf(alpha / 2) * self._errors
         return np.stack([self.values - half, self.values + half], axis=1)
 
-    def wald_test(self, hypothesis: Any, value: Any = 0.0) -> CoefficientTest:
+    def wald_test(self, hypothesis: Any, value: Any = 0) -> HypothesisTest:
         """Test that coefficients, or linear combinations of them, have a value (0 if left out).
 
         `hypothesis` is the name of a coefficient or of a term such as "C(region)", a list of such
@@ -129,7 +110,8 @@ class CoefficientTable:
         if np.linalg.matrix_rank(spread) < len(rows):
             raise DataError("the combinations of a Wald test must be independent")
         statistic = float(gap @ np.linalg.solve(spread, gap))
-        return CoefficientTest.chi_squared(f"Wald test of {name}", statistic, len(rows))
+        said = f"{name} = {np.asarray(value).tolist()}"
+        return HypothesisTest.of(said, "Wald", statistic, len(rows), self.nobs)
 
     def _combinations(self, hypothesis: Any) -> tuple[Array, str]:
         texts = [hypothesis] if isinstance(hypothesis, str) else list(hypothesis)

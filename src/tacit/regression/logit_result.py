@@ -9,7 +9,8 @@ import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError
-from tacit.regression.coefficient_table import CoefficientTable, CoefficientTest
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
 from tacit.regression.nested_models import nested_maximum
 from tacit.regression.profile_intervals import profile_end
@@ -95,7 +96,7 @@ class LogitResult(CoefficientTable):
             self.problem, self.likelihood, self.theta, self.full_covariance, self.warnings
         )
 
-    def compare_lr_test(self, nested: LogitResult) -> CoefficientTest:
+    def compare_lr_test(self, nested: LogitResult) -> HypothesisTest:
         """Likelihood-ratio test of a nested model: this one with fewer terms.
 
         The nested model is fitted again to the reports that this one uses, if predictors are
@@ -116,7 +117,8 @@ class LogitResult(CoefficientTable):
             raise DataError(
                 "the other model is not nested in this one: it must be this model with fewer terms"
             )
-        return CoefficientTest.chi_squared("Likelihood-ratio test", max(statistic, 0.0), df)
+        hypothesis = "the nested model holds"
+        return HypothesisTest.of(hypothesis, "likelihood ratio", max(statistic, 0.0), df, self.nobs)
 
     def _likelihood_of(self, nested: LogitResult) -> float:
         """The log-likelihood of a nested model for the reports of this one."""
