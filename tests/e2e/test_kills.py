@@ -91,7 +91,7 @@ def killed_again_and_again(folder: Path, database: str, kills: int) -> None:
     check_stored(database, INVITED, report, links)
 
 
-often = pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.complete)])
+often = pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.complete)])
 
 
 @often
