@@ -84,6 +84,8 @@ REQUIRED = {
     ),
     "more reported than true": Setting(one(matrix(TALL), 3), [0.7, 0.25, 0.05], 1000),
 }  # fmt: skip
+#: Others of the same kind take a second.
+LONG = {"two groups", "an event"}
 #: Outcomes are few, so the coverage jumps; it must not fall short.
 AT_LEAST = {
     "truthful": Setting(one(truthful()), [0.98, 0.02], 500),
@@ -125,7 +127,10 @@ def coverage(interval: Interval, target: Array, which: Any) -> Array:
     return np.asarray(np.mean(inside[which], axis=0))
 
 
-@pytest.mark.parametrize("name", REQUIRED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.complete if name in LONG else ()) for name in REQUIRED],
+)
 def test_95_percent_intervals_cover_94_to_96_percent(name: str) -> None:
     setting = REQUIRED[name]
     estimates, which = simulated(setting, SURVEYS * (40 if np.size(setting.true) == 2 else 1))

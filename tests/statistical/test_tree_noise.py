@@ -98,7 +98,7 @@ def test_the_noise_of_a_cell_is_its_spread_over_disguises_of_the_same_records(na
 
 # Splits of pure noise -----------------------------------------------------------------------------
 
-FITS = 150
+FITS = 100
 TWO_SIDED = 2 * norm.sf(2.0)  # 4.55 %
 
 
