@@ -18,13 +18,16 @@ from tacit.counting import count
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy
 from tacit.label_codes import decode
+from tacit.mine import Forest
 from tacit.mine.miner import Miner
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, OTHERS, REPORTED, SCHEMA, true_records
 
 NAMES = [getattr(mine, name) for name in mine.__all__]
 MINERS = [found for found in NAMES if isinstance(found, type) and issubclass(found, Miner)]
-every_miner = pytest.mark.parametrize("miner", MINERS)
+every_miner = pytest.mark.parametrize(
+    "miner", [pytest.param(m, marks=pytest.mark.slow if m is Forest else ()) for m in MINERS]
+)
 FRAME = decode(REPORTED, SCHEMA, "pandas")
 LABELS = np.array(["no", "yes"])[REPORTED[:, 1]]
 HIDDEN = Design(SCHEMA, [Group(SCHEMA.names, related(0.5))])

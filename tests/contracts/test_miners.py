@@ -15,12 +15,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit import Attribute, Design, Group, Schema, disguise, mine, related
 from tacit.evaluate import accuracy
-from tacit.mine import ChowLiuTree, LatentClass, NaiveBayes, literal
+from tacit.mine import ChowLiuTree, Forest, LatentClass, NaiveBayes, literal
 from tacit.mine.miner import Miner
 
 NAMES = [getattr(mine, name) for name in mine.__all__]
 MINERS = [found for found in NAMES if isinstance(found, type) and issubclass(found, Miner)]
-every_miner = pytest.mark.parametrize("miner", MINERS)
+every_miner = pytest.mark.parametrize(
+    "miner", [pytest.param(m, marks=pytest.mark.slow if m is Forest else ()) for m in MINERS]
+)
+
+#: A small forest, which is quick, and what does not classify.
+OTHERS = [Forest(n_estimators=4), LatentClass(), ChowLiuTree()]
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "c", "ill")])
 DESIGN = Design(SCHEMA, [Group(["a", "ill"], related(0.8)), Group(["b", "c"], related(0.7))])
@@ -37,7 +42,7 @@ REPORTED = disguise(true_records(), DESIGN, np.random.default_rng(9))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([*(miner() for miner in MINERS), LatentClass(), ChowLiuTree()])
+@parametrize_with_checks([*(miner() for miner in MINERS if miner is not Forest), *OTHERS])
 def test_without_a_design_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

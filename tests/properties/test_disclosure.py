@@ -37,6 +37,7 @@ def some_classes(layout: UnitLayout, seed: int, classes: int = 3) -> LatentClass
     return LatentClasses(layout, rng.dirichlet(np.ones(classes)), answers)
 
 
+@pytest.mark.slow
 @given(designs(), seeds())
 def test_the_channel_of_some_units_is_the_one_of_the_design(design: Design, seed: int) -> None:
     layout = UnitLayout(design)

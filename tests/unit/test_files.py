@@ -405,6 +405,7 @@ def test_a_file_is_counted_as_its_records_are(tmp_path: Path, suffix: str) -> No
     assert np.array_equal(counted.counts, expected.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_of_records_that_hardly_repeat_is_listed_unless_patterns_must_be_distinct(
     tmp_path: Path, suffix: str

@@ -211,6 +211,7 @@ def test_of_many_attributes_the_figure_shows_the_least_private_and_says_so() -> 
     assert axes.get_title() == "the 30 least private of 31"
 
 
+@pytest.mark.slow
 def test_a_report_is_the_same_every_time() -> None:
     assert report(DESIGN, TABLE).to_html() == report(DESIGN, TABLE).to_html()
 

@@ -118,6 +118,7 @@ def test_many_conditions_of_three_categories_are_those_of_the_whole_table() -> N
     np.testing.assert_allclose(found.interval(), expected.interval(), rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_conditions_on_too_many_different_sizes_are_refused() -> None:
     schema = Schema(attributes_of(tuple(range(3, 27))))
     design = Design(schema, [Group(schema.names, related(0.8))])

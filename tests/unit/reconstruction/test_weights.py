@@ -96,6 +96,7 @@ def test_the_parts_of_an_event_add_up_to_it(case: Case) -> None:
         np.testing.assert_allclose(hits + misses, np.ones((1, len(states))), **ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_attributes", [60, 64, 66, 70])
 def test_a_related_group_may_have_any_number_of_attributes(n_attributes: int) -> None:
     """One attribute of three categories, and only the last attribute tells the class."""
