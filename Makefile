@@ -26,7 +26,7 @@ help: ## list the targets
 demo: $(VENV)/.runtime ## the main job end to end, on data that come with the package
 	@$(VENV)/bin/tacit demo $(ARGS)
 
-quick: $(VENV)/.dev ## the quick tests, in under a minute: after each edit
+quick: $(VENV)/.dev ## the quick tests, in about a minute: after each edit
 	$(VENV)/bin/pytest -q -n auto --dist worksteal -m "not slow" \
 		--hypothesis-profile=quick $(QUICK) $(ARGS)
 

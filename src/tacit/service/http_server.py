@@ -87,7 +87,7 @@ class Server(uvicorn.Server):
     async def _accept_pending(self, sockets: Sequence[socket.socket]) -> None:
         """Accept the connections that are already established, then stop listening.
 
-        On a socket that was passed to this process they stay for whoever else has it.
+        On a socket that was passed to this process they stay for the other processes that have it.
         """
         own = [] if passed_socket() else sockets
         for listener in own:
