@@ -28,9 +28,16 @@ def attributes(
     return [
         _binned(name, frames.column(frame, name), rules[name], missing)
         if name in rules
-        else _listed(name, frames.column(frame, name), missing, max_categories)
+        else _listed(name, frames.column(frame, name), missing, max_categories, _bin(name))
         for name in frame.columns
     ]
+
+
+def listed_attributes(records: object, missing: Label, most: int) -> list[Attribute]:
+    """The columns of a frame as attributes that are not disguised; missing cells get a category."""
+    frame, advice = frames.open_frame(records), "make categories of its numbers first"
+    columns = [(name, frames.column(frame, name)) for name in frame.columns]
+    return [_listed(name, column, missing, most, advice) for name, column in columns]
 
 
 def _check_options(rules: object, max_categories: object) -> None:
@@ -68,15 +75,18 @@ def _binned(name: str, column: Any, rule: BinningRule, missing: Label | None) ->
     return Attribute(name, [*learned.categories, label], missing=label, edges=learned.edges)
 
 
-def _listed(name: str, column: Any, missing: Label | None, max_categories: int) -> Attribute:
-    """A column whose distinct values are the categories."""
+def _listed(
+    name: str, column: Any, missing: Label | None, max_categories: int, bin_it: str
+) -> Attribute:
+    """A column whose distinct values are the categories; `bin_it` says what to do with numbers."""
     seen = frames.distinct(column)
     count = np.bincount(seen.positions, minlength=len(seen.values))
     absent = np.array([value is None for value in seen.values])
     keep = ~absent if frames.is_ordered(column) else ~absent & (count > 0)
-    categories = _in_order(column, name, [seen.values[i] for i in np.flatnonzero(keep)])
+    values = [seen.values[i] for i in np.flatnonzero(keep)]
+    categories = _in_order(column, name, values, bin_it)
     if len(categories) > max_categories:
-        advice = _bin(name) if frames.is_numeric(column) else "leave it out or raise max_categories"
+        advice = bin_it if frames.is_numeric(column) else "leave it out or raise max_categories"
         raise SchemaError(
             f"column {name!r} holds {len(categories)} categories, over {max_categories}; {advice}"
         )
@@ -91,7 +101,7 @@ def _listed(name: str, column: Any, missing: Label | None, max_categories: int) 
     return Attribute(name, categories, missing=label)
 
 
-def _in_order(column: Any, name: str, values: list[Any]) -> list[Any]:
+def _in_order(column: Any, name: str, values: list[Any], bin_it: str) -> list[Any]:
     if frames.is_boolean(column):
         return [False, True]
     if frames.is_ordered(column):
@@ -104,7 +114,7 @@ def _in_order(column: Any, name: str, values: list[Any]) -> list[Any]:
             f"bins={{{name!r}: edges([...])}} (tacit.binning)"
         )
     if not all(value == int(value) for value in values):
-        raise SchemaError(f"column {name!r} holds numbers that are not whole; {_bin(name)}")
+        raise SchemaError(f"column {name!r} holds numbers that are not whole; {bin_it}")
     return sorted(int(value) for value in values)
 
 

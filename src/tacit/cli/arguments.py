@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,6 +96,22 @@ def _parts(given: str) -> list[str]:
         return next(csv.reader([given], skipinitialspace=True), [])
     except csv.Error as error:
         raise DataError(f"{given!r} is not a list of names with commas between: {error}") from None
+
+
+def other_names(texts: Iterable[str | None], schema: Schema) -> list[str]:
+    """Names in lists of names or of conditions that are no attributes: columns of the records.
+
+    >>> from tacit import Attribute
+    >>> other_names(["region=north,smokes=yes", "year"], Schema([Attribute("smokes", "ny")]))
+    ['region', 'year']
+    """
+    found = []
+    for part in (part for text in texts if text is not None for part in _parts(text)):
+        ends = [place for place, letter in enumerate(part) if letter == "="] or [len(part)]
+        names = [own for end in ends for own in (part[:end], part[:end].strip())]
+        if not any(name in schema for name in names):
+            found.append(names[1])
+    return list(dict.fromkeys(found))
 
 
 def event(text: str, schema: Schema, option: str = "--where") -> dict[str, list[str]]:

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, event
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import AsJson, DesignFile, Level, event, other_names
+from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
 from tacit.errors import DataError
 from tacit.files import read_design
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.fit import misfit
 from tacit.reconstruction.interval import check_level
+from tacit.schema import Schema
 from tacit.table import Table
 
 Where = Annotated[
@@ -28,7 +29,9 @@ Where = Annotated[
 Between = Annotated[
     list[str],
     typer.Option(
-        metavar="CONDITION", help="A group, written like an event. Give this option twice."
+        metavar="CONDITION",
+        help="A group, written like an event, also of other columns of DATA. Give this option "
+        "twice.",
     ),
 ]
 
@@ -59,9 +62,11 @@ def compare(
             "--between must be given twice, once per group; "
             f"got it {number_of(len(between), 'time')}"
         )
-    first, second = (event(text, design.schema, "--between") for text in between)
-    found = reconstruct(counted(design_file, design, records), design)
-    groups = (first, second)
+    columns = other_names(between, design.schema)
+    if not columns:  # errors in the groups come before a long file is counted
+        _groups(between, design.schema)
+    found = reconstruct(*counted_with(design_file, design, records, columns))
+    groups = _groups(between, found.design.schema)
     estimates = [found.probability(chosen, given=group) for group in groups]
     estimates += [
         found.difference(chosen, between=groups),
@@ -74,6 +79,12 @@ def compare(
         typer.echo(show.json_text(content))
         return
     show.print_table(_table(estimates, level))
+
+
+def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The conditions of both groups."""
+    first, second = (event(text, schema, "--between") for text in between)
+    return first, second
 
 
 def _table(estimates: list[Estimate], level: float) -> Table:

@@ -10,14 +10,14 @@ import typer
 
 from tacit.attribute import text
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, split
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, other_names, split
+from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
+from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, read_design, write_frame
 from tacit.reconstruction import METHODS, Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import check_level
-from tacit.schema import Schema
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 
@@ -25,8 +25,8 @@ Given = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES|EVENT",
-        help="Within groups: attributes, separated by commas, for tables; a condition such as "
-        "income=high for --where.",
+        help="Within groups: attributes or other columns of DATA, separated by commas, for "
+        "tables; a condition such as income=high for --where.",
     ),
 ]
 ByMethod = Annotated[
@@ -65,16 +65,22 @@ def estimate(
     records = needed_source(data, database)
     tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
-    groups, group = _given(given, design.schema, bool(events), bool(tables))
+    asked = bool(events), bool(tables)
+    columns = other_names([given], design.schema)
+    groups = _given(given, [*design.schema.names, *columns], *asked)
     if not tables and not events:
         tables = [[name] for name in design.schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
     check_level(level)
-    for names in [*([*groups, *names] for names in tables), *map(list, events)]:
-        design.channel(design.closure(names)).require_reconstructable()
+    _check_channels(
+        design, [*([*_known(groups, design), *names] for names in tables), *map(list, events)]
+    )
     _check_method(method, bool(events))
     check_out(out, data)
-    found = reconstruct(counted(design_file, design, records), design)
+    if events and given is not None and not columns:
+        event(given, design.schema, "--given")
+    found = reconstruct(*counted_with(design_file, design, records, columns))
+    group = event(given, found.design.schema, "--given") if given and events else None
     estimates = [found.table(names, METHODS[method], groups or None) for names in tables]
     estimates += [found.probability(allowed, group) for allowed in events]
     if out is not None:
@@ -83,9 +89,19 @@ def estimate(
         header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
         content = header | {"estimates": [each.to_dict(level) for each in estimates]}
         typer.echo(show.json_text(content))
-        return
-    for each in estimates:
-        show.print_table(each.to_table(level))
+    else:
+        for each in estimates:
+            show.print_table(each.to_table(level))
+
+
+def _known(names: list[str], design: Design) -> list[str]:
+    return [name for name in names if name in design.schema]
+
+
+def _check_channels(design: Design, tables: list[list[str]]) -> None:
+    """An error if a table cannot be reconstructed."""
+    for names in tables:
+        design.channel(design.closure(names)).require_reconstructable()
 
 
 def _check_method(method: str, events: bool) -> None:
@@ -98,22 +114,19 @@ def _check_method(method: str, events: bool) -> None:
         )
 
 
-def _given(
-    text: str | None, schema: Schema, events: bool, tables: bool
-) -> tuple[list[str], dict[str, list[str]] | None]:
-    """--given as the attributes that group tables, or as the condition of events."""
+def _given(text: str | None, known: list[str], events: bool, tables: bool) -> list[str]:
+    """The attributes and columns of --given that group tables; none for events."""
     if text is None:
-        return [], None
+        return []
     if events and tables:
         raise DataError("--given goes with --table or with --where, not with both; ask one by one")
     if events:
-        return [], event(text, schema, "--given")
-    names = split(text, schema)
+        return []
+    names = split(text, known)
     for name in names:
-        if name not in schema and "=" in name:
+        if "=" in text and name not in known:
             raise DataError(f"--given: {name!r} is a condition, which goes with --where")
-        schema.index(name)
-    return names, None
+    return names
 
 
 def _frame(estimates: list[Estimate], level: float) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, split
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import AsJson, DesignFile, other_names, split
+from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
 from tacit.errors import DataError, unknown
 from tacit.files import read_design
 from tacit.reconstruction import TEST_METHODS, HypothesisTest, Reconstruction, reconstruct
@@ -22,7 +23,12 @@ Alike = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Are these distributed alike in all groups of --across?"),
 ]
-Across = Annotated[str | None, typer.Option(metavar="NAMES", help="The groups of --homogeneity.")]
+Across = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="The groups of --homogeneity: attributes or other columns of DATA."
+    ),
+]
 Shares = Annotated[
     str | None,
     typer.Option(
@@ -88,8 +94,10 @@ def hypothesis(
         raise DataError(unknown("method", method, TEST_METHODS))
     extra = {"across": across, "expected": expected, "given": given, "method": method}
     question = _AskedTest(option, names, extra)
-    question.check(design.schema)
-    found = question.ask(reconstruct(counted(design_file, design, records), design))
+    columns = other_names([across, given], design.schema)
+    question.check([*design.schema.names, *columns], design.schema)
+    rec = reconstruct(*counted_with(design_file, design, records, columns))
+    found = question.ask(rec)
     if as_json:
         header = {"tacit": "test", "version": 1, "design": design.fingerprint}
         typer.echo(show.json_text(header | found.to_dict()))
@@ -122,11 +130,12 @@ class _AskedTest:
     def __init__(self, option: str, names: str, extra: dict[str, str | None]) -> None:
         self.option, self.names, self.extra = option, names, extra
 
-    def check(self, schema: Schema) -> None:
+    def check(self, known: Sequence[str], schema: Schema) -> None:
         """An error for unknown names before a long file is counted."""
         for text in (self.names, self.extra["across"], self.extra["given"]):
-            for name in split(text, schema) if text is not None else []:
-                schema.index(name)
+            for name in split(text, known) if text is not None else []:
+                if name not in known:
+                    schema.index(name)
 
     def ask(self, rec: Reconstruction) -> HypothesisTest:
         """Run the test."""

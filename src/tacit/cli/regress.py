@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, Level
-from tacit.cli.notes import note
-from tacit.errors import DataError
-from tacit.files import (
-    check_origin,
-    check_out,
-    read_design,
-    read_design_origin,
-    read_frame,
-    write_frame,
+from tacit.cli.arguments import AsJson, DesignFile, Level
+from tacit.cli.sources import (
+    FromDatabase,
+    OptionalData,
+    check_made_by,
+    counted,
+    is_stored,
+    needed_source,
 )
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.files import check_out, read_design, read_frame, write_frame
+from tacit.files.record_files import ARROW, record_files
 from tacit.reconstruction.interval import check_level
 from tacit.regression.coefficient_table import CoefficientTable
 
@@ -42,7 +44,8 @@ Out = Annotated[
 
 def regress(
     design_file: DesignFile,
-    data: DataFile,
+    data: OptionalData = None,
+    *,
     formula: Formula,
     linear: Linear = False,
     ordered: Ordered = False,
@@ -51,6 +54,7 @@ def regress(
     level: Level = 0.95,
     as_json: AsJson = False,
     out: Out = None,
+    database: FromDatabase = None,
 ) -> None:
     """Regress an answer on others and on covariates, from reported records.
 
@@ -65,9 +69,7 @@ def regress(
     check_level(level)
     check_out(out, data)
     design = read_design(design_file)
-    if not check_origin(data, read_design_origin(design_file), str(design_file)):
-        note(f"{data} does not say which design made it; make sure that {design_file} did")
-    records = read_frame(data)
+    records = _records(design_file, design, needed_source(data, database))
     fits: list[CoefficientTable] = []
     if linear:
         fits.append(regression.linear(formula, records, design))
@@ -84,6 +86,17 @@ def regress(
         return
     for each in fits:
         _print(each, alpha)
+
+
+def _records(design_file: Path, design: Design, source: Path | str) -> Any:
+    """Records as a regression takes them: a frame, counts, or what an engine counts."""
+    if is_stored(source):
+        return counted(design_file, design, source)
+    if isinstance(source, str):
+        return source
+    files = record_files(source)
+    check_made_by(design_file, files, str(source))
+    return read_frame(source) if files == [source] and source.suffix not in ARROW else source
 
 
 def _print(fit: CoefficientTable, alpha: float) -> None:

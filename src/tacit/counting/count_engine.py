@@ -27,7 +27,7 @@ from tacit.counting.memory import listed, mostly_distinct
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.counting.remote_patterns import RemotePatterns, schema_bytes
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.schema import Schema
 
 #: Distinct records are fetched if they take at most this much memory.
@@ -66,6 +66,10 @@ class CountEngine(ABC):
     def blocks(self) -> Iterator[Codes]:
         """All records as blocks of codes, records x attributes, in any order; at least one."""
 
+    def column_names(self) -> Sequence[str]:
+        """The columns of the records, as far as they can be used; only attributes by default."""
+        return self.schema.names
+
     def total(self, table: BlockTable) -> npt.NDArray[Any]:
         """The sum of table(block) over all blocks: one pass over the records."""
         found: npt.NDArray[Any] | None = None
@@ -99,6 +103,13 @@ class CountEngine(ABC):
             if room < 0:
                 return RemotePatterns(self)
         return listed(np.concatenate(blocks, axis=1).T, self.schema)
+
+
+def check_by(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise if there is no such column of the records."""
+    for name in columns:
+        if name not in known:
+            raise DataError(unknown("column", name, known, " of the records"))
 
 
 def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int64]) -> PatternTable:

@@ -75,6 +75,10 @@ class DatabaseTable(CountEngine):
         with self._opened() as records:
             return records.patterns_by(columns)
 
+    def column_names(self) -> Sequence[str]:
+        with self._opened() as records:
+            return records.column_names()
+
     def blocks(self) -> Iterator[Codes]:
         with self._opened() as records:
             yield from records.blocks()

@@ -25,7 +25,7 @@ from tacit.counting.category_values import (
     unknown_value,
     wrong_type,
 )
-from tacit.counting.count_engine import CountEngine, PatternsBy, patterns_of_keys
+from tacit.counting.count_engine import CountEngine, PatternsBy, check_by, patterns_of_keys
 from tacit.counting.distinct import combined, merged
 from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
 from tacit.counting.patterns import PatternTable
@@ -78,12 +78,17 @@ class DuckDBFiles(CountEngine):
         return PatternTable(schema, *combined(counted, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        check_by(columns, self.column_names())
         found = [self._grouped(part, self.schema, columns) for part in self._parts]
         table = pa.concat_tables(found, promote_options="default")
         codes = codes_of_keys(self._keys(table), self.schema)
         patterns = PatternTable(self.schema, codes, table.column("n").to_numpy())
         own = table.select([f"by {name}" for name in columns])
         return PatternsBy(patterns, own.rename_columns(list(columns)))
+
+    def column_names(self) -> Sequence[str]:
+        every = [self._schema_of(path).names for path in self.files]
+        return [name for name in every[0] if all(name in names for names in every)]
 
     def blocks(self) -> Iterator[Codes]:
         for part in self._parts:
@@ -126,7 +131,7 @@ class DuckDBFiles(CountEngine):
         if self._parquet:
             check_parquet(path)
         try:
-            own = pa.parquet.read_schema(path) if self._parquet else _arrow_files([path]).schema
+            own = self._schema_of(path)
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{path}: {str(error).splitlines()[0]}") from None
         keys = partition_keys(path) if self._parquet else {}
@@ -143,6 +148,9 @@ class DuckDBFiles(CountEngine):
             for name in self.schema.names
         )
         return PartColumns(tuple(kinds), partitioned)
+
+    def _schema_of(self, path: Path) -> Any:
+        return pa.parquet.read_schema(path) if self._parquet else _arrow_files([path]).schema
 
     @contextmanager
     def _querying(self, part: FilePart) -> Iterator[tuple[Any, str]]:

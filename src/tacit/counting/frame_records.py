@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit.arrays import Codes
-from tacit.counting.count_engine import CountEngine, PatternsBy
-from tacit.counting.distinct import distinct
+from tacit.counting.count_engine import CountEngine, PatternsBy, check_by
+from tacit.counting.grouped_columns import grouped
 from tacit.counting.memory import count, count_or_list
 from tacit.counting.patterns import PatternTable
 from tacit.errors import DataError
@@ -40,22 +40,17 @@ class FrameRecords(CountEngine):
 
         from tacit import frames
 
+        check_by(columns, self.column_names())
         frame = frames.open_frame(self._records)
         table = pa.table({name: frames.column(frame, name) for name in columns})
-        seen = [frames.distinct(table.column(name)) for name in columns]
-        codes = np.column_stack([self._codes, *(own.positions for own in seen)])
-        sizes = (*self.schema.sizes, *(max(2, len(own.values)) for own in seen))
-        found, counts = distinct(codes.astype(np.int64), sizes)
-        width = len(self.schema)
-        cells = zip(seen, found.T[width:], strict=True)
-        values = [
-            pa.array(own.values, kind).take(pa.array(places))
-            for (own, places), kind in zip(
-                cells, (table.schema.field(name).type for name in columns), strict=True
-            )
-        ]
-        patterns = PatternTable(self.schema, found[:, :width], counts)
-        return PatternsBy(patterns, pa.table(values, names=list(columns)))
+        return grouped(self._codes, self.schema, table)
+
+    def column_names(self) -> Sequence[str]:
+        if isinstance(self._records, np.ndarray):
+            return self.schema.names
+        from tacit import frames
+
+        return list(frames.open_frame(self._records).columns)
 
     def blocks(self) -> Iterator[Codes]:
         for start in range(0, len(self._codes), BLOCK):

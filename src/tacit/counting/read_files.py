@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tacit.arrays import Codes
 from tacit.counting.count_engine import CountEngine, PatternsBy
 from tacit.counting.distinct import combined, merged
+from tacit.counting.grouped_columns import grouped, numbers_if_possible
 from tacit.counting.memory import count
 from tacit.counting.patterns import PatternTable
-from tacit.errors import DataError
 from tacit.files import Progress
+from tacit.files.paths import CSV, CSV_GZ, kind_of
 from tacit.schema import Schema
 
 
@@ -37,10 +41,28 @@ class ReadFiles(CountEngine):
         return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        raise DataError(
-            f"{self.files[0]}: counts by undisguised columns need a frame, an Ibis table, or "
-            "Parquet files with DuckDB: pip install 'tacit[scale]'"
-        )
+        import pyarrow as pa
+
+        from tacit.files import read_batches_by
+
+        parts = [
+            grouped(codes, self.schema, table)
+            for place, path in enumerate(self.files)
+            for codes, table in read_batches_by(path, self.schema, columns, self._of(place))
+        ]
+        codes = np.concatenate([part.patterns.patterns for part in parts])
+        counts = np.concatenate([part.patterns.counts for part in parts])
+        tables = [_plain(part.columns) for part in parts]
+        found = pa.concat_tables(tables, promote_options="permissive")
+        if kind_of(self.files[0]) in (CSV, CSV_GZ):
+            found = numbers_if_possible(found)
+        return PatternsBy(PatternTable(self.schema, codes, counts), found)
+
+    def column_names(self) -> Sequence[str]:
+        from tacit.files.record_reader import file_columns
+
+        every = [file_columns(path) for path in self.files]
+        return [name for name in every[0] if all(name in names for names in every)]
 
     def blocks(self) -> Iterator[Codes]:
         return self._batches(self.schema)
@@ -57,3 +79,17 @@ class ReadFiles(CountEngine):
             return None
         tell, n = self._progress, len(self.files)
         return lambda done: tell((place + done) / n)
+
+
+def _plain(table: Any) -> Any:
+    """Columns without dictionaries, which may differ between batches; ordered ones are kept."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            field.name: table.column(field.name).cast(field.type.value_type)
+            if pa.types.is_dictionary(field.type) and not field.type.ordered
+            else table.column(field.name)
+            for field in table.schema
+        }
+    )

@@ -18,7 +18,7 @@ from tacit.files.paths import Progress
 from tacit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.files.record_reader import BATCH, read_batches, read_frame
+    from tacit.files.record_reader import BATCH, read_batches, read_batches_by, read_frame
     from tacit.files.record_writer import (
         check_apart,
         check_figure,
@@ -40,6 +40,7 @@ __all__ = [
     "check_true",
     "is_database",
     "read_batches",
+    "read_batches_by",
     "read_described",
     "read_design",
     "read_design_origin",
@@ -56,7 +57,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tacit.files.record_reader": "BATCH read_batches read_frame",
+        "tacit.files.record_reader": "BATCH read_batches read_batches_by read_frame",
         "tacit.files.record_writer": (
             "check_apart check_figure check_out write_bytes write_frame write_text writing_records"
         ),

@@ -55,8 +55,12 @@ def check_parquet(path: Path) -> None:
         raise FileError(f"{path}: the Parquet file is truncated; copy or make it again")
 
 
-def check_columns(path: Path, names: list[str], schema: Schema) -> None:
-    """Raise if an attribute has no column, or several."""
+def check_columns(path: Path, names: list[str], schema: Schema, others: Sequence[str] = ()) -> None:
+    """Raise if an attribute, or another column that is needed, has no column, or several."""
+    for name in others:
+        if names.count(name) != 1:
+            many = f"{names.count(name)} columns are named {name!r}; need one"
+            raise DataError(f"{path}: {many if name in names else unknown('column', name, names)}")
     for name in schema.names:
         if name not in names:
             hint = unknown("column", name, names)

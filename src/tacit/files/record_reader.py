@@ -58,7 +58,7 @@ def read_batches(
     Columns are found by name, others are not read. Errors name the record in the file.
     """
     waiting: list[Codes] = []
-    for codes in _encoded(Path(path), schema, progress or (lambda _: None)):
+    for codes, _ in _encoded(Path(path), schema, progress or (lambda _: None)):
         waiting.append(codes)
         while sum(map(len, waiting)) >= BATCH:
             joined = _joined(waiting)
@@ -67,6 +67,26 @@ def read_batches(
     rest = _joined(waiting)
     if len(rest):
         yield rest
+
+
+def read_batches_by(
+    path: str | Path, schema: Schema, columns: Sequence[str], progress: Progress | None = None
+) -> Iterator[tuple[Codes, Any]]:
+    """Batches of codes, each with an Arrow table of other columns of the same records.
+
+    The cells of a CSV file are text.
+    """
+    return _encoded(Path(path), schema, progress or (lambda _: None), columns)
+
+
+def file_columns(path: Path) -> list[str]:
+    """The names of the columns of a file."""
+    check_readable(path)
+    with _reading(path):
+        if kind_of(path) == PARQUET:
+            check_parquet(path)
+            return list(pyarrow.parquet.read_schema(path).names)
+        return _header(path).names
 
 
 def read_frame(path: str | Path) -> Any:
@@ -87,18 +107,21 @@ def read_frame(path: str | Path) -> Any:
         )
 
 
-def _encoded(path: Path, schema: Schema, progress: Progress) -> Iterator[Codes]:
-    """Codes of the batches as the file gives them."""
+def _encoded(
+    path: Path, schema: Schema, progress: Progress, columns: Sequence[str] = ()
+) -> Iterator[tuple[Codes, Any]]:
+    """Codes of the batches as the file gives them, each with other columns."""
     check_readable(path)
     read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
     done = 0
-    for batch in read(path, schema, progress):
+    for batch in read(path, schema, progress, columns):
         if batch.num_rows:
+            table = pa.Table.from_batches([batch])
             try:  # errors count records from the start of the file
-                codes = encode(pa.Table.from_batches([batch]), schema, first=done)
+                codes = encode(table, schema, first=done)
             except DataError as error:
                 raise DataError(f"{path}: {error}") from None
-            yield codes
+            yield codes, table.select(list(columns))
             done += batch.num_rows
     if not done:
         raise DataError(f"{path}: holds 0 records; need at least one")
@@ -130,17 +153,19 @@ def parquet_metadata(path: Path) -> dict[bytes, bytes]:
         return pyarrow.parquet.read_schema(path).metadata or {}
 
 
-def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+def _parquet_batches(
+    path: Path, schema: Schema, progress: Progress, columns: Sequence[str]
+) -> Iterator[Any]:
     with _reading(path):
         check_parquet(path)
         found = pyarrow.parquet.read_schema(path)
-    check_columns(path, found.names, schema)
+    check_columns(path, found.names, schema, columns)
     # Text comes as distinct labels and positions, which is how encode wants it.
     kinds = {name: found.field(name).type for name in schema.names}
     texts = [n for n, k in kinds.items() if pa.types.is_string(k) or pa.types.is_large_string(k)]
     done = 0
     with _reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(READ_RECORDS, columns=list(schema.names)):
+        for batch in file.iter_batches(READ_RECORDS, columns=[*schema.names, *columns]):
             done += batch.num_rows
             progress(done / file.metadata.num_rows)
             yield batch
@@ -149,19 +174,22 @@ def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator
 # CSV ----------------------------------------------------------------------------------------
 
 
-def _csv_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
+def _csv_batches(
+    path: Path, schema: Schema, progress: Progress, columns: Sequence[str]
+) -> Iterator[Any]:
     with _reading(path):
         header = _header(path)
-    check_columns(path, header.names, schema)
+    check_columns(path, header.names, schema, columns)
     _check_labels_are_distinct(path, schema)
     size = path.stat().st_size
     ragged: list[Any] = []
     with _reading(path, ragged), pa.OSFile(str(path)) as raw:
         plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
-        for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged)):
+        for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged, columns)):
             progress(raw.tell() / size)
-            columns = [_cells(batch.column(a.name), a) for a in schema]
-            yield pa.record_batch(columns, names=list(schema.names))
+            cells = [_cells(batch.column(a.name), a) for a in schema]
+            cells += [batch.column(name) for name in columns]
+            yield pa.record_batch(cells, names=[*schema.names, *columns])
 
 
 def _header(path: Path) -> Header:
@@ -181,8 +209,10 @@ def _lines(header: Header, **options: Any) -> Any:
     )
 
 
-def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any]:
-    """Text cells of the schema's columns; a ragged line is noted and ends the reading."""
+def _options(
+    schema: Schema, header: Header, ragged: list[Any], columns: Sequence[str]
+) -> dict[str, Any]:
+    """Text cells of these columns; a ragged line is noted and ends the reading."""
 
     def note(line: Any) -> str:
         ragged.append(line)
@@ -196,8 +226,9 @@ def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any
         ),
         "parse_options": _lines(header, invalid_row_handler=note),
         "convert_options": pyarrow.csv.ConvertOptions(
-            include_columns=list(schema.names),
-            column_types={a.name: pa.string() if a.edges else labels for a in schema},
+            include_columns=[*schema.names, *columns],
+            column_types={a.name: pa.string() if a.edges else labels for a in schema}
+            | dict.fromkeys(columns, labels),
             null_values=[""],
             strings_can_be_null=True,
         ),

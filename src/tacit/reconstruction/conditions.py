@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.design import Design
-from tacit.errors import SchemaError
+from tacit.errors import SchemaError, unknown
 from tacit.reconstruction.events import Events, event_codes, event_text
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 
@@ -40,8 +40,17 @@ class Condition:
         return Condition(joint, f"{self.text}, {other.text}")
 
 
+def check_known(design: Design, names: Any) -> None:
+    """Raise if a name is no attribute; the error says how columns are used."""
+    for name in names if isinstance(names, Mapping | list | tuple) else ():
+        if name not in design.schema:
+            message = unknown("attribute", name, design.schema.names)
+            raise SchemaError(f"{message}; a column is given to reconstruct, as columns=[{name!r}]")
+
+
 def condition_of(design: Design, event: Any, what: str = "event") -> Condition:
     """Check an event: a mapping from attributes to a category, or to a list of categories."""
+    check_known(design, event)
     codes = event_codes(event, design.schema, what)
     names = [design.schema.names[place] for place in codes]
     design.channel(design.closure(names)).require_reconstructable()

@@ -11,12 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable, count_reported
+from tacit.counting import PatternTable, count_reported, count_with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import (
     Condition,
+    check_known,
     condition_of,
     condition_weights,
     events_of,
@@ -84,6 +85,7 @@ class Reconstruction:
     ) -> Estimate:
         """P(attributes | given); see `conditional_shares`."""
         for names in (given, attributes):
+            check_known(self.design, names)
             self.design.closure(names)  # an error if these are no names
         joint = self.table([*given, *attributes])
         name = f"P({', '.join(attributes)} | {', '.join(given)})"
@@ -280,6 +282,7 @@ class Reconstruction:
 
     def _names(self, names: Sequence[str], least: int = 1) -> tuple[str, ...]:
         """Names of attributes, checked."""
+        check_known(self.design, names)
         if least or isinstance(names, str) or len(names):
             self.design.closure(names)
         return tuple(names)
@@ -329,15 +332,20 @@ def _checked(method: Any) -> TestMethod:
     return cast(TestMethod, method)
 
 
-def reconstruct(reported: Any, design: Design) -> Reconstruction:
+def reconstruct(reported: Any, design: Design, columns: Sequence[str] = ()) -> Reconstruction:
     """Count reported records once, to estimate any number of tables of the true answers from them.
 
     `reported` is a data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a
     directory, a count file, an Ibis table, a Spark frame, a table of PostgreSQL
     (postgresql://USER@HOST/NAME#TABLE) or the database of the service (without #TABLE), or a
     pattern table. Files that name another design as their origin are refused.
+
+    `columns` are other columns of the records, which are not disguised: their values are categories
+    in events, conditions, tables and tests, like those of an attribute.
     """
     check_design(design)
+    if len(columns):
+        return Reconstruction(*count_with_columns(reported, design, columns))
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")

@@ -32,7 +32,7 @@ def correlation(first: str, second: str, data: Any, design: Design) -> Estimate:
     problem = pair_problem(first, second, data, design)
     labels = [_numbers(name, own) for name, own in zip((first, second), problem.pair, strict=True)]
     weights = problem.used.inverse()
-    n = len(problem.used.reports)
+    n, times = len(problem.used.reports), problem.used.row_counts
     rows = np.zeros((5, n))
     sizes = [range(own.size) if isinstance(own, Attribute) else range(1) for own in problem.pair]
     for cell, places in enumerate(itertools.product(*sizes)):
@@ -42,13 +42,13 @@ def correlation(first: str, second: str, data: Any, design: Design) -> Estimate:
             for values, own, place in zip(labels, problem.pair, places, strict=True)
         )
         rows += g * np.stack([np.broadcast_to(part, n) for part in (x, y, x * x, y * y, x * y)])
-    return _estimate(rows, f"correlation({first}, {second})")
+    return _estimate(rows, times, f"correlation({first}, {second})")
 
 
-def _estimate(rows: Array, name: str) -> Estimate:
-    """The correlation of moments that are means of `rows`."""
-    n = rows.shape[1]
-    x, y, xx, yy, xy = means = rows.mean(axis=1)
+def _estimate(rows: Array, times: Array, name: str) -> Estimate:
+    """The correlation of moments that are means of `rows`, each of which counts `times`."""
+    n = round(times.sum())
+    x, y, xx, yy, xy = means = rows @ times / n
     vx, vy, c = xx - x * x, yy - y * y, xy - x * y
     if vx <= 0 or vy <= 0:
         which = name.strip(")").partition("(")[2].split(", ")[0 if vx <= 0 else 1]
@@ -61,7 +61,7 @@ def _estimate(rows: Array, name: str) -> Estimate:
         [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
     )
     influence = slopes @ (rows - means[:, None])
-    variance = float(influence @ influence) / n**2
+    variance = float((times * influence) @ influence) / n**2
     found = Estimate.of_covariance((), np.array(r), np.array([[variance]]), n, "inversion", name)
     stderr = float(np.sqrt(variance))
     return replace(found, interval_of=lambda level: _interval(float(r), stderr, level))

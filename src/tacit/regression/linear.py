@@ -28,6 +28,7 @@ from tacit.regression.identification import check_collinear
 from tacit.regression.newton import solved
 from tacit.regression.regression_problem import (
     RegressionProblem,
+    check_fitted,
     disguise_lines,
     regression_problem,
 )
@@ -44,11 +45,8 @@ class LinearResult(CoefficientTable):
     def predict(self, data: Any = None) -> Array:
         """The expected outcome given the true covariates; without `data`, of the fitted records."""
         terms = self.problem.terms
-        if data is None and self.problem.n_cells > 1:
-            raise DataError(
-                "the true predictors of the fitted records are unknown; give predict() records "
-                "with true answers"
-            )
+        if data is None:
+            check_fitted(self.problem)
         matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
         return np.asarray(matrix @ self.values)
 
@@ -78,15 +76,15 @@ def linear(formula: str, data: Any, design: Design, covariates: Any = None) -> L
     problem = regression_problem(formula, data, design, covariates)
     matrices = problem.terms.matrices()
     check_collinear(matrices, problem.terms.names)
-    moments = _cell_moments(problem)
+    moments, times = _cell_moments(problem), problem.row_counts
     cross = np.asarray(
         sum(
-            matrix.T @ (matrix * own.weight[:, None])
+            matrix.T @ (matrix * (times * own.weight)[:, None])
             for matrix, own in zip(matrices, moments, strict=True)
         )
     )
     right = np.asarray(
-        sum(own.outcome @ matrix for matrix, own in zip(matrices, moments, strict=True))
+        sum((times * own.outcome) @ matrix for matrix, own in zip(matrices, moments, strict=True))
     )
     inverse = solved(cross, np.eye(len(cross)))
     if inverse is None:
@@ -105,14 +103,14 @@ def _result(
     values: Array,
     inverse: Array,
 ) -> LinearResult:
-    n, size = problem.n_records, len(values)
-    psi, residual = np.zeros((n, size)), 0.0
+    n, size, times = problem.n_records, len(values), problem.row_counts
+    psi, residual = np.zeros((problem.n_rows, size)), 0.0
     for matrix, own in zip(matrices, moments, strict=True):
         fitted = matrix @ values
         psi += matrix * (own.outcome - own.weight * fitted)[:, None]
-        residual += float((own.square - 2 * own.outcome * fitted + own.weight * fitted**2).sum())
-    total = sum(float(own.square.sum()) for own in moments)
-    mean = sum(float(own.outcome.sum()) for own in moments) / n
+        residual += float(times @ (own.square - 2 * own.outcome * fitted + own.weight * fitted**2))
+    total = sum(float(times @ own.square) for own in moments)
+    mean = sum(float(times @ own.outcome) for own in moments) / n
     spread = total - n * mean**2
     free = max(n - size, 1)
     records = number_of(n, "record")
@@ -120,7 +118,7 @@ def _result(
         title=f"Linear regression of {problem.name} from {records}, by corrected moments",
         names=problem.terms.names,
         values=values,
-        covariance=inverse @ (psi.T @ psi) @ inverse * (n / free),
+        covariance=inverse @ (psi.T @ (psi * times[:, None])) @ inverse * (n / free),
         nobs=n,
         n_left_out=problem.n_left_out,
         warnings=(),

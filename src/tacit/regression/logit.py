@@ -51,9 +51,10 @@ def logit(
     """Regress a categorical outcome on covariates and on answers, disguised or not.
 
     `formula` is a text such as "smokes ~ age + C(region)"; it needs the extra `formula`. Its names
-    are attributes of the design or other columns of `data`: a data frame, or the path of a CSV or
-    Parquet file. To do without formulas, give the name of the outcome alone and `covariates`: an
-    array of records x covariates, or a mapping of names to columns; no constant is added.
+    are attributes of the design or other columns of `data`: a data frame, the path of a CSV or
+    Parquet file, or what `reconstruct` takes, of which only the distinct rows are fetched. To do
+    without formulas, give the name of the outcome alone and `covariates`: an array of records x
+    covariates, or a mapping of names to columns; no constant is added.
 
     `ordered` fits proportional odds. `robust` gives sandwich standard errors.
 
@@ -73,7 +74,7 @@ def logit(
     matrices = problem.terms.matrices()
     _check_terms(problem, matrices, ordered)
     others = cell_matrix(matrices)
-    first, counts = row_patterns(matrices, reports)
+    first, counts = row_patterns(matrices, reports, problem.row_counts)
     if len(first) == len(reports):
         likelihood = ReportLikelihood(model, channel, matrices, reports, counts, others)
     else:
@@ -128,7 +129,7 @@ def _check_terms(problem: RegressionProblem, matrices: tuple[Array, ...], ordere
                 f"covariate {name!r} is constant; an ordered model has cut points instead: "
                 "leave it out"
             )
-    one = np.ones((problem.n_records, 1))
+    one = np.ones((problem.n_rows, 1))
     widened = [np.concatenate([one, matrix], axis=1) for matrix in matrices]
     check_collinear(widened, ["the cut points", *names])
 

@@ -14,7 +14,7 @@ from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
 from tacit.regression.nested_models import nested_maximum
 from tacit.regression.profile_intervals import profile_end
-from tacit.regression.regression_problem import RegressionProblem, disguise_lines
+from tacit.regression.regression_problem import RegressionProblem, check_fitted, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
 
 #: A nested model may have a larger likelihood by rounding only.
@@ -75,11 +75,8 @@ class LogitResult(CoefficientTable):
         One column per category; for two categories, the probability of the second alone. Without
         `data`, those of the fitted records, if no predictor is disguised.
         """
-        if data is None and self.problem.n_cells > 1:
-            raise DataError(
-                "the true predictors of the fitted records are unknown; give predict() records "
-                "with true answers"
-            )
+        if data is None:
+            check_fitted(self.problem)
         terms = self.problem.terms
         matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
         model = self.likelihood.model

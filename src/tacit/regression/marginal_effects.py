@@ -58,41 +58,43 @@ def marginal_effects(
 
 @dataclass(frozen=True, eq=False)
 class CellWeights:
-    """pi_c(z) of the records and the matrix z."""
+    """pi_c(z) of the rows, the matrix z, and the share of the records that each row stands for."""
 
     shares: Array
     matrix: Array
+    rows: Array
 
 
 def _cell_weights(
     problem: RegressionProblem, likelihood: ReportLikelihood, theta: Array
 ) -> CellWeights:
     matrix = cell_matrix(problem.terms.matrices())
+    rows = problem.row_counts / problem.row_counts.sum()
     cells = Multinomial(tuple(range(problem.n_cells)))
     if problem.n_cells == 1:
-        return CellWeights(np.ones((len(matrix), 1)), matrix)
+        return CellWeights(np.ones((len(matrix), 1)), matrix, rows)
     others = theta[likelihood.n_effects :]
-    return CellWeights(cells.probabilities(cells.predictors(matrix, others)), matrix)
+    return CellWeights(cells.probabilities(cells.predictors(matrix, others)), matrix, rows)
 
 
 def _mean_probabilities(
     likelihood: ReportLikelihood, theta: Array, matrices: tuple[Array, ...], weights: CellWeights
 ) -> tuple[Array, Array]:
     """Mean probability of each category, and its derivatives by all parameters."""
-    model, n = likelihood.model, len(weights.matrix)
+    model = likelihood.model
     effects = theta[: likelihood.n_effects]
     value = np.zeros(len(model.categories))
     slopes = np.zeros((len(model.categories), theta.size))
     n_cells = len(matrices)
     for cell, matrix in enumerate(matrices):
-        share = weights.shares[:, cell, None]
+        share = weights.shares[:, cell, None] * weights.rows[:, None]
         predictors = model.predictors(matrix, effects)
         p, dp = model.probabilities(predictors), model.probability_slopes(predictors)
-        value += (share * p).mean(axis=0)
+        value += (share * p).sum(axis=0)
         unit = np.eye(n_cells)[cell] - weights.shares
         for y in range(len(model.categories)):
-            slopes[y, : effects.size] += model.gradient(matrix, share * dp[:, y]) / n
+            slopes[y, : effects.size] += model.gradient(matrix, share * dp[:, y])
             if n_cells > 1:
                 moved = share * p[:, y, None] * unit[:, 1:]
-                slopes[y, effects.size :] += (moved.T @ weights.matrix).ravel() / n
+                slopes[y, effects.size :] += (moved.T @ weights.matrix).ravel()
     return value, slopes

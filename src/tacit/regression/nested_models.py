@@ -32,7 +32,7 @@ def nested_maximum(
     own = nested.terms.matrices()
     matrices = tuple(own[place] for place in _places(full, nested))
     others = cell_matrix(full.terms.matrices())
-    first, counts = row_patterns((*matrices, others), reports)
+    first, counts = row_patterns((*matrices, others), reports, full.row_counts)
     found = ReportLikelihood(
         likelihood.model,
         likelihood.channel,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from tacit.attribute import Attribute
 from tacit.channel.product import ProductChannel
 from tacit.design import Design, check_design
 from tacit.errors import DataError, unknown
-from tacit.files import Origin, check_origin, read_frame
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.regression.covariates import (
     CategoryColumn,
@@ -30,6 +27,7 @@ from tacit.regression.covariates import (
 )
 from tacit.regression.formula_text import parsed
 from tacit.regression.model_terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms
+from tacit.regression.record_source import RecordSource, SourceRows, source_of
 from tacit.schema import Label
 
 #: Entries of the channel of the reports that are used together.
@@ -46,6 +44,12 @@ class UsedReports:
 
     channel: ProductChannel | None
     reports: Index
+    counts: Array | None = None
+
+    @property
+    def row_counts(self) -> Array:
+        """How many records each row stands for."""
+        return np.ones(len(self.reports)) if self.counts is None else self.counts
 
     @cached_property
     def matrix(self) -> Array:
@@ -60,9 +64,9 @@ class UsedReports:
         if self.channel is None:
             return np.ones((1, 1))
         sizes = self.channel.reported.sizes
-        counts = np.bincount(self.reports, minlength=math.prod(sizes)).astype(np.float64)
-        wanted = len(self.channel.true)
-        problem = TableProblem(counts.reshape(sizes), self.channel, wanted, len(self.reports))
+        counts = np.bincount(self.reports, self.row_counts, math.prod(sizes)).astype(float)
+        wanted, total = len(self.channel.true), round(counts.sum())
+        problem = TableProblem(counts.reshape(sizes), self.channel, wanted, total)
         unit = np.eye(counts.size).reshape(*sizes, -1)
         columns = [
             self.channel.to_true(problem.inverses, unit[..., report]).ravel()
@@ -79,7 +83,7 @@ class UsedReports:
 
 @dataclass(frozen=True, eq=False)
 class RegressionProblem:
-    """Records of a regression.
+    """Records of a regression; a row may stand for several records.
 
     `outcome` is a column for an outcome that is not disguised, else its attribute. The channel in
     `used` is that of an outcome that is disguised, then of the predictors.
@@ -95,7 +99,17 @@ class RegressionProblem:
     @property
     def n_records(self) -> int:
         """The number of records that are used."""
+        return self.n_rows if self.used.counts is None else round(self.used.counts.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the model matrix."""
         return len(self.used.reports)
+
+    @property
+    def row_counts(self) -> Array:
+        """How many records each row stands for."""
+        return self.used.row_counts
 
     @property
     def n_cells(self) -> int:
@@ -108,12 +122,12 @@ def regression_problem(
 ) -> RegressionProblem:
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
-    records = _opened(data, design)
-    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
+    source = source_of(data, design)
     if covariates is not None:
-        return _from_matrix(formula, records, columns, design, covariates)
+        return _from_matrix(formula, source, design, covariates)
     disguised = [name for name in design.schema.names if not _is_exact(design, name)]
-    text = parsed(formula, [*design.schema.names, *columns], disguised)
+    text = parsed(formula, [*design.schema.names, *source.columns], disguised)
+    records = source.of(list(dict.fromkeys([text.outcome, *text.names])))
     plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
     predictors = [name for name in design.schema.names if name in text.names and name in disguised]
     outcome = _outcome(records, text.outcome, design)
@@ -126,11 +140,14 @@ def regression_problem(
 
 
 def _from_matrix(
-    name: str, records: Any, columns: Sequence[str], design: Design, covariates: Any
+    name: str, source: RecordSource, design: Design, covariates: Any
 ) -> RegressionProblem:
-    if name not in (*design.schema.names, *columns):
-        known = [*design.schema.names, *columns]
+    known = [*design.schema.names, *source.columns]
+    if name not in known:
         raise DataError(unknown("outcome", name, known, "; with covariates= give its name alone"))
+    records = source.of([name])
+    if records.counts is not None:
+        raise DataError("covariates= has a row per record; give the records as a frame or an array")
     terms, n_records = matrix_terms(covariates), len(records)
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
@@ -146,7 +163,7 @@ def _assembled(
     outcome: Column | Attribute,
     terms: ModelTerms,
     design: Design,
-    records: Any,
+    records: SourceRows,
     kept: Mask,
 ) -> RegressionProblem:
     predictors = terms.disguised if isinstance(terms, FormulaTerms) else ()
@@ -156,13 +173,17 @@ def _assembled(
     else:
         outcome = outcome.take(kept)
     used = used_reports(asked, design, records, kept)
-    return RegressionProblem(name, outcome, terms, predictors, used, int((~kept).sum()))
+    left_out = (~kept).sum() if records.counts is None else records.counts[~kept].sum()
+    return RegressionProblem(name, outcome, terms, predictors, used, round(left_out))
 
 
-def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask) -> UsedReports:
+def used_reports(
+    asked: Sequence[str], design: Design, records: SourceRows, kept: Mask
+) -> UsedReports:
     """Channel and reports of the disguised attributes, for the records that are kept."""
+    counts = None if records.counts is None else records.counts[kept]
     if not asked:
-        return UsedReports(None, np.zeros(int(kept.sum()), np.intp))
+        return UsedReports(None, np.zeros(int(kept.sum()), np.intp), counts)
     _check_whole_groups(design, asked)
     channel = design.channel(asked)
     channel.require_reconstructable()
@@ -172,8 +193,8 @@ def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask)
             f"{', '.join(asked)} together have {math.prod(channel.true.sizes):,} true cells, too "
             "many for one regression; use fewer disguised predictors"
         )
-    reports = report_cells(_native(records), design.reported, channel.reported)[kept]
-    return UsedReports(channel, reports)
+    reports = report_cells(records.native, design.reported, channel.reported)[kept]
+    return UsedReports(channel, reports, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,20 +208,31 @@ class PairProblem:
 def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProblem:
     """The problem of a correlation."""
     check_design(design)
-    records = _opened(data, design)
-    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
-    known = [*design.schema.names, *columns]
+    source = source_of(data, design)
+    known = [*design.schema.names, *source.columns]
     for name in (first, second):
         if name not in known:
             raise DataError(unknown("name", name, known))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
+    records = source.of([first, second])
     pair = [_outcome(records, name, design) for name in (first, second)]
     kept = _complete(pair, len(records))
     asked = [own.name for own in pair if isinstance(own, Attribute)]
     used = used_reports(asked, design, records, kept)
     left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
     return PairProblem((left, right), used)
+
+
+def check_fitted(problem: RegressionProblem) -> None:
+    """Raise if the fitted records themselves cannot be predicted."""
+    if problem.n_cells > 1:
+        raise DataError(
+            "the true predictors of the fitted records are unknown; give predict() records "
+            "with true answers"
+        )
+    if problem.used.counts is not None:
+        raise DataError("the model was fitted to counts; give predict() records")
 
 
 def disguise_lines(problem: RegressionProblem) -> list[str]:
@@ -225,22 +257,6 @@ def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Inde
     return found.categories, found.codes.astype(np.intp)
 
 
-def _opened(data: Any, design: Design) -> Any:
-    """Records as a narwhals frame, or an array of codes."""
-    if isinstance(data, np.ndarray):
-        return data
-    from tacit import frames
-
-    if isinstance(data, str | os.PathLike):
-        check_origin(Path(data), Origin(design.fingerprint))
-        return frames.open_frame(read_frame(Path(data)))
-    return frames.open_frame(data)
-
-
-def _native(records: Any) -> Any:
-    return records if isinstance(records, np.ndarray) else records.to_native()
-
-
 def _is_exact(design: Design, name: str) -> bool:
     """Whether reports of this attribute are the truth."""
     if not design.group_of(name).coin.separable:
@@ -249,13 +265,13 @@ def _is_exact(design: Design, name: str) -> bool:
     return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
 
 
-def _column(records: Any, name: str, design: Design) -> Column:
+def _column(records: SourceRows, name: str, design: Design) -> Column:
     if name in design.schema:
-        return exact_column(_native(records), design.schema[name], design.reported)
-    return plain_column(records, name)
+        return exact_column(records.native, design.schema[name], design.reported)
+    return plain_column(records.rows, name)
 
 
-def _outcome(records: Any, name: str, design: Design) -> Column | Attribute:
+def _outcome(records: SourceRows, name: str, design: Design) -> Column | Attribute:
     if name in design.schema and not _is_exact(design, name):
         return design.schema[name]
     return _column(records, name, design)

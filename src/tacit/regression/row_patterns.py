@@ -16,25 +16,25 @@ Hashes = npt.NDArray[np.uint64]
 _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
-def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Array]:
-    """The place of one row of each pattern, and how many rows have it.
+def row_patterns(matrices: Sequence[Array], codes: Index, times: Array) -> tuple[Index, Array]:
+    """The place of one row of each pattern, and the sum of `times` over the rows that have it.
 
     Rows are equal if their codes are and if they are equal in all matrices.
     """
     n = len(codes)
-    every = np.arange(n), np.ones(n)
+    every = np.arange(n), times
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
     hashed = _hashes([matrix[sample] for matrix in matrices], codes[sample])
     if len(np.unique(hashed)) > _MOSTLY * len(sample) and n > 100:
         return every
-    _, first, which, counts = np.unique(
-        _hashes(matrices, codes), return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, which = np.unique(_hashes(matrices, codes), return_index=True, return_inverse=True)
+    if len(first) == n:
+        return every
     same = first[which]
     equal = np.array_equal(codes[same], codes) and all(
         np.array_equal(matrix[same], matrix) for matrix in matrices
     )
-    return (first, counts.astype(np.float64)) if equal else every
+    return (first, np.bincount(which, times, len(first)).astype(np.float64)) if equal else every
 
 
 def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:

@@ -1,0 +1,158 @@
+"""Where a regression gets its records: every row of a frame, or distinct rows with their counts.
+
+Counts come from any engine (see `engine_choice`), from a count file or from a pattern table: only
+the attributes and columns that a model uses are counted, where the records are.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.counting import CountEngine, PatternTable, count_reported, engine_of
+from tacit.counting.engine_choice import is_counts, is_remote, is_url
+from tacit.counting.records import check_origins
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.files import Origin, check_origin, read_frame
+from tacit.files.record_files import ARROW, is_pattern
+from tacit.label_codes import decode
+
+
+@dataclass(frozen=True, eq=False)
+class SourceRows:
+    """A narwhals frame or an array of codes, and how many records each row stands for.
+
+    No counts: every row is a record.
+    """
+
+    rows: Any
+    counts: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def native(self) -> Any:
+        """The frame as its own library has it."""
+        return self.rows if isinstance(self.rows, np.ndarray) else self.rows.to_native()
+
+
+class RecordSource(ABC):
+    """Reported records of a design."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """The names of the columns that rows may have."""
+
+    @abstractmethod
+    def of(self, names: Sequence[str]) -> SourceRows:
+        """Rows with these attributes and columns, perhaps with others."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource(RecordSource):
+    """Records in memory."""
+
+    rows: Any
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return () if isinstance(self.rows, np.ndarray) else tuple(self.rows.columns)
+
+    def of(self, names: Sequence[str]) -> SourceRows:
+        return SourceRows(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CountSource(RecordSource):
+    """Counts of the attributes of the design alone."""
+
+    table: PatternTable
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return ()
+
+    def of(self, names: Sequence[str]) -> SourceRows:
+        return SourceRows(self.table.patterns, self.table.counts.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class EngineSource(RecordSource):
+    """Records that an engine counts."""
+
+    records: Any
+    design: Design
+
+    @cached_property
+    def _engine(self) -> CountEngine:
+        return engine_of(self.records, self.design.reported, design=self.design.fingerprint)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self._engine.column_names()
+
+    def of(self, names: Sequence[str]) -> SourceRows:
+        """The distinct rows of these attributes and columns."""
+        from tacit import frames
+
+        schema, design = self.design.reported, self.design
+        known = [name for name in names if name in design.schema]
+        asked = known or [design.schema.names[0]]
+        reports = design.channel(design.closure(asked)).reported.names
+        others = [name for name in names if name not in design.schema]
+        used = schema.subset([name for name in schema.names if name in reports])
+        if not others:
+            found = self._engine.patterns(used.names)
+            return _rows(found, None)
+        engine = engine_of(self.records, used)
+        by = engine.patterns_by(others)
+        return _rows(by.patterns, frames.open_frame(by.columns))
+
+
+def _rows(found: PatternTable, columns: Any) -> SourceRows:
+    """Patterns as a frame of labels with other columns beside."""
+    from tacit import frames
+
+    table = decode(found.patterns, found.schema, "pyarrow")
+    for name in () if columns is None else columns.columns:
+        table = table.append_column(name, frames.column(columns, name))
+    return SourceRows(frames.open_frame(table), found.counts.astype(np.float64))
+
+
+def source_of(data: Any, design: Design) -> RecordSource:
+    """The records that were given: a frame, an array of codes, or what `reconstruct` takes."""
+    if isinstance(data, PatternTable):
+        if data.schema != design.reported:
+            raise DataError("the pattern table was counted under another schema than the design's")
+        return CountSource(data)
+    if is_counts(data):
+        return CountSource(count_reported(data, design))
+    if is_remote(data) or is_url(data):
+        return EngineSource(data, design)
+    if isinstance(data, str | os.PathLike):
+        return _file_source(Path(data), design)
+    from tacit import frames
+
+    return FrameSource(data if isinstance(data, np.ndarray) else frames.open_frame(data))
+
+
+def _file_source(path: Path, design: Design) -> RecordSource:
+    """Every record of one file; several files are counted."""
+    from tacit import frames
+
+    if path.is_dir() or is_pattern(path) or path.suffix in ARROW:
+        check_origins(path, design)
+        return EngineSource(path, design)
+    check_origin(path, Origin(design.fingerprint))
+    return FrameSource(frames.open_frame(read_frame(path)))
