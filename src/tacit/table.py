@@ -1,11 +1,12 @@
-"""Table: rows under column heads, shown as text, as HTML or as CSV."""
+"""Table: rows under column heads, shown as text, HTML, Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,23 @@ from tacit.number_text import number_of
 
 #: Numbers closer to 0 are shown with an exponent.
 _SMALL = 1e-3
+#: The two ends of an interval, as `number_text.span` writes them.
+_SPAN = re.compile(r"(\S+) \.\. (\S+)")
+#: What begins a formula in a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Signs that Markdown, with tables and mathematics, would not show as they are.
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#!])")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # would be an option after a line break
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    '"': "''",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
 
 
 class Markup(str):
@@ -57,13 +75,7 @@ class Table:
         """Aligned columns under the title."""
         lines = [self.heads, *([cell_text(cell) for cell in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = [
-            "  ".join(
-                cell.ljust(width) if side == "l" else cell.rjust(width)
-                for cell, width, side in zip(line, widths, self.align, strict=True)
-            ).rstrip()
-            for line in lines
-        ]
+        shown = ["  ".join(self._padded(line, widths)).rstrip() for line in lines]
         return "\n".join([*filter(None, [self.title]), *shown, *filter(None, [self.note])])
 
     def html(self, cards: bool = False) -> str:
@@ -81,12 +93,81 @@ class Table:
         )
 
     def csv(self) -> str:
-        """Heads and cells as CSV, numbers with all their digits."""
+        """Heads and cells as CSV, numbers with all their digits.
+
+        Text that a spreadsheet would run as a formula gets an apostrophe in front.
+        """
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self.heads)
-        writer.writerows(self.rows)
+        writer.writerows([_safe(cell) for cell in row] for row in (self.heads, *self.rows))
         return stream.getvalue()
+
+    def markdown(self) -> str:
+        """A table of Markdown (GitHub's) between its title and its note; labels are escaped.
+
+        >>> print(Table(("a|b", "share"), (("*", "0.2 .. 0.3"),)).markdown())
+        | a\\|b |      share |
+        |:-----|-----------:|
+        | \\*   | [0.2, 0.3] |
+        """
+        lines = [list(map(markdown_text, self.heads)), *self._bracketed(markdown_text)]
+        widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+        rules = [
+            ":" + "-" * (w + 1) if side == "l" else "-" * (w + 1) + ":"
+            for w, side in zip(widths, self.align, strict=True)
+        ]
+        shown = [" | ".join(self._padded(line, widths)) for line in lines]
+        table = [f"| {shown[0]} |", f"|{'|'.join(rules)}|", *(f"| {line} |" for line in shown[1:])]
+        above, below = (markdown_lines(text) for text in (self.title, self.note))
+        return "\n\n".join(filter(None, [above, "\n".join(table), below]))
+
+    def latex(self) -> str:
+        """A table of LaTeX with the rules of the package booktabs; labels are escaped.
+
+        >>> print(Table(("p & q", "share"), (("50 %", -0.5),)).latex())
+        \\begin{tabular}{lr}
+        \\toprule
+        p \\& q & share \\\\
+        \\midrule
+        50 \\% & $-$0.5000 \\\\
+        \\bottomrule
+        \\end{tabular}
+        """
+        lines = [" & ".join(row) for row in (map(_latex, self.heads), *self._bracketed(_latex))]
+        table = [
+            rf"\begin{{tabular}}{{{self.align}}}",
+            r"\toprule",
+            rf"{lines[0]} \\",
+            r"\midrule",
+            *(rf"{line} \\" for line in lines[1:]),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        if not self.title and not self.note:
+            return "\n".join(table)
+        caption = [rf"\caption{{{_latex(self.title)}}}"] if self.title else []
+        notes = [rf"\par\footnotesize {_latex(line)}" for line in self.note.splitlines()]
+        return "\n".join(
+            [r"\begin{table}", r"\centering", *caption, *table, *notes, r"\end{table}"]
+        )
+
+    def _bracketed(self, escaped: Callable[[str], str]) -> list[list[str]]:
+        """The cells as escaped text; intervals in brackets."""
+        return [
+            [
+                _SPAN.sub(r"[\1, \2]", cell) if side == "r" and _SPAN.fullmatch(cell) else cell
+                for cell, side in zip(
+                    (escaped(cell_text(cell)) for cell in row), self.align, strict=True
+                )
+            ]
+            for row in self.rows
+        ]
+
+    def _padded(self, line: Sequence[str], widths: Sequence[int]) -> list[str]:
+        return [
+            cell.ljust(width) if side == "l" else cell.rjust(width)
+            for cell, width, side in zip(line, widths, self.align, strict=True)
+        ]
 
     def _cells(self, row: Sequence[Any], cards: bool) -> str:
         cells = []
@@ -120,3 +201,40 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if value == 0 or abs(value) >= _SMALL else f"{value:.2e}"
     return str(value)
+
+
+def table_of(columns: Mapping[str, Sequence[Any]]) -> Table:
+    """Columns of equal length as a table, all digits of their numbers kept for CSV."""
+    return Table(list(columns), list(zip(*columns.values(), strict=True)))
+
+
+def markdown_of(tables: Iterable[Table]) -> str:
+    """Several tables in Markdown, one below the other."""
+    return "\n\n".join(table.markdown() for table in tables)
+
+
+def latex_of(tables: Iterable[Table]) -> str:
+    """Several tables in LaTeX, one below the other."""
+    return "\n\n".join(table.latex() for table in tables)
+
+
+def _safe(cell: Any) -> Any:
+    """Text that is no formula for a spreadsheet; numbers as they are."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def markdown_text(text: str) -> str:
+    """One line of Markdown that shows this text."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split("\n")))
+
+
+def markdown_lines(text: str) -> str:
+    """Paragraphs; a sign that would begin a list or a heading is escaped."""
+    lines = map(markdown_text, filter(None, text.splitlines()))
+    return "\n\n".join(re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", line) for line in lines)
+
+
+def _latex(text: str) -> str:
+    """One line of LaTeX that shows this text; the hyphen of a negative number is a minus."""
+    parts = re.split(r"(?<![\w.-])-(?=\.?\d)", " ".join(text.split("\n")))
+    return "$-$".join("".join(_LATEX.get(sign, sign) for sign in part) for part in parts)

@@ -8,6 +8,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level, event, other_names
+from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
 from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
 from tacit.errors import DataError
 from tacit.files import read_design
@@ -45,6 +46,7 @@ def compare(
     where: Where,
     between: Between,
     level: Level = 0.95,
+    as_format: AsFormat = OutputFormat.TEXT,
     as_json: AsJson = False,
     database: FromDatabase = None,
 ) -> None:
@@ -53,6 +55,7 @@ def compare(
     Example: [bold]tacit compare survey.json reported.csv --where smokes=yes
     --between income=high --between income=low[/bold]
     """
+    output = chosen_format(as_format, as_json)
     design = read_design(design_file)
     records = needed_source(data, database)
     check_level(level)
@@ -73,18 +76,25 @@ def compare(
         found.ratio(chosen, between=groups),
         found.odds_ratio(chosen, between=groups),
     ]
-    if as_json:
-        header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
-        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
-        typer.echo(show.json_text(content))
-        return
-    show.print_table(_table(estimates, level))
+    header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
+    Results(
+        lambda: [_table(estimates, level)],
+        lambda: _columns(estimates, level),
+        lambda: header | {"estimates": [each.to_dict(level) for each in estimates]},
+    ).show(output)
 
 
 def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
     """The conditions of both groups."""
     first, second = (event(text, schema, "--between") for text in between)
     return first, second
+
+
+def _columns(estimates: list[Estimate], level: float) -> dict[str, list[Any]]:
+    """A row per quantity, all digits."""
+    own = [each.columns(level) for each in estimates]
+    numbers = {key: [value for each in own for value in each[key]] for key in own[0]}
+    return {"quantity": list(_KINDS), "name": [each.name for each in estimates]} | numbers
 
 
 def _table(estimates: list[Estimate], level: float) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,13 +10,13 @@ import pyarrow as pa
 import typer
 
 from tacit.attribute import text
-from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, other_names, split
+from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
 from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, read_design, write_frame
-from tacit.reconstruction import METHODS, Estimate, reconstruct
+from tacit.reconstruction import METHODS, Estimate, Reconstruction, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import check_level
 
@@ -47,6 +48,7 @@ def estimate(
     given: Given = None,
     method: ByMethod = "inversion",
     level: Level = 0.95,
+    as_format: AsFormat = OutputFormat.TEXT,
     as_json: AsJson = False,
     out: Out = None,
     database: FromDatabase = None,
@@ -61,47 +63,70 @@ def estimate(
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
+    chosen = chosen_format(as_format, as_json)
     design = read_design(design_file)
     records = needed_source(data, database)
-    tables = [split(names, design.schema.names) for names in table or []]
-    events = [event(given, design.schema) for given in where or []]
-    asked = bool(events), bool(tables)
-    columns = other_names([given], design.schema)
-    groups = _given(given, [*design.schema.names, *columns], *asked)
-    if not tables and not events:
-        tables = [[name] for name in design.schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
     check_level(level)
-    _check_channels(
-        design, [*([*_known(groups, design), *names] for names in tables), *map(list, events)]
-    )
-    _check_method(method, bool(events))
+    asked = _Asked.of(design, table or [], where or [], given)
+    asked.check(design, method)
     check_out(out, data)
-    if events and given is not None and not columns:
-        event(given, design.schema, "--given")
-    found = reconstruct(*counted_with(design_file, design, records, columns))
-    group = event(given, found.design.schema, "--given") if given and events else None
-    estimates = [found.table(names, METHODS[method], groups or None) for names in tables]
-    estimates += [found.probability(allowed, group) for allowed in events]
+    found = reconstruct(*counted_with(design_file, design, records, asked.columns))
+    estimates = asked.estimates(found, method)
     if out is not None:
-        write_frame(out, _frame(estimates, level))
-    if as_json:
-        header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
-        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
-        typer.echo(show.json_text(content))
-    else:
-        for each in estimates:
-            show.print_table(each.to_table(level))
+        write_frame(out, pa.table(_columns(estimates, level)))
+    header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
+    Results(
+        lambda: [each.to_table(level) for each in estimates],
+        lambda: _columns(estimates, level),
+        lambda: header | {"estimates": [each.to_dict(level) for each in estimates]},
+    ).show(chosen)
 
 
-def _known(names: list[str], design: Design) -> list[str]:
-    return [name for name in names if name in design.schema]
+@dataclass(frozen=True)
+class _Asked:
+    """What is estimated: tables within groups, or events under a condition.
 
+    `columns` are names in --given that the design does not have.
+    """
 
-def _check_channels(design: Design, tables: list[list[str]]) -> None:
-    """An error if a table cannot be reconstructed."""
-    for names in tables:
-        design.channel(design.closure(names)).require_reconstructable()
+    tables: list[list[str]]
+    events: list[dict[str, list[str]]]
+    groups: list[str]
+    columns: list[str]
+    given: str | None
+
+    @classmethod
+    def of(cls, design: Design, table: list[str], where: list[str], given: str | None) -> _Asked:
+        """The options as lists."""
+        tables = [split(names, design.schema.names) for names in table]
+        events = [event(text, design.schema) for text in where]
+        columns = other_names([given], design.schema)
+        groups = _given(given, [*design.schema.names, *columns], bool(events), bool(tables))
+        if not tables and not events:
+            tables = [[name] for name in design.schema.names if name not in groups]
+        return cls(tables, events, groups, columns, given)
+
+    def check(self, design: Design, method: str) -> None:
+        """Raise for what cannot be estimated, as far as the design says."""
+        known = [name for name in self.groups if name in design.schema]
+        for names in [*([*known, *names] for names in self.tables), *map(list, self.events)]:
+            design.channel(design.closure(names)).require_reconstructable()
+        _check_method(method, bool(self.events))
+        if not self.columns:
+            self._condition(design)
+
+    def estimates(self, found: Reconstruction, method: str) -> list[Estimate]:
+        """The tables, then the events."""
+        groups, condition = self.groups or None, self._condition(found.design)
+        tables = [found.table(names, METHODS[method], groups) for names in self.tables]
+        return [*tables, *(found.probability(each, condition) for each in self.events)]
+
+    def _condition(self, design: Design) -> dict[str, list[str]] | None:
+        """The condition of events."""
+        if self.given is None or not self.events:
+            return None
+        return event(self.given, design.schema, "--given")
 
 
 def _check_method(method: str, events: bool) -> None:
@@ -129,7 +154,7 @@ def _given(text: str | None, known: list[str], events: bool, tables: bool) -> li
     return names
 
 
-def _frame(estimates: list[Estimate], level: float) -> Any:
+def _columns(estimates: list[Estimate], level: float) -> dict[str, list[Any]]:
     """All tables in one: the quantity, a column per attribute, the numbers."""
     names = list(dict.fromkeys(a.name for found in estimates for a in found.attributes))
     shown = free_names(names, ["quantity", *NUMBERS])
@@ -145,4 +170,4 @@ def _frame(estimates: list[Estimate], level: float) -> Any:
             )
         for key in NUMBERS:
             columns[key] += own[key]
-    return pa.table(columns)
+    return columns

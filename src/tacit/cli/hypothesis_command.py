@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, other_names, split
+from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
 from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
 from tacit.errors import DataError, unknown
 from tacit.files import read_design
@@ -67,6 +67,7 @@ def hypothesis(
     trend: Ordered = None,
     given: Groups = None,
     method: By = None,
+    as_format: AsFormat = OutputFormat.TEXT,
     as_json: AsJson = False,
     database: FromDatabase = None,
 ) -> None:
@@ -77,6 +78,7 @@ def hypothesis(
     Example: [bold]tacit test survey.json reported.csv --goodness-of-fit smokes
     --expected 0.8,0.2[/bold]
     """
+    output = chosen_format(as_format, as_json)
     design = read_design(design_file)
     records = needed_source(data, database)
     asked = {
@@ -98,11 +100,12 @@ def hypothesis(
     question.check([*design.schema.names, *columns], design.schema)
     rec = reconstruct(*counted_with(design_file, design, records, columns))
     found = question.ask(rec)
-    if as_json:
-        header = {"tacit": "test", "version": 1, "design": design.fingerprint}
-        typer.echo(show.json_text(header | found.to_dict()))
-        return
-    show.print_table(found.to_table())
+    header = {"tacit": "test", "version": 1, "design": design.fingerprint}
+    Results(
+        lambda: [found.to_table()],
+        lambda: {key: [value] for key, value in found.to_dict().items()},
+        lambda: header | found.to_dict(),
+    ).show(output)
 
 
 #: Options that belong to a test, and whether it needs them.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import show
 from tacit.cli.arguments import AsJson, DesignFile, Level
+from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
 from tacit.cli.sources import (
     FromDatabase,
     OptionalData,
@@ -52,6 +53,7 @@ def regress(
     robust: Robust = False,
     effects: Effects = False,
     level: Level = 0.95,
+    as_format: AsFormat = OutputFormat.TEXT,
     as_json: AsJson = False,
     out: Out = None,
     database: FromDatabase = None,
@@ -66,6 +68,7 @@ def regress(
 
     if linear and (ordered or robust or effects):
         raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
+    output = chosen_format(as_format, as_json)
     check_level(level)
     check_out(out, data)
     design = read_design(design_file)
@@ -79,13 +82,13 @@ def regress(
     alpha = 1 - level
     if out is not None:
         write_frame(out, fits[0].to_frame(alpha, "pyarrow"))
-    if as_json:
-        header = {"tacit": "regression", "version": 1, "design": design.fingerprint}
-        content = header | {"formula": formula, "results": [each.to_dict(alpha) for each in fits]}
-        typer.echo(show.json_text(content))
-        return
-    for each in fits:
-        _print(each, alpha)
+    header = {"tacit": "regression", "version": 1, "design": design.fingerprint}
+    header |= {"formula": formula}
+    Results(
+        lambda: [each.summary(alpha) for each in fits],
+        lambda: _columns(fits, alpha),
+        lambda: header | {"results": [each.to_dict(alpha) for each in fits]},
+    ).show(output)
 
 
 def _records(design_file: Path, design: Design, source: Path | str) -> Any:
@@ -99,9 +102,8 @@ def _records(design_file: Path, design: Design, source: Path | str) -> Any:
     return read_frame(source) if files == [source] and source.suffix not in ARROW else source
 
 
-def _print(fit: CoefficientTable, alpha: float) -> None:
-    """The table with its notes below."""
-    shown = fit.summary(alpha)
-    show.print_table(shown)
-    if shown.note:
-        show.console().print(shown.note, "", sep="\n", soft_wrap=True)
+def _columns(fits: Sequence[CoefficientTable], alpha: float) -> dict[str, list[Any]]:
+    """Coefficients, and effects below; the first column says which."""
+    own = [each.columns(alpha) for each in fits]
+    titles = [fit.title for fit in fits for _ in fit.names]
+    return {"table": titles} | {key: [v for each in own for v in each[key]] for key in own[0]}

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.arrays import Array
-from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest
+from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest, tests_table
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
+from tacit.table import Table, latex_of, markdown_of
 
 #: Shares below this are 0.
 _ABSENT = 1e-9
@@ -73,12 +74,28 @@ class ComplianceEstimate:
         found = [self.distribution, self.at_least, self.at_most, self.share]
         return [estimate for estimate in found if estimate is not None]
 
+    def tables(self, level: float = 0.95) -> list[Table]:
+        """The estimates and the tests as people read them."""
+        return [*(each.to_table(level) for each in self.estimates), tests_table(self.tests)]
+
+    def to_markdown(self, level: float = 0.95) -> str:
+        """The tables in Markdown."""
+        return markdown_of(self.tables(level))
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The tables in LaTeX, for the package booktabs."""
+        return latex_of(self.tables(level))
+
+    @property
+    def tests(self) -> list[LikelihoodRatioTest]:
+        """The tests of full compliance and of fit."""
+        return [self.test, self.fit]
+
     def __str__(self) -> str:
-        return "\n".join(map(str, [*self.estimates, self.test, self.fit]))
+        return "\n".join(map(str, [*self.estimates, *self.tests]))
 
     def _repr_html_(self) -> str:
-        tables = "".join(estimate._repr_html_() for estimate in self.estimates)
-        return f"{tables}<p>{self.test}</p><p>{self.fit}</p>"
+        return "".join(table.html() for table in self.tables())
 
     __repr__ = __str__
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from tacit.number_text import decimals
+from tacit.reconstruction.hypothesis_test import small_p
+from tacit.table import Table
 
 #: Statistics below this are rounding errors.
 _ROUNDING = 1e-7
@@ -47,6 +52,15 @@ class LikelihoodRatioTest:
     def __str__(self) -> str:
         shown = f"= {self.pvalue:.4f}" if self.pvalue >= 1e-4 else "< 0.0001"
         return f"{self.hypothesis}: G = {self.statistic:.4f}, df = {self.df}, p {shown}"
+
+
+def tests_table(tests: Sequence[LikelihoodRatioTest]) -> Table:
+    """Tests as people read them."""
+    heads = ("hypothesis", "likelihood ratio", "df", "p-value")
+    rows = [
+        (each.hypothesis, decimals(each.statistic), each.df, small_p(each.pvalue)) for each in tests
+    ]
+    return Table(heads, rows)
 
 
 def _statistic(gain: float) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.keep_or_draw import Unrelated
-from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest
+from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest, tests_table
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
@@ -27,6 +27,7 @@ from tacit.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
 from tacit.schema import Attribute
+from tacit.table import Table, latex_of, markdown_of
 
 #: An unrelated question of more categories than this must have a known distribution.
 _MOST_UNKNOWN = 32
@@ -82,12 +83,28 @@ class Pooled:
             "log_likelihood": self.log_likelihood,
         }
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        """The distribution, and that of the unrelated question if it was estimated."""
+        return [each for each in (self.estimate, self.unrelated) if each is not None]
+
+    def tables(self, level: float = 0.95) -> list[Table]:
+        """The estimates and the tests as people read them."""
+        return [*(each.to_table(level) for each in self.estimates), tests_table([self.agreement])]
+
+    def to_markdown(self, level: float = 0.95) -> str:
+        """The tables in Markdown."""
+        return markdown_of(self.tables(level))
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The tables in LaTeX, for the package booktabs."""
+        return latex_of(self.tables(level))
+
     def __str__(self) -> str:
-        parts = [self.estimate, *filter(None, [self.unrelated]), self.agreement]
-        return "\n".join(map(str, parts))
+        return "\n".join(map(str, [*self.estimates, self.agreement]))
 
     def _repr_html_(self) -> str:
-        return self.estimate._repr_html_() + f"<p>{self.agreement}</p>"
+        return "".join(table.html() for table in self.tables())
 
     __repr__ = __str__
 

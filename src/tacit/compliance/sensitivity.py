@@ -100,6 +100,14 @@ class SensitivityCurve:
         title = f"{self.attribute.name} from {records}, by assumed {self.share_name}"
         return Table(heads, list(rows), title, "llrrr")
 
+    def to_markdown(self, level: float = 0.95) -> str:
+        """The curve in Markdown."""
+        return self.to_table(level).markdown()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The curve in LaTeX, for the package booktabs."""
+        return self.to_table(level).latex()
+
     def plot(self, level: float = 0.95) -> Figure:
         """The curve of each category with its interval; needs the extra `plot`."""
         with optional_imports():

@@ -29,7 +29,7 @@ from tacit.privacy.sentences import sentences, warnings
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table
+from tacit.table import Table, latex_of, markdown_lines, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -168,6 +168,15 @@ class Report(Levels[Scope]):
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
         return report_tables.notes(self)
+
+    def to_markdown(self) -> str:
+        """Sentences, warnings, tables and what they mean, in Markdown."""
+        above, below = (markdown_lines("\n".join(own)) for own in (self.lead(), self.notes()))
+        return "\n\n".join([above, markdown_of(self.tables()), below])
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX, for the package booktabs."""
+        return latex_of(self.tables())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""

@@ -181,6 +181,14 @@ class Estimate:
         title = "\n".join(filter(None, [misfit(self.fit), self.caption()]))
         return Table(heads, rows, title, "l" * len(labels) + "rrr")
 
+    def to_markdown(self, level: float = 0.95) -> str:
+        """The table in Markdown."""
+        return self.to_table(level).markdown()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table in LaTeX, for the package booktabs."""
+        return self.to_table(level).latex()
+
     def caption(self) -> str:
         """One line on what the table is."""
         records = number_of(self.n_records, "reported record")

@@ -45,16 +45,29 @@ class HypothesisTest:
         title = f"Test from {number_of(self.n_records, 'reported record')}"
         return Table(heads, [row], title, "llrrr")
 
+    def to_markdown(self) -> str:
+        """The result in Markdown."""
+        return self.to_table().markdown()
+
+    def to_latex(self) -> str:
+        """The result in LaTeX, for the package booktabs."""
+        return self.to_table().latex()
+
     @property
     def shown_p(self) -> str:
         """The p-value as text."""
-        return f"{self.pvalue:.4f}" if self.pvalue >= _SMALLEST else f"< {_SMALLEST:.4f}"
+        return small_p(self.pvalue)
 
     def __str__(self) -> str:
         return self.to_table().text()
 
     def _repr_html_(self) -> str:
         return self.to_table().html()
+
+
+def small_p(pvalue: float) -> str:
+    """A p-value with four decimals, or a bound."""
+    return f"{pvalue:.4f}" if pvalue >= _SMALLEST else f"< {_SMALLEST:.4f}"
 
 
 def decimals_of(statistic: float) -> str:

@@ -190,6 +190,14 @@ class CoefficientTable:
         notes = [cut.note, *self.figures(), *(f"Warning: {text}" for text in self.warnings)]
         return Table(heads, cut.rows, self.title, note="\n".join(filter(None, notes)))
 
+    def to_markdown(self, alpha: float = 0.05) -> str:
+        """The table in Markdown."""
+        return self.summary(alpha).markdown()
+
+    def to_latex(self, alpha: float = 0.05) -> str:
+        """The table in LaTeX, for the package booktabs."""
+        return self.summary(alpha).latex()
+
     def figures(self) -> list[str]:
         """Lines below the table."""
         if not self.n_left_out:

@@ -1,0 +1,68 @@
+"""`--format` of the commands that print tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit import reconstruct
+from tacit.cli.main import run
+from tests.support.regions import REGIONS, regional
+
+COMMANDS = {
+    "estimate": ["--table", "smokes,income", "--table", "drinks"],
+    "compare": ["--where", "smokes=yes", "--between", "income=low", "--between", "income=high"],
+    "test": ["--independence", "smokes,income"],
+    "regress": ["--formula", "smokes ~ income", "--effects"],
+}
+ROWS = {"estimate": 8, "compare": 5, "test": 1, "regress": 5}
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("design.json").write_text(REGIONS.to_json())
+    regional().to_csv("reported.csv", index=False)
+
+
+def _printed(capsys: pytest.CaptureFixture[str], command: str, *options: str) -> str:
+    assert run([command, "design.json", "reported.csv", *COMMANDS[command], *options]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_format_is_printed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = _printed(capsys, command)
+    assert plain == _printed(capsys, command, "--format", "text")
+    markdown = _printed(capsys, command, "--format", "markdown")
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    tables = sum(line.startswith("|:--") for line in lines)
+    assert len(lines) == ROWS[command] + 2 * tables
+    latex = _printed(capsys, command, "--format", "latex")
+    assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == tables
+    rows = list(csv.reader(io.StringIO(_printed(capsys, command, "--format", "csv"))))
+    assert len(rows) == 1 + ROWS[command]
+    assert {len(row) for row in rows} == {len(rows[0])}
+    formatted = _printed(capsys, command, "--format", "json")
+    assert json.loads(formatted) == json.loads(_printed(capsys, command, "--json"))
+
+
+def test_csv_has_all_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(_printed(capsys, "estimate", "--format", "csv"))))
+    own = reconstruct(regional(), REGIONS).table(["smokes", "income"])
+    assert [float(row["estimate"]) for row in rows[:6]] == own.value.ravel().tolist()
+    assert rows[6]["smokes"] == ""
+    assert rows[6]["drinks"] == "no"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_two_formats_at_once_are_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [command, "design.json", "reported.csv", *COMMANDS[command]]
+    assert run([*given, "--json", "--format", "csv"]) == 2
+    assert capsys.readouterr().err == "error: give --json or --format csv, not both\n"
+    assert run([*given, "--format", "word"]) == 2
+    assert "'word' is not one of 'text', 'markdown', 'latex'" in capsys.readouterr().err
