@@ -110,6 +110,7 @@ PROMISED_OF_A_RECONSTRUCTION = {
     "homogeneity",
     "independence",
     "odds_ratio",
+    "plot",
     "probability",
     "ratio",
     "table",

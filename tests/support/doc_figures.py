@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tacit import Attribute, Design, Group, Schema, forced, related, uniform_perturbation, unrelated
 from tacit.channel import Coin
 from tacit.optimize import front
+from tacit.plot_style import BLUE, GREY, INK, RED, plain
 from tacit.survey import widths
 from tests.support.screenshots import small
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "figures"
-INK, GREY, BLUE, RED, GREEN = "#222222", "#767676", "#0072b2", "#d55e00", "#009e73"
+GREEN = "#009e73"
 #: Of the true cells of the README's first example, in its order.
 _TRUE = np.outer([0.7, 0.3], [0.5, 0.3, 0.2]).ravel()
 _RESPONDENTS = 1000
@@ -75,7 +75,7 @@ def estimate() -> Figure:
     axes.set_xticks(places, [f"{s}\n{i}" for s in ("no", "yes") for i in ("low", "mid", "high")])
     axes.set_xlabel("smokes, income")
     axes.set_ylabel("% of people")
-    plain(axes)
+    plain(axes, "y")
     axes.legend(frameon=False, fontsize="small")
     return figure
 
@@ -169,15 +169,6 @@ def optimal() -> Figure:
     """The best channels for an uneven distribution, beside Warner's."""
     drawn: Figure = front([0.6, 0.3, 0.1], n_records=10_000, delta=0.8).plot()
     return drawn
-
-
-def plain(axes: Axes, grid: Any = "y") -> None:
-    """A light grid and no frame."""
-    axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(left=False)
 
 
 def figures() -> Iterator[tuple[str, Figure]]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.arrays import Array
 from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest, tests_table
 from tacit.compliance.report_mixture import ReportMixture
+from tacit.extras import optional_imports
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
 from tacit.table import Table, latex_of, markdown_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Shares below this are 0.
 _ABSENT = 1e-9
@@ -85,6 +89,13 @@ class ComplianceEstimate:
     def to_latex(self, level: float = 0.95) -> str:
         """The tables in LaTeX, for the package booktabs."""
         return latex_of(self.tables(level))
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The estimates with their intervals; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.reconstruction.estimate_plot import plot_estimates
+
+        return plot_estimates(self.estimates, level, shares=True)
 
     @property
     def tests(self) -> list[LikelihoodRatioTest]:

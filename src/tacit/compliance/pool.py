@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,15 @@ from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
 from tacit.errors import DataError
+from tacit.extras import optional_imports
 from tacit.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
 from tacit.schema import Attribute
 from tacit.table import Table, latex_of, markdown_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: An unrelated question of more categories than this must have a known distribution.
 _MOST_UNKNOWN = 32
@@ -99,6 +103,13 @@ class Pooled:
     def to_latex(self, level: float = 0.95) -> str:
         """The tables in LaTeX, for the package booktabs."""
         return latex_of(self.tables(level))
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The estimates with their intervals; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.reconstruction.estimate_plot import plot_estimates
+
+        return plot_estimates(self.estimates, level, shares=True)
 
     def __str__(self) -> str:
         return "\n".join(map(str, [*self.estimates, self.agreement]))

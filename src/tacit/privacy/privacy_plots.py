@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tacit.plot_style import BLUE, GREY, INK, RED, plain, short_label
+
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison
     from tacit.privacy.report import Report
 
-#: Told apart also without colour: by shape and by filling. Blue and vermilion of Okabe & Ito.
-INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
 #: Attributes shown; more would not be read.
 _SHOWN = 30
 
@@ -31,7 +31,7 @@ def guesses(report: Report) -> Figure:
     figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
     axes = figure.add_subplot()
     _mark(axes, report, shown)
-    labels = [_short(report.wording.question(name)) for name in shown]
+    labels = [short_label(report.wording.question(name)) for name in shown]
     axes.set_yticks(range(len(shown) + len(record)), [*labels, *record])
     axes.set_ylim(len(shown) + len(record) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
@@ -82,23 +82,6 @@ def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **styl
 
 def _of_100(shares: Sequence[float]) -> list[float]:
     return [100 * share for share in shares]
-
-
-def plain(axes: Axes, grid: Literal["x", "y", "both"]) -> None:
-    """A light grid and no frame."""
-    axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(left=False)
-
-
-def _short(name: str) -> str:
-    """Both ends of a label, so that there is room for the data; never read as mathematics."""
-    text = name
-    if len(name) > 28:
-        text = f"{name[:17].rsplit(' ', 1)[0]}… {name[-14:].split(' ', 1)[-1]}"
-    return text.replace("$", r"\$")
 
 
 def svg(figure: Figure) -> str:

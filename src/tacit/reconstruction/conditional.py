@@ -22,6 +22,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.reported_shares import reported_within
 from tacit.reconstruction.score_test import ScoreTest
 
 
@@ -47,9 +48,14 @@ def conditional_shares(table: Estimate, given: int, name: str) -> Estimate:
         covariance_of=partial(_covariance, value, total, covariance),
         score_of=None,
         interval_of=None,
+        reported_of=partial(_reported, table, given),
         name=name,
     )
     return found.with_score(_score(joint, total, spread, table.n_records, shape))
+
+
+def _reported(table: Estimate, given: int) -> Array | None:
+    return reported_within(table.reported, given)
 
 
 def _spreads(covariance: Array, groups: int) -> tuple[Array, Array, Array]:

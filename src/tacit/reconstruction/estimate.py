@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.fit import misfit
@@ -21,6 +22,9 @@ from tacit.reconstruction.likelihood import Convergence
 from tacit.reconstruction.score_test import ScoreTest
 from tacit.schema import Attribute, Label
 from tacit.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -37,7 +41,8 @@ class Estimate:
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
     method: values moved into the simplex are biased, have no normal distribution at its border,
     and may lie outside the interval of their cell. The covariance is 0 if all reports are alike;
-    the standard error of an impossible value is then that at the nearest possible one.
+    the standard error of an impossible value is then that at the nearest possible one. `no_effect`
+    is the value of a comparison if groups do not differ.
     """
 
     attributes: tuple[Attribute, ...]
@@ -51,6 +56,8 @@ class Estimate:
     convergence: Convergence | None = None
     interval_of: Callable[[float], Interval] | None = None
     fit_of: Callable[[], HypothesisTest] | None = None
+    reported_of: Callable[[], Array | None] | None = None
+    no_effect: float | None = None
 
     @classmethod
     def of_covariance(
@@ -92,6 +99,7 @@ class Estimate:
             covariance_of=partial(_scaled_covariance, self, span),
             score_of=None,
             interval_of=partial(_scaled_interval, self, low, span),
+            reported_of=None,
         )
 
     def part(self, places: Index, attributes: tuple[Attribute, ...], name: str) -> Estimate:
@@ -104,6 +112,7 @@ class Estimate:
             stderr=self.stderr.ravel()[places].reshape(shape),
             covariance_of=partial(_covariance_part, self, places),
             score_of=None if self.score is None else partial(self.score.part, places, shape),
+            reported_of=partial(_reported_part, self, places, shape),
             name=name,
         )
 
@@ -116,6 +125,11 @@ class Estimate:
     def fit(self) -> HypothesisTest | None:
         """Whether the reports contradict the design; None if the reports are not at hand."""
         return None if self.fit_of is None else self.fit_of()
+
+    @property
+    def reported(self) -> Array | None:
+        """The same shares among the reports; None if reports have other categories."""
+        return None if self.reported_of is None else self.reported_of()
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell; within [0, 1] for probabilities."""
@@ -189,6 +203,13 @@ class Estimate:
         """The table in LaTeX, for the package booktabs."""
         return self.to_table(level).latex()
 
+    def plot(self, level: float = 0.95) -> Figure:
+        """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.reconstruction.estimate_plot import plot_estimates
+
+        return plot_estimates([self], level)
+
     def caption(self) -> str:
         """One line on what the table is."""
         records = number_of(self.n_records, "reported record")
@@ -213,6 +234,11 @@ def _same(score: ScoreTest) -> ScoreTest:
 
 def _covariance_part(whole: Estimate, places: Index) -> Array:
     return np.asarray(whole.covariance[np.ix_(places, places)])
+
+
+def _reported_part(whole: Estimate, places: Index, shape: tuple[int, ...]) -> Array | None:
+    reported = whole.reported
+    return None if reported is None else reported.ravel()[places].reshape(shape)
 
 
 def _scaled_covariance(share: Estimate, span: float) -> Array:

@@ -44,7 +44,8 @@ class GroupShares:
         first, second = self._shown
         value = self.shares.value[0] - self.shares.value[1]
         slopes = np.array([1.0, -1.0])
-        return self._contrast(value, slopes, f"{first} - {second}", self._difference_limits)
+        name = f"{first} - {second}"
+        return replace(self._contrast(value, slopes, name, self._difference_limits), no_effect=0)
 
     def ratio(self) -> Estimate:
         """r1 / r2; not a number if the estimate of r2 is not positive."""
@@ -70,7 +71,7 @@ class GroupShares:
         found = Estimate.of_covariance(
             (), np.asarray(value), covariance, self.shares.n_records, self.shares.method, name
         )
-        return replace(found, interval_of=limits, fit_of=self.shares.fit_of)
+        return replace(found, interval_of=limits, fit_of=self.shares.fit_of, no_effect=1)
 
     @property
     def _correlation(self) -> float:

@@ -25,6 +25,7 @@ from tacit.channel.product import Axes, Factor, apply, arranged
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
+from tacit.reconstruction.reported_shares import reported_table
 from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
 
@@ -54,6 +55,7 @@ def inversion(problem: TableProblem) -> Estimate:
         method="inversion",
         name=f"P({', '.join(a.name for a in problem.attributes)})",
         score_of=score,
+        reported_of=partial(reported_table, problem),
         covariance_of=partial(_covariance, problem, maps, value),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported, count_with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
+from tacit.extras import optional_imports
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import (
     Condition,
@@ -34,8 +35,12 @@ from tacit.reconstruction.inference.hypothesis_input import expected_shares, sco
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
+from tacit.reconstruction.reported_shares import reported_share
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TableMethod = Callable[[TableProblem], Estimate]
 #: The conditions of two groups.
@@ -117,10 +122,12 @@ class Reconstruction:
             share = event_probability(
                 self._report_weights, events_of(self.design, [own]), f"P({own.text})"
             )
+            share = replace(share, reported_of=self._reported(own))
             return self._with_fit(share, own.names)
         group = condition_of(self.design, given, "condition")
         shares = self._shares(own, [group])
-        return shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
+        found = shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
+        return replace(found, reported_of=self._reported(own, group))
 
     def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
         """P(event | first group) - P(event | second group)."""
@@ -286,6 +293,22 @@ class Reconstruction:
         if least or isinstance(names, str) or len(names):
             self.design.closure(names)
         return tuple(names)
+
+    def plot(self, attributes: Sequence[str] | None = None, level: float = 0.95) -> Figure:
+        """The distribution of each attribute with its intervals, beside the reported one.
+
+        Needs the extra `plot`.
+        """
+        names = self.design.schema.names if attributes is None else self._names(attributes)
+        with optional_imports():
+            from tacit.reconstruction.estimate_plot import plot_estimates
+
+        return plot_estimates([self.table([name]) for name in names], level)
+
+    def _reported(
+        self, event: Condition, group: Condition | None = None
+    ) -> Callable[[], Array | None]:
+        return partial(reported_share, self.patterns, self.design, event, group)
 
     def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes, run on demand."""

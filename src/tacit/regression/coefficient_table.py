@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,14 @@ from scipy.stats import norm
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError, unknown
+from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 60
@@ -197,6 +201,17 @@ class CoefficientTable:
     def to_latex(self, alpha: float = 0.05) -> str:
         """The table in LaTeX, for the package booktabs."""
         return self.summary(alpha).latex()
+
+    def plot(self, alpha: float = 0.05) -> Figure:
+        """The coefficients with their intervals, constants left out; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.regression.coefficient_plot import plot_coefficients
+
+        return plot_coefficients(self, alpha)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether this coefficient is a constant, which is 0 in no hypothesis of interest."""
+        return name.rpartition(": ")[2] == "Intercept"
 
     def figures(self) -> list[str]:
         """Lines below the table."""

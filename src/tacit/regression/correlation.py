@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,8 @@ def _estimate(rows: Array, times: Array, name: str) -> Estimate:
     variance = float((times * influence) @ influence) / n**2
     found = Estimate.of_covariance((), np.array(r), np.array([[variance]]), n, "inversion", name)
     stderr = float(np.sqrt(variance))
-    return replace(found, interval_of=lambda level: _interval(float(r), stderr, level))
+    limits = partial(_interval, float(r), stderr)
+    return replace(found, interval_of=limits, no_effect=0)
 
 
 def _interval(r: float, stderr: float, level: float) -> Interval:

@@ -16,6 +16,7 @@ from tacit.regression.nested_models import nested_maximum
 from tacit.regression.profile_intervals import profile_end
 from tacit.regression.regression_problem import RegressionProblem, check_fitted, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
+from tacit.regression.response_models import ProportionalOdds
 
 #: A nested model may have a larger likelihood by rounding only.
 _ROUNDING = 1e-6
@@ -126,6 +127,11 @@ class LogitResult(CoefficientTable):
         if not found.converged:
             raise DataError("the nested model did not converge for the reports of this one")
         return found.value
+
+    def is_constant(self, name: str) -> bool:
+        cuts = len(self.likelihood.model.categories) - 1
+        ordered = isinstance(self.likelihood.model, ProportionalOdds)
+        return super().is_constant(name) or (ordered and name in self.names[:cuts])
 
     def figures(self) -> list[str]:
         errors = "sandwich" if self.robust else "from the observed information"

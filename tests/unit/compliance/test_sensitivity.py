@@ -62,7 +62,7 @@ def test_the_curve_has_a_table_a_frame_and_a_figure() -> None:
     assert "by assumed share of cheaters" in str(found)
     assert "<table>" in found._repr_html_()
     (axes,) = found.plot().axes
-    assert axes.get_xlabel() == "assumed share of cheaters"
+    assert axes.get_xlabel() == "assumed share of cheaters, %"
     assert len(axes.lines) == 1
 
 

@@ -1,0 +1,35 @@
+"""How figures look: colours, a light grid, labels. Figures are drawn without global state."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from matplotlib.axes import Axes
+
+#: Told apart also without colour: by shape and by filling. Blue and vermilion of Okabe & Ito.
+INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
+#: Bars behind marks, and the grid.
+PALE = "#dddddd"
+
+
+def plain(axes: Axes, grid: Literal["x", "y", "both"]) -> None:
+    """A light grid and no frame."""
+    axes.grid(axis=grid, color=PALE, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(left=False)
+
+
+def short_label(name: str, most: int = 28) -> str:
+    """Both ends of a long label, so that there is room for the data."""
+    if len(name) <= most:
+        return not_mathematics(name)
+    first, last = most * 17 // 28, most // 2
+    text = f"{name[:first].rsplit(' ', 1)[0]}… {name[-last:].split(' ', 1)[-1]}"
+    return not_mathematics(text)
+
+
+def not_mathematics(text: str) -> str:
+    """Text that matplotlib does not read as mathematics."""
+    return text.replace("$", r"\$")
