@@ -25,6 +25,7 @@ from tacit.channel import Coin
 from tacit.optimize import front
 from tacit.plot_style import BLUE, GREY, INK, RED, plain
 from tacit.survey import widths
+from tests.support.doc_blocks import blocks
 from tests.support.screenshots import small
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,11 @@ def readme_example(word: str) -> dict[str, Any]:
     """The names that the README's Python block with this word defines, run in an empty folder."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     (code,) = (block for block in blocks if word in block)
+    return run_quietly(code)
+
+
+def run_quietly(code: str) -> dict[str, Any]:
+    """The names that some code defines, run in an empty folder; it prints nothing."""
     names: dict[str, Any] = {"print": lambda *_: None}
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +89,13 @@ def estimate() -> Figure:
 def tree() -> Figure:
     """The README's third example."""
     drawn: Figure = readme_example("DecisionTree")["tree"].figure()
+    return drawn
+
+
+def study() -> Figure:
+    """The figure of the worked study, drawn by the code of its page."""
+    code = "".join(text for language, text in blocks("docs/study.md") if language == "python")
+    drawn: Figure = run_quietly(code)["figure"]
     return drawn
 
 
@@ -172,7 +185,7 @@ def optimal() -> Figure:
 
 
 def figures() -> Iterator[tuple[str, Figure]]:
-    for draw in (estimate, tree, families, respondents, optimal):
+    for draw in (estimate, tree, families, respondents, optimal, study):
         yield f"{draw.__name__}.png", draw()
 
 
