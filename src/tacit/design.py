@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tacit import outward
 from tacit.channel import Coin, coin_from_dict
 from tacit.channel.product import Factor, ProductChannel
 from tacit.errors import DesignError, FileError, SchemaError, unknown
 from tacit.json_documents import DocumentFormat, check_document, parse_json
+from tacit.number_text import number_of
 from tacit.schema import Attribute, Schema
+from tacit.table import Table
 
+#: Categories of an attribute that a table shows.
+_SHOWN = 12
 FORMAT = DocumentFormat("design", "design file", (("attributes", "groups"),))
 
 
@@ -129,6 +134,29 @@ class Design:
                 factors.append(Factor(kept, group.coin, channel, *axes))
         return ProductChannel(true, reported, tuple(factors))
 
+    def to_table(self) -> Table:
+        """A row per attribute: its categories, its group and coin, and epsilon of its answer."""
+        numbers = {name: n for n, g in enumerate(self.groups, start=1) for name in g.attributes}
+        rows = [
+            (
+                attribute.name,
+                _listed(attribute.categories),
+                numbers[attribute.name],
+                str(self.group_of(attribute.name).coin),
+                outward.epsilon(self.channel(self.closure([attribute.name])).epsilon),
+            )
+            for attribute in self.schema
+        ]
+        groups, answers = len(self.groups), len(self.schema)
+        title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
+        note = f"fingerprint {self.fingerprint}"
+        return Table(
+            ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_table().html()
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready description with exact numbers."""
         groups = [{"attributes": list(g.attributes), "coin": g.coin.to_dict()} for g in self.groups]
@@ -176,6 +204,13 @@ def check_design(design: object) -> None:
     """Raise DesignError if something else was given for a design."""
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {type(design).__name__}")
+
+
+def _listed(categories: Sequence[object]) -> str:
+    """Categories as text; of many, the first ones."""
+    left = len(categories) - _SHOWN
+    shown = ", ".join(map(str, categories[:_SHOWN]))
+    return f"{shown}, and {left} more" if left > 0 else shown
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -86,8 +86,8 @@ class Table:
         )
         rows = "".join(f"<tr>{self._cells(row, cards)}</tr>" for row in self.rows)
         css = ' class="cards"' if cards else ""
-        title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        title = f"<caption>{_html_lines(self.title)}</caption>" if self.title else ""
+        note = f"<p>{_html_lines(self.note)}</p>" if self.note else ""
         return (
             f"<table{css}>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
         )
@@ -216,6 +216,10 @@ def markdown_of(tables: Iterable[Table]) -> str:
 def latex_of(tables: Iterable[Table]) -> str:
     """Several tables in LaTeX, one below the other."""
     return "\n\n".join(table.latex() for table in tables)
+
+
+def _html_lines(text: str) -> str:
+    return "<br>".join(map(html.escape, text.splitlines()))
 
 
 def _safe(cell: Any) -> Any:

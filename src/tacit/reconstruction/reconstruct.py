@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported, count_with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
-from tacit.extras import optional_imports
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import (
     Condition,
@@ -34,13 +33,11 @@ from tacit.reconstruction.inference.hypotheses import Independence, NoTrend, Spe
 from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.reported_shares import reported_share
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TableMethod = Callable[[TableProblem], Estimate]
 #: The conditions of two groups.
@@ -52,8 +49,8 @@ MAX_CELLS = 2**26
 _SMALL_CELLS, _KEPT_PROBLEMS = 2**12, 256
 
 
-@dataclass(frozen=True, eq=False)
-class Reconstruction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconstruction(ReconstructionSummary):
     """Reported patterns and their design; estimates anything about the true records."""
 
     patterns: PatternTable
@@ -293,17 +290,6 @@ class Reconstruction:
         if least or isinstance(names, str) or len(names):
             self.design.closure(names)
         return tuple(names)
-
-    def plot(self, attributes: Sequence[str] | None = None, level: float = 0.95) -> Figure:
-        """The distribution of each attribute with its intervals, beside the reported one.
-
-        Needs the extra `plot`.
-        """
-        names = self.design.schema.names if attributes is None else self._names(attributes)
-        with optional_imports():
-            from tacit.reconstruction.estimate_plot import plot_estimates
-
-        return plot_estimates([self.table([name]) for name in names], level)
 
     def _reported(
         self, event: Condition, group: Condition | None = None
