@@ -12,7 +12,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
-from tacit.counting import PatternTable, count, count_records, count_with_columns
+from tacit.counting import PatternTable, count, count_records, with_columns
 from tacit.counting.count_file import counts_of_design
 from tacit.counting.engine_choice import is_counts
 from tacit.design import Design
@@ -79,14 +79,8 @@ def counted_with(
     design_file: Path, design: Design, records: Path | str, columns: Sequence[str]
 ) -> tuple[PatternTable, Design]:
     """Count reported records by undisguised columns as well; the design then has them."""
-    if not columns:
-        return counted(design_file, design, records), design
-    check_has_columns(design, records, columns)
-    if isinstance(records, str):
-        return count_with_columns(records, design, columns)
-    check_made_by(design_file, record_files(records), str(records))
-    with show.progress("counting") as tell:
-        return count_with_columns(records, design, columns, tell)
+    wide = widened(design, records, columns)
+    return counted(design_file, wide, records), wide
 
 
 def is_stored(records: Path | str) -> bool:
@@ -94,11 +88,12 @@ def is_stored(records: Path | str) -> bool:
     return is_counts(records) if isinstance(records, Path) else "#" not in records
 
 
-def check_has_columns(design: Design, records: Path | str, columns: Sequence[str]) -> None:
-    """Raise unless the records may have columns that are no attributes of the design."""
+def widened(design: Design, records: Path | str, columns: Sequence[str]) -> Design:
+    """The design with these columns of the records as attributes that are not disguised."""
     if is_stored(records):
         for name in columns:
             design.schema.index(name)
+    return with_columns(records, design, columns) if columns else design
 
 
 def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:

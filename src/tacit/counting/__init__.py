@@ -5,7 +5,7 @@ from tacit.counting.engine_choice import engine_of
 from tacit.counting.memory import count, count_or_list
 from tacit.counting.pair_tables import pair_tables
 from tacit.counting.patterns import PatternTable
-from tacit.counting.plain_columns import count_with_columns
+from tacit.counting.plain_columns import with_columns
 from tacit.counting.records import count_records, count_reported
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "count_or_list",
     "count_records",
     "count_reported",
-    "count_with_columns",
     "engine_of",
     "pair_tables",
+    "with_columns",
 ]

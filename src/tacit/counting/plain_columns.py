@@ -11,44 +11,37 @@ from typing import Any
 import numpy as np
 
 from tacit.channel import truthful
-from tacit.counting.count_engine import PatternsBy, sorted_patterns
 from tacit.counting.engine_choice import engine_of, is_counts
 from tacit.counting.patterns import PatternTable
 from tacit.counting.records import check_origins
 from tacit.design import Design, Group
 from tacit.errors import DataError, SchemaError
-from tacit.files import Progress
-from tacit.label_codes import encode
 from tacit.schema import Schema
 
 #: The category of cells that are missing, and the most categories of a column.
 MISSING, MOST = "missing", 1000
 
 
-def count_with_columns(
-    records: Any, design: Design, columns: Sequence[str], progress: Progress | None = None
-) -> tuple[PatternTable, Design]:
-    """The pattern table of reports and undisguised columns, and the design that has them all."""
+def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design:
+    """The design with these columns of its records as further attributes, in truthful groups.
+
+    The categories are the values that occur; they are counted first, without the reports.
+    """
     names = _checked(columns, design)
     if is_counts(records) or isinstance(records, PatternTable):
         raise DataError(
             f"counts have no column {names[0]!r}, only attributes of the design; give the records"
         )
+    if isinstance(records, np.ndarray):
+        raise DataError("an array of codes has no undisguised columns; give a frame")
     check_origins(records, design)
-    engine = engine_of(records, design.reported, progress, design.fingerprint)
-    return widened(engine.patterns_by(names), design)
-
-
-def widened(found: PatternsBy, design: Design) -> tuple[PatternTable, Design]:
-    """Counts by columns as the pattern table of a design with truthful groups for the columns."""
     from tacit.schema_inference import listed_attributes  # Arrow is slow to start
 
+    one = design.reported.subset(design.reported.names[:1])
+    found = engine_of(records, one).patterns_by(names)
     attributes = listed_attributes(found.columns, MISSING, MOST)
-    own = Schema(attributes)
-    groups = [Group([name], truthful()) for name in own.names]
-    wide = Design(Schema([*design.schema, *attributes]), [*design.groups, *groups])
-    codes = np.column_stack([found.patterns.patterns, encode(found.columns, own)])
-    return sorted_patterns(wide.reported, codes, found.patterns.counts), wide
+    groups = [Group([attribute.name], truthful()) for attribute in attributes]
+    return Design(Schema([*design.schema, *attributes]), [*design.groups, *groups])
 
 
 def _checked(columns: Sequence[str], design: Design) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable, count_reported, count_with_columns
+from tacit.counting import PatternTable, count_records, count_reported, with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.conditional import conditional_shares
@@ -354,7 +354,8 @@ def reconstruct(reported: Any, design: Design, columns: Sequence[str] = ()) -> R
     """
     check_design(design)
     if len(columns):
-        return Reconstruction(*count_with_columns(reported, design, columns))
+        wide = with_columns(reported, design, columns)
+        return Reconstruction(count_records(reported, wide.reported), wide)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
