@@ -20,7 +20,7 @@ from tacit.reconstruction.interval import Interval, normal_interval, score_inter
 from tacit.reconstruction.likelihood import Convergence
 from tacit.reconstruction.score_test import ScoreTest
 from tacit.schema import Attribute, Label
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -30,8 +30,8 @@ _WHOLE = 0.95
 NOT_INFORMATIVE = "not informative"
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(TabularResult):
     """A table of estimated quantities, one axis per attribute; no axis for a single number.
 
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
@@ -190,13 +190,8 @@ class Estimate:
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
         return text + "; errors by inversion" if self.method in ("simplex", "em") else text
 
-    def __str__(self) -> str:
-        return self.to_table().cut(_SHOWN).text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().cut(_SHOWN).html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN)
 
 
 def _same(score: ScoreTest) -> ScoreTest:

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.number_text import number_of
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: P-values below this are printed as a bound.
 _SMALLEST = 1e-4
 
 
 @dataclass(frozen=True)
-class HypothesisTest:
+class HypothesisTest(TabularResult):
     """A chi-squared test: small p-values contradict the hypothesis."""
 
     hypothesis: str
@@ -49,12 +49,6 @@ class HypothesisTest:
     def shown_p(self) -> str:
         """The p-value as text."""
         return f"{self.pvalue:.4f}" if self.pvalue >= _SMALLEST else f"< {_SMALLEST:.4f}"
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
 
 def decimals_of(statistic: float) -> str:

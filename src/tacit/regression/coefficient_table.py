@@ -15,7 +15,7 @@ from tacit.errors import DataError, unknown
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 60
@@ -46,8 +46,8 @@ class Coefficients(Mapping[str, float]):
         return Table(("coefficient", "value"), list(self.items())).text()
 
 
-@dataclass(frozen=True, eq=False)
-class CoefficientTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientTable(TabularResult):
     """Named estimates; normal intervals from their covariance."""
 
     title: str
@@ -196,10 +196,5 @@ class CoefficientTable:
             return []
         return [f"{number_of(self.n_left_out, 'record')} with missing cells left out"]
 
-    def __str__(self) -> str:
-        return self.summary().text()
-
-    def _repr_html_(self) -> str:
-        return self.summary().html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.summary()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -176,8 +176,7 @@ def used_reports(asked: Sequence[str], design: Design, records: Any, kept: Mask)
     return UsedReports(channel, reports)
 
 
-@dataclass(frozen=True, eq=False)
-class PairProblem:
+class PairProblem(NamedTuple):
     """Two columns or attributes, and the reports of those that are disguised."""
 
     pair: tuple[Column | Attribute, Column | Attribute]
