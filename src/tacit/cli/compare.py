@@ -7,14 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, event
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import event
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
-from tacit.files import read_design
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import misfit
-from tacit.reconstruction.interval import check_level
 from tacit.table import Table
 
 Where = Annotated[
@@ -35,24 +34,20 @@ Between = Annotated[
 _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 
 
+@grouped_options
 def compare(
-    design_file: DesignFile,
-    data: OptionalData = None,
     *,
     where: Where,
     between: Between,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
 
     Example: [bold]tacit compare survey.json reported.csv --where smokes=yes
     --between income=high --between income=low[/bold]
     """
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    check_level(level)
+    design = records.design
     chosen = event(where, design.schema)
     if len(between) != 2:
         raise DataError(
@@ -60,7 +55,7 @@ def compare(
             f"got it {number_of(len(between), 'time')}"
         )
     first, second = (event(text, design.schema, "--between") for text in between)
-    found = reconstruct(counted(design_file, design, records), design)
+    found = records.reconstructed()
     groups = (first, second)
     estimates = [found.probability(chosen, given=group) for group in groups]
     estimates += [
@@ -68,12 +63,10 @@ def compare(
         found.ratio(chosen, between=groups),
         found.odds_ratio(chosen, between=groups),
     ]
-    if as_json:
-        header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
-        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
-        typer.echo(show.json_text(content))
-        return
-    show.print_table(_table(estimates, level))
+    output.print(
+        lambda: output.content("comparison", design.fingerprint, estimates),
+        lambda: show.print_table(_table(estimates, output.level)),
+    )
 
 
 def _table(estimates: list[Estimate], level: float) -> Table:

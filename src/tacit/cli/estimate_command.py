@@ -9,14 +9,13 @@ import pyarrow as pa
 import typer
 
 from tacit.attribute import text
-from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, split
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import Events, Tables, event, split
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, unknown
-from tacit.files import check_out, read_design, write_frame
-from tacit.reconstruction import METHODS, Estimate, reconstruct
+from tacit.files import check_out, write_frame
+from tacit.reconstruction import METHODS, Estimate
 from tacit.reconstruction.estimate import free_names
-from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
@@ -39,17 +38,16 @@ ByMethod = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
 
 
+@grouped_options
 def estimate(
-    design_file: DesignFile,
-    data: OptionalData = None,
+    *,
     table: Tables = None,
     where: Events = None,
     given: Given = None,
     method: ByMethod = "inversion",
-    level: Level = 0.95,
-    as_json: AsJson = False,
     out: Out = None,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 
@@ -61,31 +59,23 @@ def estimate(
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
-    design = read_design(design_file)
-    records = needed_source(data, database)
+    design = records.design
     tables = [split(names, design.schema.names) for names in table or []]
     events = [event(given, design.schema) for given in where or []]
     groups, group = _given(given, design.schema, bool(events), bool(tables))
     if not tables and not events:
         tables = [[name] for name in design.schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
-    check_level(level)
     for names in [*([*groups, *names] for names in tables), *map(list, events)]:
         design.channel(design.closure(names)).require_reconstructable()
     _check_method(method, bool(events))
-    check_out(out, data)
-    found = reconstruct(counted(design_file, design, records), design)
+    check_out(out, records.data)
+    found = records.reconstructed()
     estimates = [found.table(names, METHODS[method], groups or None) for names in tables]
     estimates += [found.probability(allowed, group) for allowed in events]
     if out is not None:
-        write_frame(out, _frame(estimates, level))
-    if as_json:
-        header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
-        content = header | {"estimates": [each.to_dict(level) for each in estimates]}
-        typer.echo(show.json_text(content))
-        return
-    for each in estimates:
-        show.print_table(each.to_table(level))
+        write_frame(out, _frame(estimates, output.level))
+    output.print_estimates("estimates", design.fingerprint, estimates)
 
 
 def _check_method(method: str, events: bool) -> None:
