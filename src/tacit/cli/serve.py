@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -33,8 +33,7 @@ def serve(config: Path | None, **given: Any) -> None:
 
 
 def _parameter(name: str, kind: Any, said: Any) -> Parameter:
-    annotation = Annotated[kind | None, said]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=said, annotation=kind | None)
 
 
 def _flag(name: str, field: FieldInfo) -> Parameter:
@@ -44,12 +43,14 @@ def _flag(name: str, field: FieldInfo) -> Parameter:
     one_of = get_origin(field.annotation) is Literal
     choices = "|".join(get_args(field.annotation)) if one_of else None
     return _parameter(
-        name, kind, typer.Option(metavar=choices, help=f"{field.description} ({default})")
+        name, kind, typer.Option(None, metavar=choices, help=f"{field.description} ({default})")
     )
 
 
-_SURVEYS = typer.Argument(metavar="PUBLISHED", help="Published surveys (tacit survey publish).")
-_CONFIG = typer.Option(help="A TOML file of settings; also named by TACIT_CONFIG.")
+_SURVEYS = typer.Argument(
+    None, metavar="PUBLISHED", help="Published surveys (tacit survey publish)."
+)
+_CONFIG = typer.Option(None, help="A TOML file of settings; also named by TACIT_CONFIG.")
 #: Every setting is a flag, but the surveys are arguments.
 serve.__signature__ = Signature(  # type: ignore[attr-defined]
     [

@@ -28,6 +28,10 @@ class MixtureResult(ABC):
     def tests(self) -> list[HypothesisTest]:
         """The tests of what the estimates assume."""
 
+    @abstractmethod
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready result."""
+
     @property
     def value(self) -> Array:
         """The estimated distribution, one axis per attribute."""

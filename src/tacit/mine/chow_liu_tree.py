@@ -33,7 +33,7 @@ from tacit.table import Table
 _SEED = 0
 
 
-class ChowLiuTree(LearntModel):  # type: ignore[misc]
+class ChowLiuTree(LearntModel):
     """The joint distribution of true records as a Chow-Liu tree.
 
     design: how the records were disguised; None for undisguised records, given as codes.

@@ -36,6 +36,7 @@ from tacit.mine.naive_bayes import class_log_proba
 from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.schema import Schema
 from tacit.table import Table
 
 
@@ -48,6 +49,8 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
     tol: change of a probability at which EM ends. max_iter: its iterations, each of about three
     EM steps. random_state: seed of the starts and of the parts that are held out.
     """
+
+    features_: Schema
 
     def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
         self,

@@ -196,5 +196,6 @@ class CoefficientTable(TabularResult):
             return []
         return [f"{number_of(self.n_left_out, 'record')} with missing cells left out"]
 
-    def shown(self) -> Table:
-        return self.summary()
+    def to_table(self, alpha: float = 0.05) -> Table:
+        """The same as `summary`."""
+        return self.summary(alpha)
