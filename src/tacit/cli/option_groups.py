@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command with an option for each field of its dataclasses."""
     own = signature(command, eval_str=True).parameters.values()
-    groups = {each.name: each.annotation for each in own if is_dataclass(each.annotation)}
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in own if is_dataclass(each.annotation)
+    }
 
     @wraps(command)
     def run(**given: Any) -> None:

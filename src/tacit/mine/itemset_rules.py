@@ -199,7 +199,7 @@ def association_rules(
     accepted &= mined.estimates["conditions_support"] > 0
     figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
     order = np.flatnonzero(accepted)
-    order = order[np.argsort(-mined.confidence[order], kind="stable")]
+    order = order[np.argsort(-mined.estimates["confidence"][order], kind="stable")]
     chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
     sides = _sides(found, listed)
     return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))
