@@ -9,18 +9,18 @@ from starlette.responses import RedirectResponse, Response
 from tacit.errors import DataError
 from tacit.studio.access import Right, cookie_name
 from tacit.studio.accounts import SESSION_SECONDS, Account, Role
-from tacit.studio.site import PageRoute, Visit
+from tacit.studio.site import PageRoute, PageVisit
 
 WRONG = "Name or password is wrong."
 
 
-def show_set_up(visit: Visit) -> Response:
+def show_set_up(visit: PageVisit) -> Response:
     """The form of a one-time link."""
     works = visit.studio.accounts.link_works(visit.request.path_params["token"])
     return visit.page("set_up.html", 200 if works else 404, works=works, problem=None)
 
 
-def set_up(visit: Visit) -> Response:
+def set_up(visit: PageVisit) -> Response:
     """Make an account and sign in."""
     token = visit.request.path_params["token"]
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
@@ -36,12 +36,12 @@ def set_up(visit: Visit) -> Response:
     return _signed_in(visit, made)
 
 
-def show_sign_in(visit: Visit) -> Response:
+def show_sign_in(visit: PageVisit) -> Response:
     """The form to sign in."""
     return visit.page("sign_in.html", problem=None)
 
 
-def sign_in(visit: Visit) -> Response:
+def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
     delay, keys = visit.studio.delay, (f"name {name}", f"address {_address(visit)}")
@@ -59,7 +59,7 @@ def sign_in(visit: Visit) -> Response:
     return _signed_in(visit, account)
 
 
-def sign_out(visit: Visit) -> Response:
+def sign_out(visit: PageVisit) -> Response:
     """End the session."""
     name = cookie_name(visit.request)
     visit.studio.accounts.end_session(visit.request.cookies.get(name, ""))
@@ -69,7 +69,9 @@ def sign_out(visit: Visit) -> Response:
     return response
 
 
-def show_account(visit: Visit, secret: str | None = None, problem: str | None = None) -> Response:
+def show_account(
+    visit: PageVisit, secret: str | None = None, problem: str | None = None
+) -> Response:
     """The own account: password and tokens; `secret` is a new token, shown once."""
     tokens = visit.studio.accounts.tokens(visit.person.id)
     surveys = visit.studio.surveys(visit.person)
@@ -79,7 +81,7 @@ def show_account(visit: Visit, secret: str | None = None, problem: str | None = 
     )
 
 
-def change_password(visit: Visit) -> Response:
+def change_password(visit: PageVisit) -> Response:
     """Set a new password; every session ends, and a new one begins."""
     accounts, person = visit.studio.accounts, visit.person
     if accounts.check_password(person.name, visit.form.get("old", "")) is None:
@@ -93,7 +95,7 @@ def change_password(visit: Visit) -> Response:
     return _signed_in(visit, person, "/account")
 
 
-def issue_token(visit: Visit) -> Response:
+def issue_token(visit: PageVisit) -> Response:
     """Make an API token and show it once."""
     scope = Role.named(visit.form.get("scope", "viewer"))
     slug = visit.form.get("survey", "")
@@ -107,7 +109,7 @@ def issue_token(visit: Visit) -> Response:
     return show_account(visit, secret)
 
 
-def revoke_token(visit: Visit) -> Response:
+def revoke_token(visit: PageVisit) -> Response:
     """Revoke a token; it stops working at once."""
     number = visit.request.path_params["number"]
     if visit.studio.accounts.revoke_token(visit.person.id, number):
@@ -115,13 +117,13 @@ def revoke_token(visit: Visit) -> Response:
     return RedirectResponse("/account", 303)
 
 
-def show_members(visit: Visit, link: str | None = None) -> Response:
+def show_members(visit: PageVisit, link: str | None = None) -> Response:
     """Who has which role for a survey; `link` makes a new account."""
     members = visit.studio.accounts.members(visit.survey.survey.fingerprint)
     return visit.page("members.html", survey=visit.survey, members=members, link=link)
 
 
-def change_members(visit: Visit) -> Response:
+def change_members(visit: PageVisit) -> Response:
     """Invite somebody with a role, or change or end the role of a member."""
     accounts, survey = visit.studio.accounts, visit.survey.survey.fingerprint
     asked = visit.form.get("role", "viewer")
@@ -141,7 +143,7 @@ def change_members(visit: Visit) -> Response:
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
-def show_audit(visit: Visit) -> Response:
+def show_audit(visit: PageVisit) -> Response:
     """The audit log, newest first."""
     lines = [
         (datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d %H:%M:%S"), row)
@@ -150,7 +152,7 @@ def show_audit(visit: Visit) -> Response:
     return visit.page("audit.html", lines=lines)
 
 
-def _signed_in(visit: Visit, account: Account, to: str = "/") -> Response:
+def _signed_in(visit: PageVisit, account: Account, to: str = "/") -> Response:
     response = RedirectResponse(to, 303)
     response.set_cookie(
         cookie_name(visit.request),
@@ -163,7 +165,7 @@ def _signed_in(visit: Visit, account: Account, to: str = "/") -> Response:
     return response
 
 
-def _address(visit: Visit) -> str:
+def _address(visit: PageVisit) -> str:
     client = visit.request.client
     return "" if client is None else client.host
 

@@ -63,7 +63,7 @@ class Studio:
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageVisit:
     """A request that was allowed, with its account, its survey and its form."""
 
     studio: Studio
@@ -96,7 +96,7 @@ class Visit:
         self.studio.accounts.record(name, action, subject)
 
 
-Handler = Callable[[Visit], Response]
+Handler = Callable[[PageVisit], Response]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _answer(
             return refused(studio, request, why)
         if form is None:
             return refused(studio, request, Refusal(413, "The form is too large."))
-        return page.handler(Visit(studio, request, account, survey, form))
+        return page.handler(PageVisit(studio, request, account, survey, form))
     except Unavailable as error:
         return refused(studio, request, Refusal(503, f"The database does not answer: {error}"))
     except (DataError, StoreError) as error:

@@ -20,12 +20,12 @@ from tacit.studio.access import Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts
 from tacit.studio.release import Releases
-from tacit.studio.site import PageRoute, Studio, Visit, application
+from tacit.studio.site import PageRoute, Studio, PageVisit, application
 
 ACCOUNTS_FILE = "accounts.db"
 
 
-def _style(visit: Visit) -> Response:
+def _style(visit: PageVisit) -> Response:
     """The style sheet of all pages."""
     return Response(
         files("tacit.studio").joinpath("studio.css").read_bytes(), media_type="text/css"

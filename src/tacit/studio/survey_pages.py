@@ -19,27 +19,27 @@ from tacit.studio.question_results import (
     waiting_text,
 )
 from tacit.studio.release import FEWEST_SHOWN, Release, missing
-from tacit.studio.site import PageRoute, Visit
+from tacit.studio.site import PageRoute, PageVisit
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
 
 
-def show_surveys(visit: Visit) -> Response:
+def show_surveys(visit: PageVisit) -> Response:
     """The surveys of the account, with their numbers of records."""
     found = visit.studio.surveys(visit.person)
     states = [visit.studio.store.state(survey.survey.fingerprint) for survey in found]
     return visit.page("surveys.html", surveys=list(zip(found, states, strict=True)))
 
 
-def show_results(visit: Visit) -> Response:
+def show_results(visit: PageVisit) -> Response:
     """The state of a survey and the results of each question."""
     release, values = _release(visit)
     results = [] if release is None else question_results(release)
     return visit.page("results.html", results=results, fewest=FEWEST_SHOWN, **values)
 
 
-def show_table(visit: Visit) -> Response:
+def show_table(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, with a test."""
     release, values = _release(visit)
     names = visit.survey.design.schema.names
@@ -55,7 +55,7 @@ def show_table(visit: Visit) -> Response:
     return visit.page("table.html", **shown, **values)
 
 
-def estimates_csv(visit: Visit) -> Response:
+def estimates_csv(visit: PageVisit) -> Response:
     """Every estimate as CSV with formula-safe cells."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -68,7 +68,7 @@ def estimates_csv(visit: Visit) -> Response:
     return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-estimates.csv")
 
 
-def estimates_json(visit: Visit) -> Response:
+def estimates_json(visit: PageVisit) -> Response:
     """Every estimate as JSON."""
     release = _released(visit)
     header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
@@ -83,7 +83,7 @@ def estimates_json(visit: Visit) -> Response:
     return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
 
 
-def records_csv(visit: Visit) -> Response:
+def records_csv(visit: PageVisit) -> Response:
     """The reported records of the release with labels; their order is that of the categories."""
     counts = _released(visit).counts
     texts = [list(map(str, attribute.categories)) for attribute in counts.schema]
@@ -97,7 +97,7 @@ def records_csv(visit: Visit) -> Response:
     return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-records.csv")
 
 
-def close(visit: Visit) -> Response:
+def close(visit: PageVisit) -> Response:
     """Close a survey for good, if its title was typed to confirm it."""
     if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
         raise DataError("type the title of the survey to close it; it cannot be opened again")
@@ -106,7 +106,7 @@ def close(visit: Visit) -> Response:
     return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
 
 
-def invite(visit: Visit) -> Response:
+def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
     if visit.survey.survey.access != "invited":
         raise DataError("the survey is open to anyone; links need access: invited")
@@ -121,12 +121,12 @@ def invite(visit: Visit) -> Response:
     return _file("link\n" + links, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
 
 
-def show_new(visit: Visit) -> Response:
+def show_new(visit: PageVisit) -> Response:
     """The form for the text of a survey file."""
     return visit.page("new.html", text="", problems=[], checked=None)
 
 
-def new(visit: Visit) -> Response:
+def new(visit: PageVisit) -> Response:
     """Check the text of a survey file; publish it if that was asked for."""
     text = visit.form.get("text", "")
     try:
@@ -147,7 +147,7 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _release(visit: Visit) -> tuple[Release | None, dict[str, Any]]:
+def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
     survey: Published = visit.survey
     release = visit.studio.releases.newest(survey)
@@ -164,7 +164,7 @@ def _release(visit: Visit) -> tuple[Release | None, dict[str, Any]]:
     return release, values
 
 
-def _released(visit: Visit) -> Release:
+def _released(visit: PageVisit) -> Release:
     release, _ = _release(visit)
     if release is None:
         raise DataError(f"results are shown from {FEWEST_SHOWN} records on")
