@@ -20,7 +20,7 @@ from tacit.studio.access import Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts
 from tacit.studio.release import Releases
-from tacit.studio.site import PageRoute, Studio, PageVisit, application
+from tacit.studio.site import PageRoute, PageVisit, Studio, application
 
 ACCOUNTS_FILE = "accounts.db"
 
