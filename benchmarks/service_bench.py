@@ -46,8 +46,8 @@ def _against(kind: str, database: str, folder: Path) -> Iterator[Row]:
     rates: dict[str, list[float]] = {"together": [], "one by one": [], "empty": []}
     for _ in range(ROUNDS):
         for name, arguments in _servers(database, folder).items():
-            with _serving(arguments) as (host, port):
-                rates[name].append(_rate(host, port))
+            with _serving(arguments) as served:
+                rates[name].append(_rate(served))
     detail = ", ".join(f"{name} {median(found):,.0f}/s" for name, found in rates.items())
     alone, empty = (_ratio(rates["together"], rates[name]) for name in ("one by one", "empty"))
     yield Row(f"{kind}, {WHAT}: against one by one", alone, 5, "times", detail)

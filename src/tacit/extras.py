@@ -10,10 +10,12 @@ from tacit.errors import MissingExtraError
 #: The extra of `pip install 'tacit[extra]'` that installs a package, by the name it is imported by.
 EXTRAS = {
     "alembic": "service",
+    "argon2": "studio",
     "duckdb": "scale",
     "formulaic": "formula",
     "httptools": "service",
     "ibis": "scale",
+    "jinja2": "studio",
     "matplotlib": "plot",
     "pandas": "formula",
     "prometheus_client": "service",

@@ -190,6 +190,37 @@ class Table:
         return self.html()
 
 
+class TabularResult:
+    """A result that prints as a table, as text and in a notebook."""
+
+    __slots__ = ()
+
+    def to_table(self, *args: Any, **kwargs: Any) -> Table:
+        """The result as a person reads it."""
+        raise NotImplementedError
+
+    def shown(self) -> Table:
+        """The part of the table that is printed; all of it unless it may be long."""
+        return self.to_table()
+
+    def to_markdown(self, *args: Any, **kwargs: Any) -> str:
+        """The table in Markdown; arguments are those of `to_table`."""
+        return self.to_table(*args, **kwargs).markdown()
+
+    def to_latex(self, *args: Any, **kwargs: Any) -> str:
+        """The table in LaTeX, for the package booktabs; arguments are those of `to_table`."""
+        return self.to_table(*args, **kwargs).latex()
+
+    def __str__(self) -> str:
+        return self.shown().text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.shown().html()
+
+
 def cell_text(value: Any) -> str:
     """A cell to read: numbers with four digits.
 

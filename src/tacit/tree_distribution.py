@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,7 @@ from tacit.arrays import Array, Index
 ROOT = -1
 
 
-@dataclass(frozen=True, eq=False)
-class EventGiven:
+class EventGiven(NamedTuple):
     """P(E) of some events, and P(E | x) by node and by edge.
 
     `nodes[v]` is events x categories; `edges[v]`, for every v with a parent, is events x

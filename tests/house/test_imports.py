@@ -47,12 +47,13 @@ def test_the_help_loads_neither_the_service_nor_scikit_learn() -> None:
 
 
 def test_every_optional_package_is_known_by_its_extra(root: Path) -> None:
-    """Import names and names on the registry differ in letter case and hyphens; Ibis in more."""
+    """Import names and names on the registry differ in letter case and hyphens; two in more."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     declared = {
         re.split(r"[\[<>=!~; ]", requirement)[0].replace("-", "_"): extra
-        for extra in ("service", "postgres", "plot", "formula", "scale", "spark")
+        for extra in ("service", "postgres", "studio", "plot", "formula", "scale", "spark")
         for requirement in project["optional-dependencies"][extra]
     }
     declared["ibis"] = declared.pop("ibis_framework")
+    declared["argon2"] = declared.pop("argon2_cffi")
     assert {name: extra for name, extra in declared.items() if name != "tacit"} == EXTRAS

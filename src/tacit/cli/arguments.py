@@ -27,7 +27,6 @@ DataFile = Annotated[
 Target = Annotated[str, typer.Option(help="The attribute to predict.")]
 ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Level = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Tables = Annotated[
     list[str] | None,
     typer.Option(

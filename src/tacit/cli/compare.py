@@ -7,15 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, event, other_names
-from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
-from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
+from tacit.cli.arguments import event, other_names
+from tacit.cli.option_groups import grouped_options
+from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
-from tacit.files import read_design
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import misfit
-from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
 from tacit.table import Table
 
@@ -39,26 +38,20 @@ Between = Annotated[
 _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 
 
+@grouped_options
 def compare(
-    design_file: DesignFile,
-    data: OptionalData = None,
     *,
     where: Where,
     between: Between,
-    level: Level = 0.95,
-    as_format: AsFormat = OutputFormat.TEXT,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: FormattedOutput,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
 
     Example: [bold]tacit compare survey.json reported.csv --where smokes=yes
     --between income=high --between income=low[/bold]
     """
-    output = chosen_format(as_format, as_json)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    check_level(level)
+    design = records.design
     chosen = event(where, design.schema)
     if len(between) != 2:
         raise DataError(
@@ -68,7 +61,7 @@ def compare(
     columns = other_names(between, design.schema)
     if not columns:  # errors in the groups come before a long file is counted
         _groups(between, design.schema)
-    found = reconstruct(*counted_with(design_file, design, records, columns))
+    found = records.reconstructed(columns)
     groups = _groups(between, found.design.schema)
     estimates = [found.probability(chosen, given=group) for group in groups]
     estimates += [
@@ -76,12 +69,11 @@ def compare(
         found.ratio(chosen, between=groups),
         found.odds_ratio(chosen, between=groups),
     ]
-    header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
-    Results(
-        lambda: [_table(estimates, level)],
-        lambda: _columns(estimates, level),
-        lambda: header | {"estimates": [each.to_dict(level) for each in estimates]},
-    ).show(output)
+    output.show(
+        lambda: [_table(estimates, output.level)],
+        lambda: _columns(estimates, output.level),
+        lambda: output.content("comparison", design.fingerprint, estimates),
+    )
 
 
 def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:

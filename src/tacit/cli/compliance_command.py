@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,13 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, Level
+from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import counted
-from tacit.compliance import Careless, Cheaters, LyingCarriers, pool, sensitivity
+from tacit.compliance import (
+    Careless,
+    Cheaters,
+    LyingCarriers,
+    SensitivityCurve,
+    pool,
+    sensitivity,
+)
+from tacit.compliance.mixture_result import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
 from tacit.files import read_design
-from tacit.reconstruction.interval import check_level
 
 
 class ModelKind(StrEnum):
@@ -34,26 +42,47 @@ Samples = Annotated[
         help="A design and its reported records; more pairs for more samples.",
     ),
 ]
-ModelName = Annotated[
-    ModelKind,
-    typer.Option(
-        "--model",
-        help="pool: everybody complies. cheaters: some always give the safe answer. "
-        "lying-carriers: some carriers deny. careless: some answer at random.",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Who does not comply, and how."""
+
+    model: Annotated[
+        ModelKind,
+        typer.Option(
+            help="pool: everybody complies. cheaters: some always give the safe answer. "
+            "lying-carriers: some carriers deny. careless: some answer at random."
+        ),
+    ] = ModelKind.POOL
+    safe: Annotated[
+        str | None, typer.Option(help="The safe answer; the first category if left out.")
+    ] = None
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            help="The question with known shares for careless; the control of a published survey "
+            "if left out."
+        ),
+    ] = None
+    known: Annotated[
+        str | None, typer.Option(help="Shares of the anchor's categories, separated by commas.")
+    ] = None
+
+    def chosen(self, design_file: Path) -> NoncomplianceModel:
+        """The model of people who do not comply."""
+        if self.model is ModelKind.CHEATERS:
+            return Cheaters(self.safe)
+        if self.model is ModelKind.LYING_CARRIERS:
+            return LyingCarriers(self.safe)
+        if (self.anchor is None) != (self.known is None):
+            raise DataError("give both --anchor and --known, or neither")
+        if self.anchor is not None and self.known is not None:
+            return Careless(self.anchor, self.known.split(","))
+        return _control(design_file)
+
+
 Name = Annotated[str | None, typer.Option("--attribute", help="The attribute to estimate.")]
-Safe = Annotated[str | None, typer.Option(help="The safe answer; the first category if left out.")]
-Anchor = Annotated[
-    str | None,
-    typer.Option(
-        help="The question with known shares for careless; the control of a published survey if "
-        "left out."
-    ),
-]
-Known = Annotated[
-    str | None, typer.Option(help="Shares of the anchor's categories, separated by commas.")
-]
 Shares = Annotated[
     str | None,
     typer.Option(
@@ -70,17 +99,15 @@ Unknown = Annotated[
 ]
 
 
+@grouped_options
 def compliance(
+    *,
     samples: Samples,
-    model: ModelName = ModelKind.POOL,
     attribute: Name = None,
-    safe: Safe = None,
-    anchor: Anchor = None,
-    known: Known = None,
+    options: ModelOptions,
     shares: Shares = None,
     unknown_question: Unknown = False,
-    level: Level = 0.95,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.
 
@@ -88,30 +115,30 @@ def compliance(
 
     Example: [bold]tacit compliance one.json one.csv --model cheaters --shares 0,0.1,0.2[/bold]
     """
-    check_level(level)
     pairs = _pairs(samples)
-    if model is ModelKind.POOL:
+    if options.model is ModelKind.POOL:
         if shares is not None:
             raise DataError("--shares needs a --model of people who do not comply")
-        found: Any = pool(_counted(pairs), attribute, unknown_question)
-        tables = [each for each in (found.estimate, found.unrelated) if each is not None]
-        tests = [found.agreement]
+        found: MixtureResult | SensitivityCurve
+        found = pool(_counted(pairs), attribute, unknown_question)
     else:
-        chosen = _model(model, safe, anchor, known, pairs[0][0])
+        chosen = options.chosen(pairs[0][0])
         if shares is not None:
             found = _curve(pairs, chosen, shares, attribute)
-            tables, tests = [found], []
         else:
             found = chosen.fit(_counted(pairs), attribute)
-            tables, tests = found.estimates, [found.test, found.fit]
-    if as_json:
-        header = {"tacit": "compliance", "version": 1, "model": model.value}
-        typer.echo(show.json_text(header | found.to_dict(level)))
+    header = {"tacit": "compliance", "version": 1, "model": options.model.value}
+    output.print(lambda: header | found.to_dict(output.level), lambda: _render(found, output.level))
+
+
+def _render(found: MixtureResult | SensitivityCurve, level: float) -> None:
+    if isinstance(found, SensitivityCurve):
+        show.print_table(found.to_table(level))
         return
-    for each in tables:
+    for each in found.estimates:
         show.print_table(each.to_table(level))
-    for test in tests:
-        typer.echo(str(test))
+    for test in found.tests:
+        typer.echo(line(test))
 
 
 def _pairs(samples: list[Path]) -> list[tuple[Path, Path]]:
@@ -130,25 +157,11 @@ def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
 
 def _curve(
     pairs: list[tuple[Path, Path]], model: NoncomplianceModel, shares: str, attribute: str | None
-) -> Any:
+) -> SensitivityCurve:
     if len(pairs) > 1:
         raise DataError("--shares is for one sample; several samples can estimate the share")
     ((records, design),) = _counted(pairs)
     return sensitivity(records, design, model, shares.split(","), attribute)  # type: ignore[arg-type]
-
-
-def _model(
-    kind: ModelKind, safe: str | None, anchor: str | None, known: str | None, design_file: Path
-) -> NoncomplianceModel:
-    if kind is ModelKind.CHEATERS:
-        return Cheaters(safe)
-    if kind is ModelKind.LYING_CARRIERS:
-        return LyingCarriers(safe)
-    if (anchor is None) != (known is None):
-        raise DataError("give both --anchor and --known, or neither")
-    if anchor is not None and known is not None:
-        return Careless(anchor, known.split(","))
-    return _control(design_file)
 
 
 def _control(design_file: Path) -> Careless:

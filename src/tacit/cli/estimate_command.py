@@ -10,15 +10,15 @@ import pyarrow as pa
 import typer
 
 from tacit.attribute import text
-from tacit.cli.arguments import AsJson, DesignFile, Events, Level, Tables, event, other_names, split
-from tacit.cli.output_format import AsFormat, OutputFormat, Results, chosen_format
-from tacit.cli.sources import FromDatabase, OptionalData, counted_with, needed_source
+from tacit.cli.arguments import Events, Tables, event, other_names, split
+from tacit.cli.option_groups import grouped_options
+from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sources import ReportedRecords
 from tacit.design import Design
 from tacit.errors import DataError, unknown
-from tacit.files import check_out, read_design, write_frame
-from tacit.reconstruction import METHODS, Estimate, Reconstruction, reconstruct
+from tacit.files import check_out, write_frame
+from tacit.reconstruction import METHODS, Estimate, Reconstruction
 from tacit.reconstruction.estimate import free_names
-from tacit.reconstruction.interval import check_level
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 
@@ -40,18 +40,16 @@ ByMethod = Annotated[
 Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
 
 
+@grouped_options
 def estimate(
-    design_file: DesignFile,
-    data: OptionalData = None,
+    *,
     table: Tables = None,
     where: Events = None,
     given: Given = None,
     method: ByMethod = "inversion",
-    level: Level = 0.95,
-    as_format: AsFormat = OutputFormat.TEXT,
-    as_json: AsJson = False,
     out: Out = None,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: FormattedOutput,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 
@@ -63,24 +61,18 @@ def estimate(
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
-    chosen = chosen_format(as_format, as_json)
-    design = read_design(design_file)
-    records = needed_source(data, database)
     # All errors in the options come before a long file is counted.
-    check_level(level)
-    asked = _Asked.of(design, table or [], where or [], given)
-    asked.check(design, method)
-    check_out(out, data)
-    found = reconstruct(*counted_with(design_file, design, records, asked.columns))
-    estimates = asked.estimates(found, method)
+    asked = _Asked.of(records.design, table or [], where or [], given)
+    asked.check(records.design, method)
+    check_out(out, records.data)
+    estimates = asked.estimates(records.reconstructed(asked.columns), method)
     if out is not None:
-        write_frame(out, pa.table(_columns(estimates, level)))
-    header = {"tacit": "estimates", "version": 1, "design": design.fingerprint}
-    Results(
-        lambda: [each.to_table(level) for each in estimates],
-        lambda: _columns(estimates, level),
-        lambda: header | {"estimates": [each.to_dict(level) for each in estimates]},
-    ).show(chosen)
+        write_frame(out, pa.table(_columns(estimates, output.level)))
+    output.show(
+        lambda: [each.to_table(output.level) for each in estimates],
+        lambda: _columns(estimates, output.level),
+        lambda: output.content("estimates", records.design.fingerprint, estimates),
+    )
 
 
 @dataclass(frozen=True)

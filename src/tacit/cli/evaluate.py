@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import typer
-
-from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelFile, read_model
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import ModelFile, read_model
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import Origin, read_design, read_design_origin
-from tacit.reconstruction.interval import check_level
+from tacit.files import Origin, read_design_origin
 
 
+@grouped_options
 def evaluate(
+    *,
     model_file: ModelFile,
-    design_file: DesignFile,
-    data: OptionalData = None,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -29,9 +25,7 @@ def evaluate(
     """
     from tacit.mine import LatentClass  # scikit-learn is slow to start
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
+    design, design_file = records.design, records.design_file
     model = read_model(model_file)
     if isinstance(model, LatentClass):
         raise DataError(
@@ -44,17 +38,6 @@ def evaluate(
             f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
             f"({given}); give the design that the model was learnt under"
         )
-    patterns = counted(design_file, design, records)
+    patterns = records.counted()
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
-    if not as_json:
-        for found in measures:
-            show.print_table(found.to_table(level))
-        return
-    content = {
-        "tacit": "evaluation",
-        "version": 1,
-        "design": design.fingerprint,
-        "target": model.target,
-        "estimates": [found.to_dict(level) for found in measures],
-    }
-    typer.echo(show.json_text(content))
+    output.print_estimates("evaluation", design.fingerprint, measures, target=model.target)

@@ -99,6 +99,10 @@ COMMANDS = {
         "Serve surveys: pages that disguise answers, and a store that takes disguised records "
         "only.",
     ),
+    "studio": (
+        "studio_command:studio",
+        "Serve the studio: surveys and results in the browser, for people with an account.",
+    ),
     "page": (
         "page_commands:page_commands",
         "Check that a server sends the respondent's page as it was released.",

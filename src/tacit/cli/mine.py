@@ -6,21 +6,23 @@ import enum
 import heapq
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target, command_group
+from tacit.cli.arguments import ModelOut, Target, command_group
+from tacit.cli.classifier_summary import classifier_summary
 from tacit.cli.mine_clusters import clusters
 from tacit.cli.mine_forest import forest
 from tacit.cli.mine_joint import joint
 from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
-from tacit.files import check_apart, read_design, write_text
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
+from tacit.files import write_text
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction.interval import check_level
 from tacit.table import Table
 
 if TYPE_CHECKING:
@@ -40,11 +42,11 @@ BayesMethod = enum.StrEnum("BayesMethod", ["LIKELIHOOD", "PAIRS", "LITERAL"])
 
 
 @mine_commands.command("nb")
+@grouped_options
 def naive_bayes(
-    design_file: DesignFile,
+    *,
     target: Target,
     out: ModelOut,
-    data: OptionalData = None,
     alpha: Annotated[
         float, typer.Option(help="Records added to every category (Laplace's rule).")
     ] = 1.0,
@@ -55,9 +57,8 @@ def naive_bayes(
             "attribute; literal: as the papers print it."
         ),
     ] = BayesMethod.LIKELIHOOD,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Learn naive Bayes from reported records.
 
@@ -65,29 +66,12 @@ def naive_bayes(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    design.schema.index(target)
-    check_apart(out, data, design_file)
-    patterns = counted(design_file, design, records)
-    model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value)).fit(patterns)
-    content = learnt(model, level)
+    design = records.design_with(target, out)
+    model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value))
+    model.fit(records.counted())
+    content = learnt(model, output.level)
     write_text(out, mine.model_to_json(model))
-    if as_json:
-        typer.echo(show.json_text(content))
-        return
-    show.console().print(
-        f"wrote {out}: naive Bayes for {target}, from "
-        f"{number_of(patterns.n_records, 'reported record')}, by {content['method']}\n",
-        soft_wrap=True,
-    )
-    shown = model.prior().to_table(level)
-    show.print_table(replace(shown, title=""))
-    heads = ("log-odds of", "attribute", "category", *shown.heads[1:])
-    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
-    for note in content["notes"]:
-        show.console().print(f"note: {note}", soft_wrap=True)
+    output.print(lambda: content, lambda: _render(out, model, content))
 
 
 mine_commands.command("tree")(tree)
@@ -99,19 +83,15 @@ mine_commands.command("joint")(joint)
 
 def learnt(model: NaiveBayes, level: float) -> dict[str, Any]:
     """A summary of a model, as plain values for the screen and for JSON."""
-    prior = model.prior().columns(level)
-    return {
-        "tacit": "naive-bayes-summary",
-        "version": 1,
-        "design": model.fingerprint_,
-        "target": model.target,
-        "method": model.parameters_.method,
-        "n_records": model.parameters_.n_records,
-        "level": level,
-        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
-        "log_odds": strongest(model, level),
-        "notes": model.notes(),
-    }
+    parameters = model.parameters_
+    return classifier_summary(
+        "naive-bayes-summary",
+        model,
+        level,
+        method=parameters.method,
+        n_records=parameters.n_records,
+        log_odds=strongest(model, level),
+    )
 
 
 def strongest(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
@@ -132,6 +112,20 @@ def strongest(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
         cells += [dict(zip(names, row, strict=True), used=used) for row in rows]
     kept = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
     return heapq.nlargest(STRONGEST, kept, key=_strength)
+
+
+def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
+    show.console().print(
+        f"wrote {file}: naive Bayes for {model.target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['method']}\n",
+        soft_wrap=True,
+    )
+    shown = model.prior().to_table(content["level"])
+    show.print_table(replace(shown, title=""))
+    heads = ("log-odds of", "attribute", "category", *shown.heads[1:])
+    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
+    for note in content["notes"]:
+        show.console().print(f"note: {note}", soft_wrap=True)
 
 
 def _strength(cell: dict[str, Any]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,13 +11,14 @@ import pyarrow as pa
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import ModelOut
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
-from tacit.files import check_apart, check_out, read_design, write_frame, write_text
-from tacit.reconstruction.interval import check_level
+from tacit.files import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
+    from tacit.design import Design
     from tacit.mine import LatentClass
 
 
@@ -27,35 +29,46 @@ class NumberCriterion(enum.StrEnum):
     HELD_OUT = "held-out"
 
 
-NumberOfClasses = Annotated[
-    int | None, typer.Option(help="How many classes; chosen by --criterion if left out.")
-]
-CriterionName = Annotated[
-    NumberCriterion,
-    typer.Option(
-        help="bic: the smallest BIC; held-out: the fewest classes within one standard error of "
-        "the largest likelihood of reports that were held out."
-    ),
-]
-Starts = Annotated[int, typer.Option(help="Random starts of the search.")]
-Seed = Annotated[int, typer.Option(help="Seed of the starts and of what is held out.")]
+@dataclass(frozen=True)
+class ClassOptions:
+    """How many classes, and how they are searched for."""
+
+    classes: Annotated[
+        int | None, typer.Option(help="How many classes; chosen by --criterion if left out.")
+    ] = None
+    criterion: Annotated[
+        NumberCriterion,
+        typer.Option(
+            help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
+            "of the largest likelihood of reports that were held out."
+        ),
+    ] = NumberCriterion.BIC
+    starts: Annotated[int, typer.Option(help="Random starts of the search.")] = 10
+    seed: Annotated[int, typer.Option(help="Seed of the starts and of what is held out.")] = 0
+
+    def model(self, design: Design) -> LatentClass:
+        """The model, not yet fitted."""
+        from tacit import mine  # scikit-learn is slow to start
+
+        named = self.criterion.value.replace("-", "_")
+        return mine.LatentClass(
+            design, self.classes, named, n_init=self.starts, random_state=self.seed
+        )
+
+
 TableOut = Annotated[
     Path | None, typer.Option(help="Also write the profiles: .csv, .csv.gz or .parquet.")
 ]
 
 
+@grouped_options
 def clusters(
-    design_file: DesignFile,
+    *,
     out: ModelOut,
-    data: OptionalData = None,
-    classes: NumberOfClasses = None,
-    criterion: CriterionName = NumberCriterion.BIC,
-    starts: Starts = 10,
-    seed: Seed = 0,
+    options: ClassOptions,
     table: TableOut = None,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Find latent classes of the true records in reported ones.
 
@@ -63,24 +76,20 @@ def clusters(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    check_apart(out, data, design_file)
+    check_apart(out, *records.files)
     if table is not None:
-        check_out(table, data, design_file)
+        check_out(table, *records.files)
         if table.resolve() == out.resolve():
             raise FileError(f"{table}: is where the model goes; write the table to another file")
-    patterns = counted(design_file, design, records)
-    named = criterion.value.replace("-", "_")
-    model = mine.LatentClass(design, classes, named, n_init=starts, random_state=seed)
+    patterns = records.counted()
+    model = options.model(records.design)
     with show.progress("clustering") as tell:
         model.fit(patterns, progress=tell)
-    content = learnt(model, level)
+    content = learnt(model, output.level)
     if table is not None:
-        write_frame(table, pa.table(model.profiles_.columns(level)))
+        write_frame(table, pa.table(model.profiles_.columns(output.level)))
     write_text(out, mine.model_to_json(model))
-    typer.echo(show.json_text(content)) if as_json else _render(out, model)
+    output.print(lambda: content, lambda: _render(out, model))
 
 
 def learnt(model: LatentClass, level: float) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
+from tacit.cli.arguments import ModelOut, Target
+from tacit.cli.classifier_summary import classifier_summary
 from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
-from tacit.files import check_apart, read_design, write_text
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
+from tacit.files import write_text
 from tacit.number_text import number_of
-from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.mine import Forest
@@ -29,19 +30,18 @@ TriedAttributes = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the resamples and the attributes.")]
 
 
+@grouped_options
 def forest(
-    design_file: DesignFile,
+    *,
     target: Target,
     out: ModelOut,
-    data: OptionalData = None,
     trees: NumberOfTrees = 100,
     criterion: CriterionName = Criterion.GINI,
     max_features: TriedAttributes = None,
     max_depth: MaxDepth = None,
     seed: Seed = 0,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Learn a forest, the mean of many random trees, from reported records.
 
@@ -49,38 +49,29 @@ def forest(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    design.schema.index(target)
-    check_apart(out, data, design_file)
+    design = records.design_with(target, out)
     model = mine.Forest(design, target, trees, criterion.value, max_features, max_depth, seed)
     model.check_arguments()
-    patterns = counted(design_file, design, records)
+    patterns = records.counted()
     with show.progress("growing trees") as tell:
         model.fit(patterns, progress=tell)
-    content = learnt(model, level)
+    content = learnt(model, output.level)
     write_text(out, mine.model_to_json(model))
-    typer.echo(show.json_text(content)) if as_json else _render(out, model, content)
+    output.print(lambda: content, lambda: _render(out, model, content))
 
 
 def learnt(model: Forest, level: float) -> dict[str, Any]:
     """A summary of a forest, as plain values for the screen and for JSON."""
-    prior = model.prior().columns(level)
-    return {
-        "tacit": "forest-summary",
-        "version": 1,
-        "design": model.fingerprint_,
-        "target": model.target,
-        "criterion": model.criterion,
-        "n_records": model.prior().n_records,
-        "level": level,
-        "trees": len(model.trees_),
-        "leaves": model.get_n_leaves(),
-        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
-        "importances": model.importances().columns(),
-        "notes": model.notes(),
-    }
+    return classifier_summary(
+        "forest-summary",
+        model,
+        level,
+        criterion=model.criterion,
+        n_records=model.prior().n_records,
+        trees=len(model.trees_),
+        leaves=model.get_n_leaves(),
+        importances=model.importances().columns(),
+    )
 
 
 def _render(file: Path, model: Forest, content: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +10,12 @@ import pyarrow as pa
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, ModelOut
+from tacit.cli.arguments import AsJson, ModelOut
+from tacit.cli.option_groups import grouped_options
 from tacit.cli.query import Seed, check_synthesis, write_synthetic
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
-from tacit.files import check_apart, check_out, read_design, write_frame, write_text
+from tacit.files import check_apart, check_out, write_frame, write_text
 from tacit.number_text import number_of
 
 if TYPE_CHECKING:
@@ -29,26 +31,36 @@ ErrorRate = Annotated[
 TableOut = Annotated[
     Path | None, typer.Option(help="Also write the edges: .csv, .csv.gz or .parquet.")
 ]
-Synthesize = Annotated[
-    int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
-]
-RecordsOut = Annotated[
-    Path | None,
-    typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
-]
 
 
+@dataclass(frozen=True)
+class Synthesis:
+    """Synthetic records to draw, if any."""
+
+    synthesize: Annotated[
+        int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
+    ] = None
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
+    ] = None
+    seed: Seed = None
+
+    def write(self, model: ChowLiuTree) -> None:
+        """Write the records."""
+        if self.synthesize is not None and self.records is not None:
+            write_synthetic(model, self.synthesize, self.records, self.seed)
+
+
+@grouped_options
 def joint(
-    design_file: DesignFile,
+    *,
     out: ModelOut,
-    data: OptionalData = None,
     error: ErrorRate = 0.05,
     table: TableOut = None,
-    synthesize: Synthesize = None,
-    records: RecordsOut = None,
-    seed: Seed = None,
+    synthesis: Synthesis,
     as_json: AsJson = False,
-    database: FromDatabase = None,
+    reported: ReportedRecords,
 ) -> None:
     """Learn the joint distribution of the true records as a tree, from reported ones.
 
@@ -56,24 +68,22 @@ def joint(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    design = read_design(design_file)
-    source = needed_source(data, database)
-    check_apart(out, data, design_file)
+    check_apart(out, *reported.files)
+    synthesize, records = synthesis.synthesize, synthesis.records
     check_synthesis(synthesize, records)
     written = [path.resolve() for path in (out, table, records) if path is not None]
     if len(set(written)) < len(written):
         raise FileError("--out, --table and --records name the same file; give each its own")
     for path in (table, records):
-        check_out(path, data, design_file)
-    model = mine.ChowLiuTree(design, error)
+        check_out(path, *reported.files)
+    model = mine.ChowLiuTree(reported.design, error)
     model.check_arguments()
-    model.fit(counted(design_file, design, source))
+    model.fit(reported.counted())
     fidelity = model.fidelity()
     if table is not None:
         write_frame(table, pa.table(model.model_.edge_columns()))
     write_text(out, mine.model_to_json(model))
-    if synthesize is not None and records is not None:
-        write_synthetic(model, synthesize, records, seed)
+    synthesis.write(model)
     if as_json:
         typer.echo(show.json_text(learnt(model, fidelity)))
     else:

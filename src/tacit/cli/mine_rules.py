@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +12,20 @@ import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, event
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
-from tacit.files import check_apart, check_out, read_design, write_frame, write_text
+from tacit.cli.arguments import event
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
+from tacit.files import check_apart, check_out, write_frame, write_text
 from tacit.number_text import UNKNOWN, number_of
-from tacit.reconstruction.interval import check_level
 from tacit.table import Table
 
 if TYPE_CHECKING:
+    from tacit.counting import PatternTable
+    from tacit.design import Design
     from tacit.mine.error_control import ErrorControl
     from tacit.mine.itemset_rules import AssociationRules
+    from tacit.mine.itemset_search import ItemsetSearch
+    from tacit.schema import Schema
 
 #: How many rules are shown, and which of their numbers.
 STRONGEST, NUMBERS = 10, ("support", "confidence", "lift")
@@ -34,103 +39,112 @@ class ControlKind(enum.StrEnum):
     PLAIN = "plain"
 
 
-MinSupport = Annotated[
-    float,
-    typer.Option("--min-support", help="The least share of true records that have an itemset."),
-]
-MinConfidence = Annotated[
-    float,
-    typer.Option("--min-confidence", help="The least share of records for which a rule holds."),
-]
-Items = Annotated[
-    str | None,
-    typer.Option(
-        "--items",
-        help="Categories that may occur, such as smokes=yes,income=low. By default the last one "
-        "of each yes/no attribute and every one of the others.",
-    ),
-]
-MaxLength = Annotated[
-    int | None, typer.Option("--max-length", help="The most items in conditions and conclusion.")
-]
-ControlName = Annotated[
-    ControlKind,
-    typer.Option(
-        "--control",
-        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
-        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
-    ),
-]
-Error = Annotated[float, typer.Option("--error", help="The error rate of --control.")]
-Split = Annotated[
-    bool,
-    typer.Option(
-        "--split",
-        help="Select rules from one half of the records and estimate them from the other: the "
-        "intervals then account for the selection.",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the split.")]
+@dataclass(frozen=True)
+class RuleOptions:
+    """Which itemsets and rules are found."""
+
+    min_support: Annotated[
+        float, typer.Option(help="The least share of true records that have an itemset.")
+    ]
+    min_confidence: Annotated[
+        float, typer.Option(help="The least share of records for which a rule holds.")
+    ] = 0.5
+    items: Annotated[
+        str | None,
+        typer.Option(
+            help="Categories that may occur, such as smokes=yes,income=low. By default the last "
+            "one of each yes/no attribute and every one of the others."
+        ),
+    ] = None
+    max_length: Annotated[
+        int | None, typer.Option(help="The most items in conditions and conclusion.")
+    ] = None
+    control: Annotated[
+        ControlKind,
+        typer.Option(
+            help="fdr: the expected share of wrong claims is at most --error; familywise: the "
+            "probability of any wrong one; plain: every estimate at the threshold, no error rate."
+        ),
+    ] = ControlKind.FDR
+    error: Annotated[float, typer.Option(help="The error rate of --control.")] = 0.05
+
+    def search(self, schema: Schema) -> ItemsetSearch:
+        """The search for frequent itemsets."""
+        from tacit.mine.itemset_search import ItemsetSearch  # scikit-learn is slow to start
+
+        chosen = None if self.items is None else event(self.items, schema, "--items")
+        return ItemsetSearch(self.min_support, chosen, self.max_length, self._control())
+
+    def _control(self) -> ErrorControl:
+        from tacit import mine
+
+        match self.control:
+            case ControlKind.FDR:
+                return mine.FalseDiscovery(self.error)
+            case ControlKind.FAMILYWISE:
+                return mine.FamilyWise(self.error)
+        return mine.PlainThreshold()
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """Whether rules are selected from some records and estimated from others."""
+
+    split: Annotated[
+        bool,
+        typer.Option(
+            "--split",
+            help="Select rules from one half of the records and estimate them from the other: "
+            "the intervals then account for the selection.",
+        ),
+    ] = False
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split.")] = 0
+
+    def divided(
+        self, patterns: PatternTable, design: Design
+    ) -> tuple[PatternTable, PatternTable | None]:
+        """The records to select from, and those to estimate from if they are others."""
+        from tacit import mine
+
+        if not self.split:
+            return patterns, None
+        return mine.split_records(patterns, design, np.random.default_rng(self.seed))
+
+
 RulesOut = Annotated[
     Path | None,
     typer.Option(
-        "--out",
-        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet.",
+        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet."
     ),
 ]
 
 
+@grouped_options
 def rules(
-    design_file: DesignFile,
-    min_support: MinSupport,
-    data: OptionalData = None,
-    min_confidence: MinConfidence = 0.5,
-    items: Items = None,
-    max_length: MaxLength = None,
-    control: ControlName = ControlKind.FDR,
-    error: Error = 0.05,
-    split: Split = False,
-    seed: Seed = 0,
+    *,
+    options: RuleOptions,
+    split: SplitOptions,
     out: RulesOut = None,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Find association rules in reported records.
 
     Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
     """
     from tacit import mine  # scikit-learn is slow to start
-    from tacit.mine.itemset_search import ItemsetSearch
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    chosen = None if items is None else event(items, design.schema, "--items")
-    search = ItemsetSearch(min_support, chosen, max_length, _control(control, error))
-    _check_out(out, data, design_file)
-    patterns = counted(design_file, design, records)
-    others = None
-    if split:
-        patterns, others = mine.split_records(patterns, design, np.random.default_rng(seed))
+    design, level = records.design, output.level
+    search = options.search(design.schema)
+    _check_out(out, *records.files)
+    patterns, others = split.divided(records.counted(), design)
     with show.progress("mining") as tell:
         found = search.run(patterns, design, tell)
     if others is not None:
         found = found.estimated_on(others)
-    mined = mine.association_rules(found, min_confidence)
+    mined = mine.association_rules(found, options.min_confidence)
     _write(mined, out, level)
-    typer.echo(show.json_text(mined.to_dict(level))) if as_json else _render(mined, out, level)
-
-
-def _control(control: ControlKind, error: float) -> ErrorControl:
-    from tacit import mine
-
-    match control:
-        case ControlKind.FDR:
-            return mine.FalseDiscovery(error)
-        case ControlKind.FAMILYWISE:
-            return mine.FamilyWise(error)
-    return mine.PlainThreshold()
+    output.print(lambda: mined.to_dict(level), lambda: _render(mined, out, level))
 
 
 def _check_out(out: Path | None, *sources: Path | None) -> None:

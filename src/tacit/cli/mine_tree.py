@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level, ModelOut, Target
-from tacit.cli.sources import FromDatabase, OptionalData, counted, needed_source
+from tacit.cli.arguments import ModelOut, Target
+from tacit.cli.classifier_summary import classifier_summary
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.files import check_apart, check_figure, read_design, write_text
+from tacit.files import check_figure, write_text
 from tacit.number_text import UNKNOWN, number_of
-from tacit.reconstruction.interval import check_level
 from tacit.table import Table
 
 if TYPE_CHECKING:
@@ -38,15 +40,33 @@ CriterionName = Annotated[
         "others."
     ),
 ]
-Caution = Annotated[
-    float | None,
-    typer.Option(
-        help="Grow from unbiased tables; a split must exceed noise by so many standard errors. "
-        "0: the papers' procedure.",
-        show_default="by likelihood",
-    ),
-]
 MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """What is learnt, and how the tree is grown."""
+
+    target: Target
+    criterion: CriterionName = Criterion.ENTROPY
+    caution: Annotated[
+        float | None,
+        typer.Option(
+            help="Grow from unbiased tables; a split must exceed noise by so many standard "
+            "errors. 0: the papers' procedure.",
+            show_default="by likelihood",
+        ),
+    ] = None
+    max_depth: MaxDepth = None
+
+    def model(self, design: Design) -> DecisionTree:
+        """The model, not yet fitted."""
+        from tacit import mine  # scikit-learn is slow to start
+
+        settings = self.criterion.value, self.caution, self.max_depth
+        return mine.DecisionTree(design, self.target, *settings)
+
+
 Validation = Annotated[
     Path | None,
     typer.Option(
@@ -64,20 +84,16 @@ Honest = Annotated[
 FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
 
 
+@grouped_options
 def tree(
-    design_file: DesignFile,
-    target: Target,
+    *,
+    options: TreeOptions,
     out: ModelOut,
-    data: OptionalData = None,
-    criterion: CriterionName = Criterion.ENTROPY,
-    caution: Caution = None,
-    max_depth: MaxDepth = None,
     prune: Validation = None,
     honest: Honest = None,
     figure: FigureOut = None,
-    level: Level = 0.95,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    records: ReportedRecords,
+    output: Output,
 ) -> None:
     """Learn a decision tree from reported records.
 
@@ -85,31 +101,27 @@ def tree(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    check_level(level)
-    design = read_design(design_file)
-    records = needed_source(data, database)
-    design.schema.index(target)
-    check_apart(out, data, design_file, prune)
-    check_figure(figure, data, design_file, prune)
+    design, data = records.design_with(options.target, out, prune), records.data
+    check_figure(figure, *records.files, prune)
     if figure is not None and figure.resolve() == out.resolve():
         raise FileError(f"{figure}: is where the model goes; draw to another file")
     if prune and data and prune.exists() and data.exists() and prune.samefile(data):
         raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
-    patterns = counted(design_file, design, records)
-    validation = None if prune is None else counted(design_file, design, prune)
+    patterns = records.counted()
+    validation = None if prune is None else records.counted(prune)
     kept = None
     if honest is not None:
         kept, patterns = _kept(patterns, design, honest)
-    grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
+    grown = options.model(design).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
-    content = learnt(model, level, kept)
+    content = learnt(model, output.level, kept)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
     if figure is not None:
         show.write_figure(figure, model.figure())
     write_text(out, saved)
-    typer.echo(show.json_text(content)) if as_json else _render(out, model, content, kept)
+    output.print(lambda: content, lambda: _render(out, model, content, kept))
 
 
 def _kept(
@@ -131,24 +143,19 @@ def learnt(model: DecisionTree, level: float, kept: PatternTable | None = None) 
 
     `kept` are records that the tree was not learnt from; support and confidence come from them.
     """
-    prior = model.prior().columns(level)
     rules = model.rules(kept)
-    return {
-        "tacit": "decision-tree-summary",
-        "version": 1,
-        "design": model.fingerprint_,
-        "target": model.target,
-        "criterion": model.criterion,
-        "n_records": model.tree_.n_records,
-        "level": level,
-        "leaves": model.get_n_leaves(),
-        "depth": model.get_depth(),
-        "pruned": None,
-        "prior": {"class": next(iter(prior.values())), **dict(list(prior.items())[1:])},
-        "rules_origin": rules.origin(level),
-        "rules": [rule.to_dict(level) for rule in strongest(rules)],
-        "notes": model.notes(),
-    }
+    return classifier_summary(
+        "decision-tree-summary",
+        model,
+        level,
+        criterion=model.criterion,
+        n_records=model.tree_.n_records,
+        leaves=model.get_n_leaves(),
+        depth=model.get_depth(),
+        pruned=None,
+        rules_origin=rules.origin(level),
+        rules=[rule.to_dict(level) for rule in strongest(rules)],
+    )
 
 
 def strongest(rules: TreeRules) -> list[TreeRule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 from tacit.attribute import Attribute
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
+from tacit.cli.option_groups import grouped_options
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
@@ -66,46 +67,79 @@ Out = Annotated[
 ]
 Delta = Annotated[str | None, typer.Option(help="Bound on the worst posterior, such as 0.8.")]
 Epsilon = Annotated[str | None, typer.Option(help="Bound on local differential privacy.")]
-ByMethod = Annotated[
-    MethodName,
-    typer.Option(
-        help="exact: no channel is better; square: reports the true categories; spea2: the "
-        "search of Huang & Du; warner: the classic."
-    ),
-]
-Points = Annotated[int, typer.Option(min=1, help="Points of the front.")]
-Generations = Annotated[int, typer.Option(min=1, help="Generations of spea2.")]
-Resume = Annotated[
-    Path | None,
-    typer.Option(
-        help="File of the spea2 search (JSON): continued from there if it exists, and saved."
-    ),
-]
-Tolerance = Annotated[
-    float,
-    typer.Option(help="Share of the error that exact may give away for fewer reported categories."),
-]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The search method and its settings."""
+
+    method: Annotated[
+        MethodName,
+        typer.Option(
+            help="exact: no channel is better; square: reports the true categories; spea2: the "
+            "search of Huang & Du; warner: the classic."
+        ),
+    ] = MethodName.EXACT
+    points: Annotated[int, typer.Option(min=1, help="Points of the front.")] = 30
+    generations: Annotated[int, typer.Option(min=1, help="Generations of spea2.")] = 20_000
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of the spea2 search (JSON): continued from there if it exists, and saved."
+        ),
+    ] = None
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            help="Share of the error that exact may give away for fewer reported categories."
+        ),
+    ] = 0.0005
+    seed: Annotated[int, typer.Option(min=0, help="Seed of spea2 and of random starts.")] = 0
+
+    def chosen(self) -> SearchMethod:
+        """The method; a search by Spea2 continues from its file and is saved there."""
+        from tacit.optimize import Exact, Spea2, Square, Warner
+
+        if self.method is MethodName.SPEA2:
+            return Spea2(generations=self.generations, seed=self.seed, **self._resumed())
+        if self.resume is not None:
+            raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
+        if self.method is MethodName.EXACT:
+            return Exact(self.points, tolerance=self.tolerance)
+        return Warner() if self.method is MethodName.WARNER else Square(self.points, seed=self.seed)
+
+    def _resumed(self) -> dict[str, Any]:
+        from tacit.optimize.search_state import SearchState
+
+        path = self.resume
+        if path is None:
+            return {}
+        there = path.exists()
+        state = read_described(path, SearchState.from_json, "search") if there else None
+
+        def keep(state: SearchState) -> None:
+            write_text(path, state.to_json())
+
+        return {"resume": state, "keep": keep}
+
+
 Privacy = Annotated[float | None, typer.Option(help="Pick the channel of this privacy.")]
 Error = Annotated[float | None, typer.Option(help="Pick the channel of this mean squared error.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of spea2 and of random starts.")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the front: .svg, .png or .pdf.")]
 
 
+@grouped_options
 def optimize(
+    *,
     prior_file: Prior,
     data: Pilot = None,
     records: Records = 10_000,
     attributes: Attributes = None,
     delta: Delta = None,
     epsilon: Epsilon = None,
-    method: ByMethod = MethodName.EXACT,
-    points: Points = 30,
-    generations: Generations = 20_000,
-    resume: Resume = None,
-    tolerance: Tolerance = 0.0005,
+    search: SearchOptions,
     privacy: Privacy = None,
     error: Error = None,
-    seed: Seed = 0,
     out: Out = None,
     figure: Picture = None,
     as_json: AsJson = False,
@@ -125,10 +159,10 @@ def optimize(
 
     _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
-    chosen = _method(method, points, generations, seed, tolerance, resume)
+    chosen = search.chosen()
     with show.progress("searching") as tell:
         found = drawn = front(prior, records, delta, epsilon, _at(chosen, privacy), tell)
-        if figure is not None and len(found) == 1 < points:
+        if figure is not None and len(found) == 1 < search.points:
             drawn = front(prior, records, delta, epsilon, chosen, tell)
     found = _named(found, attributes) if estimate is None else found
     picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
@@ -138,38 +172,9 @@ def optimize(
         return
     _render(found, picked)
     if estimate is not None:
-        _render_robustness(found, estimate, seed)
+        _render_robustness(found, estimate, search.seed)
     for path in written:
         show.console().print(f"wrote {path}", soft_wrap=True)
-
-
-def _method(
-    name: MethodName,
-    points: int,
-    generations: int,
-    seed: int,
-    tolerance: float,
-    resume: Path | None,
-) -> SearchMethod:
-    """The method of this name; a search by Spea2 continues from its file and is saved there."""
-    from tacit.optimize import Exact, Spea2, Square, Warner
-    from tacit.optimize.search_state import SearchState
-
-    if name is not MethodName.SPEA2:
-        if resume is not None:
-            raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
-        if name is MethodName.EXACT:
-            return Exact(points, tolerance=tolerance)
-        return Warner() if name is MethodName.WARNER else Square(points, seed=seed)
-    if resume is None:
-        return Spea2(generations=generations, seed=seed)
-    there = resume.exists()
-    state = read_described(resume, SearchState.from_json, "search") if there else None
-
-    def keep(state: SearchState) -> None:
-        write_text(resume, state.to_json())
-
-    return Spea2(generations=generations, seed=seed, resume=state, keep=keep)
 
 
 def _at(method: SearchMethod, privacy: float | None) -> SearchMethod:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
+from tacit.cli.option_groups import Output
 from tacit.errors import DataError
 from tacit.table import Table, latex_of, markdown_of, table_of
 
@@ -24,45 +25,47 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
-AsFormat = Annotated[
-    OutputFormat,
-    typer.Option(
-        "--format", help="text for people; markdown, latex (booktabs) or csv; json is --json."
-    ),
-]
+@dataclass(frozen=True)
+class Formatted:
+    """The format of what is printed."""
 
+    as_format: Annotated[
+        OutputFormat,
+        typer.Option(
+            "--format", help="text for people; markdown, latex (booktabs) or csv; json is --json."
+        ),
+    ] = OutputFormat.TEXT
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
-@dataclass(frozen=True, eq=False)
-class Results:
-    """What a command found: tables for people, columns for CSV, content for JSON."""
+    def __post_init__(self) -> None:
+        """Raise if two formats are given."""
+        if self.as_json and self.as_format not in (OutputFormat.TEXT, OutputFormat.JSON):
+            raise DataError(f"give --json or --format {self.as_format.value}, not both")
 
-    tables: Callable[[], Sequence[Table]]
-    columns: Callable[[], Mapping[str, Sequence[Any]]]
-    content: Callable[[], dict[str, Any]]
-
-    def show(self, chosen: OutputFormat) -> None:
-        """Print in this format."""
-        match chosen:
+    def show(
+        self,
+        tables: Callable[[], Sequence[Table]],
+        columns: Callable[[], Mapping[str, Sequence[Any]]],
+        content: Callable[[], dict[str, Any]],
+    ) -> None:
+        """Print tables for people, columns as CSV or content as JSON."""
+        match OutputFormat.JSON if self.as_json else self.as_format:
             case OutputFormat.JSON:
-                typer.echo(show.json_text(self.content()))
+                typer.echo(show.json_text(content()))
             case OutputFormat.CSV:
-                typer.echo(table_of(self.columns()).csv(), nl=False)
+                typer.echo(table_of(columns()).csv(), nl=False)
             case OutputFormat.MARKDOWN:
-                typer.echo(markdown_of(self.tables()))
+                typer.echo(markdown_of(tables()))
             case OutputFormat.LATEX:
-                typer.echo(latex_of(self.tables()))
+                typer.echo(latex_of(tables()))
             case _:
-                for table in self.tables():
+                for table in tables():
                     _print(table)
 
 
-def chosen_format(as_format: OutputFormat, as_json: bool) -> OutputFormat:
-    """The format of --format and --json."""
-    if not as_json:
-        return as_format
-    if as_format not in (OutputFormat.TEXT, OutputFormat.JSON):
-        raise DataError(f"give --json or --format {as_format.value}, not both")
-    return OutputFormat.JSON
+@dataclass(frozen=True)
+class FormattedOutput(Output, Formatted):
+    """The same, with the confidence of intervals."""
 
 
 def _print(table: Table) -> None:

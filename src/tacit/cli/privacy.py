@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,8 @@ import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DesignFile, Level
+from tacit.cli.arguments import DesignFile
+from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import DataError, FileError
@@ -30,17 +31,72 @@ from tacit.reconstruction import reconstruct
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
 
-PriorFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Distribution of the true answers (JSON): one for each attribute, or "
-        "joint tables. Every category equally likely if left out."
-    ),
-]
-Reported = Annotated[
-    Path | None,
-    typer.Option(help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."),
-]
+
+@dataclass(frozen=True)
+class PriorOptions:
+    """Where the prior comes from."""
+
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            help="Distribution of the true answers (JSON): one for each attribute, or "
+            "joint tables. Every category equally likely if left out."
+        ),
+    ] = None
+    reported: Annotated[
+        Path | None,
+        typer.Option(
+            help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
+        ),
+    ] = None
+    database: FromDatabase = None
+
+    def read(self, design_file: Path, design: Design) -> Any:
+        """The prior of a file, an estimate from reported records, or None."""
+        from tacit.privacy.prior_json import prior_from_json
+
+        records = given_source(self.reported, self.database)
+        if self.prior is not None and records is not None:
+            raise DataError("give --prior or --reported, not both: a prior is known or estimated")
+        if records is not None:
+            return reconstruct(counted(design_file, design, records), design)
+        if self.prior is None:
+            return None
+        if self.prior.suffix.lower() in (".csv", ".gz", ".parquet"):
+            raise FileError(
+                f"{self.prior}: a prior is a JSON file; give reported records as --reported"
+            )
+        return read_described(self.prior, prior_from_json, "prior")
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """What is written beside the output."""
+
+    html: Annotated[Path | None, typer.Option(help="Also write the report as a page.")] = None
+    figure: Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")] = None
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the figures: .csv, .csv.gz or .parquet.")
+    ] = None
+
+    def check(self, *sources: Path | None) -> None:
+        """Raise if a file has the wrong ending or would overwrite a source."""
+        check_apart(self.html, *sources)
+        check_figure(self.figure, *sources)
+        check_out(self.out, *sources)
+
+    def write(self, found: Report | Comparison) -> None:
+        """Write the files; a comparison has no page."""
+        from tacit.privacy import Report
+
+        if self.html is not None and isinstance(found, Report):
+            write_text(self.html, found.to_html())
+        if self.figure is not None:
+            show.write_figure(self.figure, found.figure())
+        if self.out is not None:
+            write_frame(self.out, found.to_frame("pyarrow"))
+
+
 RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
 Repeat = Annotated[int | None, typer.Option(min=1, help="How often one person takes part.")]
 Compare = Annotated[
@@ -50,28 +106,20 @@ Compare = Annotated[
         help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
     ),
 ]
-Html = Annotated[Path | None, typer.Option(help="Also write the report as a page.")]
-Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
-Out = Annotated[
-    Path | None, typer.Option(help="Also write the figures: .csv, .csv.gz or .parquet.")
-]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 
 
+@grouped_options
 def privacy(
+    *,
     design_file: DesignFile,
-    prior: PriorFile = None,
-    reported: Reported = None,
+    prior: PriorOptions,
     rules: RulesFile = None,
     repeat: Repeat = None,
-    level: Level = 0.95,
     seed: Seed = 0,
     compare: Compare = False,
-    html: Html = None,
-    figure: Picture = None,
-    out: Out = None,
-    as_json: AsJson = False,
-    database: FromDatabase = None,
+    files: ReportFiles,
+    output: Output,
 ) -> None:
     """Show how private the answers of a design are.
 
@@ -87,26 +135,18 @@ def privacy(
     from tacit.privacy import Limits
 
     design = read_design(design_file)
-    sources = (design_file, prior, reported, rules)
-    check_apart(html, *sources)
-    check_figure(figure, *sources)
-    check_out(out, *sources)
-    if compare and (rules, repeat, html) != (None, None, None):
+    files.check(design_file, prior.prior, prior.reported, rules)
+    if compare and (rules, repeat, files.html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
-    known = _prior(design_file, design, prior, given_source(reported, database))
-    limits = Limits(level=level, rng=np.random.default_rng(seed))
+    known = prior.read(design_file, design)
+    limits = Limits(level=output.level, rng=np.random.default_rng(seed))
     found: Report | Comparison
     if compare:
         found = _compared(design, known, limits)
     else:
         found = _measured(design_file, design, known, limits, rules, repeat)
-        if html is not None:
-            write_text(html, found.to_html())
-    if figure is not None:
-        show.write_figure(figure, found.figure())
-    if out is not None:
-        write_frame(out, found.to_frame("pyarrow"))
-    typer.echo(found.to_json(), nl=False) if as_json else _render(found)
+    files.write(found)
+    typer.echo(found.to_json(), nl=False) if output.as_json else _render(found)
 
 
 def _measured(
@@ -145,22 +185,6 @@ def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
             points += compare_schemes(design.schema, known, thetas=[theta], limits=limits).points
             tell(float(theta))
     return Comparison(tuple(points), known.source, not known.ties_all)
-
-
-def _prior(
-    design_file: Path, design: Design, prior: Path | None, records: Path | str | None
-) -> Any:
-    from tacit.privacy.prior_json import prior_from_json
-
-    if prior is not None and records is not None:
-        raise DataError("give --prior or --reported, not both: a prior is known or estimated")
-    if records is not None:
-        return reconstruct(counted(design_file, design, records), design)
-    if prior is None:
-        return None
-    if prior.suffix.lower() in (".csv", ".gz", ".parquet"):
-        raise FileError(f"{prior}: a prior is a JSON file; give reported records as --reported")
-    return read_described(prior, prior_from_json, "prior")
 
 
 def _render(found: Report | Comparison) -> None:

@@ -9,20 +9,11 @@ import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import (
-    AsJson,
-    Events,
-    Level,
-    ModelFile,
-    Tables,
-    event,
-    read_joint_model,
-    split,
-)
+from tacit.cli.arguments import Events, ModelFile, Tables, event, read_joint_model, split
+from tacit.cli.option_groups import Output, grouped_options
 from tacit.errors import DataError
 from tacit.files import BATCH, check_out, writing_records
 from tacit.number_text import number_of
-from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree
@@ -38,13 +29,14 @@ Number = Annotated[int, typer.Option(metavar="N", help="How many records.")]
 RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
 
 
+@grouped_options
 def query(
+    *,
     model_file: ModelFile,
     table: Tables = None,
     where: Events = None,
     given: Condition = None,
-    level: Level = 0.95,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
@@ -53,7 +45,6 @@ def query(
 
     Example: [bold]tacit query joint.json --where smokes=yes --given income=high[/bold]
     """
-    check_level(level)
     model = read_joint_model(model_file)
     schema = model.model_.schema
     tables = [split(names, schema.names) for names in table or []]
@@ -63,13 +54,7 @@ def query(
         tables = [[name] for name in schema.names]
     found = [model.table(names, condition) for names in tables]
     found += [model.probability(allowed, condition) for allowed in events]
-    if as_json:
-        header = {"tacit": "estimates", "version": 1, "design": model.fingerprint_}
-        content = header | {"estimates": [each.to_dict(level) for each in found]}
-        typer.echo(show.json_text(content))
-        return
-    for each in found:
-        show.print_table(each.to_table(level))
+    output.print_estimates("estimates", model.fingerprint_, found)
 
 
 def synthesize(model_file: ModelFile, number: Number, out: RecordsOut, seed: Seed = None) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacit.cli import show
+from tacit.cli.arguments import DesignFile
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
 from tacit.counting import PatternTable, count, count_records, with_columns
@@ -17,8 +20,11 @@ from tacit.counting.count_file import counts_of_design
 from tacit.counting.engine_choice import is_counts
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.files import check_origin, is_database, read_design_origin
+from tacit.files import check_apart, check_origin, is_database, read_design, read_design_origin
 from tacit.files.record_files import ARROW, record_files
+
+if TYPE_CHECKING:
+    from tacit.reconstruction import Reconstruction
 
 OptionalData = Annotated[
     Path | None,
@@ -36,6 +42,51 @@ FromDatabase = Annotated[
         "is used if neither is given."
     ),
 ]
+
+
+@dataclass(frozen=True)
+class ReportedRecords:
+    """What a command reads: a design, and records that were reported under it."""
+
+    design_file: DesignFile
+    data: OptionalData = None
+    database: FromDatabase = None
+
+    def __post_init__(self) -> None:
+        """Raise if the design cannot be read, or if no records are given."""
+        _ = self.design, self.source
+
+    @cached_property
+    def design(self) -> Design:
+        """The design."""
+        return read_design(self.design_file)
+
+    @cached_property
+    def source(self) -> Path | str:
+        """The file or the database."""
+        return needed_source(self.data, self.database)
+
+    @property
+    def files(self) -> tuple[Path | None, Path]:
+        """The files that are read; no output may overwrite them."""
+        return self.data, self.design_file
+
+    def design_with(self, target: str, out: Path, *read: Path | None) -> Design:
+        """The design; raise if it has no such target, or if `out` is one of the files read."""
+        self.design.schema.index(target)
+        check_apart(out, *self.files, *read)
+        return self.design
+
+    def counted(self, other: Path | None = None) -> PatternTable:
+        """Count the records, or those of another file of this design."""
+        return counted(self.design_file, self.design, other or self.source)
+
+    def reconstructed(self, columns: Sequence[str] = ()) -> Reconstruction:
+        """Count the records and reconstruct; `columns` become attributes that are not disguised."""
+        from tacit.reconstruction import reconstruct  # not needed to count
+
+        wide = widened(self.design, self.source, columns)
+        return reconstruct(counted(self.design_file, wide, self.source), wide)
 
 
 def given_source(data: Path | None, database: str | None) -> Path | str | None:
@@ -73,14 +124,6 @@ def counted(design_file: Path, design: Design, records: Path | str) -> PatternTa
     check_made_by(design_file, record_files(records), str(records))
     with show.progress("counting") as tell:
         return count_records(records, design.reported, tell)
-
-
-def counted_with(
-    design_file: Path, design: Design, records: Path | str, columns: Sequence[str]
-) -> tuple[PatternTable, Design]:
-    """Count reported records by undisguised columns as well; the design then has them."""
-    wide = widened(design, records, columns)
-    return counted(design_file, wide, records), wide
 
 
 def is_stored(records: Path | str) -> bool:

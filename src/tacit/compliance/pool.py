@@ -12,70 +12,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.keep_or_draw import Unrelated
-from tacit.compliance.likelihood_ratio_test import LikelihoodRatioTest, tests_table
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
+from tacit.compliance.mixture_result import MixtureResult, interior_test
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
 from tacit.errors import DataError
-from tacit.extras import optional_imports
 from tacit.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import Interval
+from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.schema import Attribute
-from tacit.table import Table, latex_of, markdown_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: An unrelated question of more categories than this must have a known distribution.
 _MOST_UNKNOWN = 32
 
 
-@dataclass(frozen=True, eq=False)
-class Pooled:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pooled(MixtureResult):
     """The distribution estimated from all samples, and the test that they agree.
 
     `unrelated` is the estimated distribution of an unrelated question of unknown prevalence.
     """
 
     estimate: Estimate
-    agreement: LikelihoodRatioTest
+    agreement: HypothesisTest
     log_likelihood: float
     unrelated: Estimate | None = None
 
     @property
-    def value(self) -> Array:
-        """The estimated distribution, one axis per attribute."""
-        return self.estimate.value
+    def estimates(self) -> list[Estimate]:
+        """The distribution, and that of the unrelated question if it was estimated."""
+        return [self.estimate] if self.unrelated is None else [self.estimate, self.unrelated]
 
     @property
-    def stderr(self) -> Array:
-        """Standard errors."""
-        return self.estimate.stderr
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance matrix of the cells, flattened with the last attribute running fastest."""
-        return self.estimate.covariance
-
-    @property
-    def n_records(self) -> int:
-        """Number of records of all samples."""
-        return self.estimate.n_records
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Profile-likelihood limits, within [0, 1]."""
-        return self.estimate.interval(level)
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """The table as a data frame."""
-        return self.estimate.to_frame(level, backend)
+    def tests(self) -> list[HypothesisTest]:
+        """That the samples agree."""
+        return [self.agreement]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready result."""
@@ -86,38 +63,6 @@ class Pooled:
             "agreement": self.agreement.to_dict(),
             "log_likelihood": self.log_likelihood,
         }
-
-    @property
-    def estimates(self) -> list[Estimate]:
-        """The distribution, and that of the unrelated question if it was estimated."""
-        return [each for each in (self.estimate, self.unrelated) if each is not None]
-
-    def tables(self, level: float = 0.95) -> list[Table]:
-        """The estimates and the tests as people read them."""
-        return [*(each.to_table(level) for each in self.estimates), tests_table([self.agreement])]
-
-    def to_markdown(self, level: float = 0.95) -> str:
-        """The tables in Markdown."""
-        return markdown_of(self.tables(level))
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The tables in LaTeX, for the package booktabs."""
-        return latex_of(self.tables(level))
-
-    def plot(self, level: float = 0.95) -> Figure:
-        """The estimates with their intervals; needs the extra `plot`."""
-        with optional_imports():
-            from tacit.reconstruction.estimate_plot import plot_estimates
-
-        return plot_estimates(self.estimates, level, shares=True)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, [*self.estimates, self.agreement]))
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
-
-    __repr__ = __str__
 
 
 def pool(
@@ -197,11 +142,11 @@ def _refusal(unknown_question: bool) -> str:
     )
 
 
-def samples_agree(mixture: ReportMixture) -> LikelihoodRatioTest:
+def samples_agree(mixture: ReportMixture) -> HypothesisTest:
     """One distribution for all samples against a distribution of its own for each."""
     single = [
         ReportMixture((n,), (k,)) for n, k in zip(mixture.counts, mixture.matrices, strict=True)
     ]
     gain = sum(each.maximum[1] for each in single) - mixture.maximum[1]
     df = sum(each.rank - 1 for each in single) - (mixture.rank - 1)
-    return LikelihoodRatioTest.interior("the samples agree", gain, df)
+    return interior_test("the samples agree", gain, df, mixture.n_records)

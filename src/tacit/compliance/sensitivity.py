@@ -24,7 +24,7 @@ from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.estimate import Estimate
 from tacit.schema import Attribute
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _SHARES = tuple(i / 100 for i in range(0, 31, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class SensitivityCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitivityCurve(TabularResult):
     """An estimate for each assumed share."""
 
     attribute: Attribute
@@ -100,27 +100,11 @@ class SensitivityCurve:
         title = f"{self.attribute.name} from {records}, by assumed {self.share_name}"
         return Table(heads, list(rows), title, "llrrr")
 
-    def to_markdown(self, level: float = 0.95) -> str:
-        """The curve in Markdown."""
-        return self.to_table(level).markdown()
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The curve in LaTeX, for the package booktabs."""
-        return self.to_table(level).latex()
-
     def plot(self, level: float = 0.95) -> Figure:
         """The curve of each category with its interval; needs the extra `plot`."""
         with optional_imports():
             from tacit.compliance.sensitivity_plot import plot_curve
         return plot_curve(self, level)
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
-
-    __repr__ = __str__
 
 
 def sensitivity(

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -87,8 +88,7 @@ def ratio(over: Array, under: Array) -> Array:
     return np.asarray(over / np.maximum(under, _TINY))
 
 
-@dataclass(frozen=True, eq=False)
-class UnitChannel:
+class UnitChannel(NamedTuple):
     """One unit under one strategy: true attributes, reported positions, B[reported, true]."""
 
     attributes: Unit

@@ -8,31 +8,32 @@ on each other most (`dependence_tree`). Any probability follows from the tree, w
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.counting import PatternTable, count_or_list, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.label_codes import BACKENDS, decode, encode
+from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.dependence_tree import fit_tree
 from tacit.mine.joint_errors import ReportErrors
 from tacit.mine.joint_model import JointModel
+from tacit.mine.learnt_model import LearntModel
 from tacit.mine.model_fidelity import Fidelity, fidelity
 from tacit.mine.undisguised import design_of_codes, valid_codes
 from tacit.mine.unit_tables import UnitTables
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.table import Table
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
 _SEED = 0
 
 
-class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
+class ChowLiuTree(LearntModel):
     """The joint distribution of true records as a Chow-Liu tree.
 
     design: how the records were disguised; None for undisguised records, given as codes.
@@ -97,7 +98,7 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
         that is installed); an array of codes if the model was fitted to one.
         """
         check_is_fitted(self)
-        check_number_of_records(n)
+        check_whole("n", n, 1)
         if not isinstance(rng, np.random.Generator):
             raise DataError(
                 f"rng must be a numpy.random.Generator such as numpy.random.default_rng(1), "
@@ -124,27 +125,14 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.model_.notes()
 
-    def summary(self) -> str:
-        """The edges and the notes."""
-        check_is_fitted(self)
-        return "\n".join([self.model_.to_table().text(), *self.notes()])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """The edges in a notebook, once fitted; scikit-learn's diagram before."""
-        if not hasattr(self, "model_"):
-            return dict(super()._repr_mimebundle_(**kwargs))
-        return {"text/plain": repr(self), "text/html": self.model_.to_table().html()}
-
-    @property
-    def _repr_html_(self) -> Any:
-        return lambda: self._repr_mimebundle_()["text/html"]
+    def shown(self) -> Table:
+        """The edges."""
+        return self.model_.to_table()
 
     def check_arguments(self) -> None:
         """Raise if an argument is not allowed."""
-        if not _is_real(self.error) or not 0 < self.error < 1:
-            raise DataError(f"error must lie between 0 and 1, got {self.error!r}")
-        if not _is_real(self.alpha) or not 0 <= self.alpha < np.inf:
-            raise DataError(f"alpha must be a number from 0 up, got {self.alpha!r}")
+        check_rate("error", self.error)
+        non_negative("alpha", self.alpha)
 
     def _counted(self, X: Any) -> tuple[PatternTable, Design]:
         """The patterns to learn from and their design; a truthful one if none is given."""
@@ -156,22 +144,6 @@ class ChowLiuTree(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, PatternTable):
             return reconstruct(X, self.design).patterns, self.design
         return count_reported(X, self.design, distinct=False), self.design
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
-        return tags
-
-
-def check_number_of_records(n: Any) -> None:
-    """Raise unless n is a positive whole number."""
-    if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-        raise DataError(f"n must be a whole number from 1 up, got {n!r}")
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _installed() -> str:

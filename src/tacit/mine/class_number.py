@@ -21,8 +21,9 @@ import numpy as np
 
 from tacit.arrays import Array, Index
 from tacit.counting import PatternTable
+from tacit.files import Progress
 from tacit.mine.class_identification import is_identified
-from tacit.mine.latent_fit import COARSE, LatentFit, Search, StartingPoint, Tell, fit_classes
+from tacit.mine.latent_fit import COARSE, LatentFit, Search, StartingPoint, fit_classes
 from tacit.mine.latent_model import LatentModel, n_parameters
 from tacit.table import Table
 
@@ -93,7 +94,7 @@ def choose_classes(
     point: StartingPoint,
     search: Search,
     rng: np.random.Generator,
-    tell: Tell,
+    tell: Progress,
 ) -> list[Candidate]:
     """Fit several numbers of classes, close to their maxima; each with its criteria."""
     search = replace(

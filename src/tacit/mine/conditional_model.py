@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,8 +51,7 @@ _SCORED = 2048
 _VANISHING = 1e-150
 
 
-@dataclass(frozen=True, eq=False)
-class AttributeBlock:
+class AttributeBlock(NamedTuple):
     """Some attributes of a group: the cell of each pattern, and the units of each strategy."""
 
     codes: Unsigned

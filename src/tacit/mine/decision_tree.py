@@ -21,21 +21,21 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.arrays import Array, Index, Mask
 from tacit.counting import PatternTable
 from tacit.counting.distinct import distinct
-from tacit.counting.keys import column_blocks
 from tacit.design import Design
-from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
-from tacit.mine.miner import Miner, check_category_numbers, non_negative, reported_patterns
+from tacit.mine.argument_checks import non_negative
+from tacit.mine.miner import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.grown_nodes import follow, right_and_wrong
 from tacit.mine.tree.growth import grow
 from tacit.mine.tree.likelihood_tree import CAUTION, likelihood_tree
 from tacit.mine.tree.split_choice import GrowthSettings
-from tacit.mine.tree.tree import Tree, check_max_depth
+from tacit.mine.tree.tree import Tree
 from tacit.mine.tree.tree_html import tree_html
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_rules import TreeRules, rules
 from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
+from tacit.mine.tree_miner import TreeMiner
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.fit import DesignFit
 from tacit.schema import Attribute, Schema
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MOST_CELLS = 1 << 20
 
 
-class DecisionTree(Miner):
+class DecisionTree(TreeMiner):
     """A decision tree from reported records.
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
@@ -72,20 +72,17 @@ class DecisionTree(Miner):
         caution: float | None = None,
         max_depth: int | None = None,
     ) -> None:
-        self.design = design
-        self.target = target
+        super().__init__(design, target)
         self.criterion = criterion
         self.caution = caution
         self.max_depth = max_depth
 
     def check_arguments(self) -> None:
+        super().check_arguments()
         self._growth_settings()
 
     def _growth_settings(self) -> GrowthSettings:
-        if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
-            raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
         caution = CAUTION if self.caution is None else non_negative("caution", self.caution)
-        check_max_depth(self.max_depth)
         return GrowthSettings(CRITERIA[self.criterion], caution, self.max_depth)
 
     def _fit_reported(
@@ -101,35 +98,25 @@ class DecisionTree(Miner):
             tree = grow(TreeReports.restored(found, target.name), settings)
         else:
             tree = grow(reports, settings)
-        classes = np.array(target.categories)
-        self.restore(features, classes, tree, reports.target, design.fingerprint)
+        self.restore(tree, reports.target)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
         self.prior_fit_ = DesignFit(patterns, design, (target.name,))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
     ) -> None:
-        check_category_numbers(X)
+        self.set_sizes(X)
         records = np.column_stack([X, codes])
         sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
         patterns, counts = distinct(records, sizes)
         target, n_records = len(sizes) - 1, len(records)
         reports = TreeReports.true(patterns, counts / n_records, sizes, target, n_records)
-        self.restore(None, classes, grow(reports, self._growth_settings()), target)
-        self.sizes_ = [int(column.max()) + 1 for column in X.T]
+        self.restore(grow(reports, self._growth_settings()), target)
 
-    def restore(
-        self,
-        features: Schema | None,
-        classes: npt.NDArray[Any],
-        tree: Tree,
-        target_index: int,
-        fingerprint: str = "",
-    ) -> None:
-        """Become the fitted model with this tree; `target_index` is the target's in its schema."""
+    def restore(self, tree: Tree, target_index: int) -> None:
+        """Set the tree; `target_index` is that of the target in its schema."""
         for name in ("reports_", "biased_", "estimated_tree_", "prior_fit_"):
             self.__dict__.pop(name, None)
-        self.set_fitted(features, classes, fingerprint)
         self.tree_, self.target_index_ = tree, target_index
 
     def predict_proba(self, X: Any) -> Array:
@@ -144,13 +131,7 @@ class DecisionTree(Miner):
 
     def apply(self, X: Any) -> Index:
         """The number of the leaf that each true record reaches."""
-        codes, sizes = self.feature_codes(X), self.feature_sizes()
-        if math.prod(sizes) > len(codes) or min(sizes) < 2:
-            return self.tree_.find(codes, self.target_index_)
-        # Fewer possible records than records: find the leaf of each possible one.
-        possible = np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T
-        leaves = self.tree_.find(possible, self.target_index_)
-        return np.concatenate([leaves[block] for block in column_blocks(list(codes.T), sizes)])
+        return self.of_records(X, lambda codes: self.tree_.find(codes, self.target_index_))
 
     def get_depth(self) -> int:
         """The most conditions that lead to a leaf."""
@@ -161,9 +142,6 @@ class DecisionTree(Miner):
         """The number of leaves."""
         check_is_fitted(self)
         return len(self.tree_.leaves)
-
-    def feature_sizes(self) -> list[int]:
-        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
@@ -205,13 +183,7 @@ class DecisionTree(Miner):
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""
         model = copy(self)
-        model.restore(
-            self.features_,
-            self.classes_,
-            self.tree_.cut(nodes),
-            self.target_index_,
-            self.fingerprint_,
-        )
+        model.restore(self.tree_.cut(nodes), self.target_index_)
         if hasattr(self, "reports_"):
             model.reports_, model.biased_ = self.reports_, self.biased_
         return model
@@ -253,15 +225,9 @@ class DecisionTree(Miner):
         """The size of the tree, what it was learnt from, P(class) and notes, as lines of text."""
         return self._view().summary(self.notes())
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """The tree in a notebook, once fitted; scikit-learn's diagram before."""
-        if not hasattr(self, "tree_"):
-            return dict(super()._repr_mimebundle_(**kwargs))
-        return {"text/plain": repr(self), "text/html": tree_html(self._view(), self.summary())}
-
-    @property
-    def _repr_html_(self) -> Any:
-        return lambda: self._repr_mimebundle_()["text/html"]
+    def html(self) -> str:
+        """The tree and its summary, as a notebook shows them."""
+        return tree_html(self._view(), self.summary())
 
     def _view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
         """The tree with its estimated shares, its schema and its target."""

@@ -17,6 +17,7 @@ attribute agree. Without disguise nothing but `alpha` changes the observed table
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +48,7 @@ class TreeEdge:
     adjusted: float
 
 
-@dataclass(frozen=True, eq=False)
-class TreeFit:
+class TreeFit(NamedTuple):
     """The distribution over units, and its edges, most information first."""
 
     tree: TreeDistribution

@@ -31,12 +31,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from tacit.arrays import Array, Mask
-from tacit.errors import DataError
+from tacit.mine.argument_checks import check_rate
 
 #: The largest M: more accepted sets than this do not make the tests milder.
 _MOST = 10_000
@@ -86,34 +86,36 @@ class ErrorControl(ABC):
 
 
 @dataclass(frozen=True)
-class FamilyWise(ErrorControl):
-    """Some accepted claim is wrong with probability at most `error`."""
+class ErrorRateControl(ErrorControl):
+    """A rule that bounds an error rate."""
 
     error: float = 0.05
+    #: What `error` bounds.
+    rate: ClassVar[str]
 
     def __post_init__(self) -> None:
-        _check_error(self.error)
+        check_rate("error", self.error)
 
     @property
     def says(self) -> str:
-        return f"probability of any wrong one at most {self.error:g}"
+        return f"{self.rate} at most {self.error:g}"
+
+
+@dataclass(frozen=True)
+class FamilyWise(ErrorRateControl):
+    """Some accepted claim is wrong with probability at most `error`."""
+
+    rate = "probability of any wrong one"
 
     def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         return np.asarray(tests.p_values <= self.error * tests.share)
 
 
 @dataclass(frozen=True)
-class FalseDiscovery(ErrorControl):
+class FalseDiscovery(ErrorRateControl):
     """The expected share of wrong claims among those accepted is at most `error`."""
 
-    error: float = 0.05
-
-    def __post_init__(self) -> None:
-        _check_error(self.error)
-
-    @property
-    def says(self) -> str:
-        return f"expected share of wrong ones at most {self.error:g}"
+    rate = "expected share of wrong ones"
 
     def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         scores = tests.p_values / tests.share
@@ -136,12 +138,6 @@ class PlainThreshold(ErrorControl):
 
     def accepted(self, tests: ThresholdTests, before: int = 0) -> Mask:
         return np.asarray(tests.excess >= -_ROUNDINGS)
-
-
-def _check_error(error: Any) -> None:
-    number = isinstance(error, int | float | np.number) and not isinstance(error, bool)
-    if not number or not 0 < error < 1:
-        raise DataError(f"error must lie between 0 and 1, got {error!r}")
 
 
 def shares_of_lengths(lengths: range, numbers: Sequence[int]) -> dict[int, float]:

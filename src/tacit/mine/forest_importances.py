@@ -22,11 +22,11 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 
 @dataclass(frozen=True, eq=False)
-class ForestImportances:
+class ForestImportances(TabularResult):
     """Importances of attributes, the largest first, and their standard errors."""
 
     target: str
@@ -58,12 +58,6 @@ class ForestImportances:
         rows = list(zip(self.names, *numbers, strict=True))
         heads = ("attribute", "importance", "std. error")
         return Table(heads, rows, f"importance for {self.target}", "lrr")
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
 
 def importances_by_bag(gains: Array, size: int) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.interval import Interval
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: Sets of a printed table before it is cut.
 _SHOWN = 40
@@ -40,8 +40,8 @@ class Itemset:
         return ", ".join(f"{name} = {label}" for name, label in self.items.items())
 
 
-@dataclass(frozen=True, eq=False)
-class Itemsets:
+@dataclass(frozen=True, eq=False, repr=False)
+class Itemsets(TabularResult):
     """Frequent itemsets, shortest first, and what `association_rules` needs; prints as a table.
 
     `tested` is how many sets were tested. With `is_split`, supports were estimated from other
@@ -141,13 +141,8 @@ class Itemsets:
         found = number_of(len(self), "itemset")
         return f"{found} with support above {self.min_support:g} ({self.control.says})"
 
-    def __str__(self) -> str:
-        return self.to_table().cut(_SHOWN, "itemset").text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().cut(_SHOWN, "itemset").html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN, "itemset")
 
 
 def origin(found: Itemsets) -> str:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.arrays import Index
 from tacit.attribute import Label
 from tacit.errors import DataError
 from tacit.label_codes import frame_of
@@ -28,7 +27,7 @@ from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets, origin
 from tacit.number_text import decimals, number_of, span
 from tacit.outward import finite
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
@@ -79,8 +78,8 @@ class AssociationRule:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class AssociationRules:
+@dataclass(frozen=True, eq=False, repr=False)
+class AssociationRules(TabularResult):
     """Rules, highest confidence first; prints as a table. `tested` is how many were tested."""
 
     itemsets: Itemsets
@@ -94,27 +93,22 @@ class AssociationRules:
 
     def __getitem__(self, place: int) -> AssociationRule:
         conditions, conclusion = self.sides[place]
-        numbers = {name: float(values[place]) for name, values in self._numbers.items()}
+        numbers = {name: float(values[place]) for name, values in self.figures.estimates.items()}
         allowed = {name: (label,) for name, label in conditions.items()}
         return AssociationRule(allowed, conclusion, n_records=self.figures.n_records, **numbers)
 
     def __iter__(self) -> Iterator[AssociationRule]:
         return (self[place] for place in range(len(self)))
 
-    @cached_property
-    def _numbers(self) -> dict[str, Array]:
-        names = ["conditions_support", "support", "confidence", "lift"]
-        names += ["support_stderr", "confidence_stderr", "lift_stderr"]
-        return {name: getattr(self.figures, name) for name in names}
-
     def numbers(self, level: float = 0.95) -> dict[str, list[float]]:
         """Support, confidence and lift, each with its standard error and limits, as columns."""
         found: dict[str, list[float]] = {}
+        numbers = self.figures.estimates
         for name, (lower, upper) in self.figures.intervals(level).items():
-            found[name] = self._numbers[name].tolist()
-            found[f"{name}_stderr"] = self._numbers[f"{name}_stderr"].tolist()
+            found[name] = numbers[name].tolist()
+            found[f"{name}_stderr"] = numbers[f"{name}_stderr"].tolist()
             found[f"{name}_lower"], found[f"{name}_upper"] = lower.tolist(), upper.tolist()
-        return found | {"conditions_support": self._numbers["conditions_support"].tolist()}
+        return found | {"conditions_support": numbers["conditions_support"].tolist()}
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; conditions and conclusions in words."""
@@ -174,13 +168,8 @@ class AssociationRules:
             f"({self.itemsets.control.says}); {origin(self.itemsets)}"
         )
 
-    def __str__(self) -> str:
-        return self.to_table().cut(_SHOWN, "rule").text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().cut(_SHOWN, "rule").html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN, "rule")
 
 
 def association_rules(
@@ -207,10 +196,10 @@ def association_rules(
     mined = RuleFigures(_moments(found, listed, mined=True), found.mined.n_records)
     tests = ThresholdTests(*mined.excess(least), np.concatenate(shares), _possible(found, most))
     accepted = found.control.accepted(tests)
-    accepted &= mined.conditions_support > 0
+    accepted &= mined.estimates["conditions_support"] > 0
     figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
     order = np.flatnonzero(accepted)
-    order = order[np.argsort(-mined.confidence[order], kind="stable")]
+    order = order[np.argsort(-mined.estimates["confidence"][order], kind="stable")]
     chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
     sides = _sides(found, listed)
     return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))

@@ -17,10 +17,11 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import DataError
+from tacit.files import Progress
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports
 from tacit.mine.apriori.item_list import ItemList
-from tacit.mine.apriori.supports import SetMoments, Supports, Tell, skewness, third_central
+from tacit.mine.apriori.supports import SetMoments, Supports, skewness, third_central
 from tacit.mine.apriori.weight_supports import supports_of
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets
@@ -51,7 +52,7 @@ class ItemsetSearch:
                 f"tacit.mine, got {self.control!r}"
             )
 
-    def run(self, records: Any, design: Design, tell: Tell | None = None) -> Itemsets:
+    def run(self, records: Any, design: Design, tell: Progress | None = None) -> Itemsets:
         """The itemsets that are found; `tell` is called with the share that is done."""
         reports = reconstruct(records, design)
         items = ItemList.of(design, self.items)
@@ -67,7 +68,7 @@ class ItemsetSearch:
         )
 
     def _levels(
-        self, supports: Supports, found: FrequentSets, longest: int, tell: Tell | None
+        self, supports: Supports, found: FrequentSets, longest: int, tell: Progress | None
     ) -> tuple[SetMoments, int]:
         """Add levels to `found` until no set is frequent; their moments, and how many tests."""
         shares = shares_of_lengths(range(1, longest + 1), found.items.numbers)
@@ -133,7 +134,7 @@ def itemsets(
     return ItemsetSearch(min_support, items, max_length, control).run(records, design)
 
 
-def _within(tell: Tell | None, length: int) -> Tell | None:
+def _within(tell: Progress | None, length: int) -> Progress | None:
     """Progress of one level; nobody knows how many follow, so each counts half of the rest."""
     if tell is None:
         return None

@@ -11,32 +11,36 @@ Classes are numbered from 0, larger shares first; equal shares are ordered by th
 from __future__ import annotations
 
 import math
-import numbers
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.arrays import Array, Index
 from tacit.counting import PatternTable, count
 from tacit.design import Design, check_design
 from tacit.errors import DataError, unknown
+from tacit.files import Progress
 from tacit.label_codes import encode
+from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.class_identification import is_identified, most_classes
 from tacit.mine.class_number import CRITERIA, MOST_CLASSES, bic, choose_classes
 from tacit.mine.class_profiles import ClassProfiles
-from tacit.mine.latent_fit import LatentFit, Search, StartingPoint, Tell, fit_classes, polished
+from tacit.mine.latent_fit import LatentFit, Search, StartingPoint, fit_classes, polished
 from tacit.mine.latent_model import LatentModel, n_parameters
+from tacit.mine.learnt_model import LearntModel
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.schema import Schema
+from tacit.table import Table
 
 
-class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
     """Latent classes from reported records.
 
     design: how the records were disguised; None for undisguised records, given as codes.
@@ -45,6 +49,8 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
     tol: change of a probability at which EM ends. max_iter: its iterations, each of about three
     EM steps. random_state: seed of the starts and of the parts that are held out.
     """
+
+    features_: Schema
 
     def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
         self,
@@ -66,7 +72,7 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, progress: Tell | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, progress: Progress | None = None) -> Self:
         """Learn from reported records: a frame, codes, the path of a file or a pattern table.
 
         Without a design, X has codes of true records. `y` is not used. `progress` is called with
@@ -184,34 +190,20 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
             found.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
         return found
 
-    def summary(self) -> str:
-        """Shares and profiles, how they were learnt, and the notes."""
-        check_is_fitted(self)
-        return "\n".join([self.profiles_.to_table().text(), *self.notes()])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """The profiles in a notebook, once fitted; scikit-learn's diagram before."""
-        if not hasattr(self, "profiles_"):
-            return dict(super()._repr_mimebundle_(**kwargs))
-        return {"text/plain": repr(self), "text/html": self.profiles_.to_table().html()}
-
-    @property
-    def _repr_html_(self) -> Any:
-        return lambda: self._repr_mimebundle_()["text/html"]
+    def shown(self) -> Table:
+        """Shares and profiles."""
+        return self.profiles_.to_table()
 
     def _search(self) -> Search:
         """The settings of the search, checked."""
         for name, least in (("n_init", 1), ("max_iter", 1), ("random_state", 0)):
-            _check_whole(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least)
         for name in ("alpha", "tol"):
-            value = getattr(self, name)
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not real or not 0 < value < np.inf:
-                raise DataError(f"{name} must be a number above 0, got {value!r}")
+            check_positive(name, getattr(self, name))
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
         if self.n_classes is not None:
-            _check_whole("n_classes", self.n_classes, 1)
+            check_whole("n_classes", self.n_classes, 1)
         return Search(float(self.alpha), int(self.n_init), float(self.tol), int(self.max_iter))
 
     def _counted(self, X: Any) -> tuple[PatternTable, Design]:
@@ -255,18 +247,6 @@ class LatentClass(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parameters(self, model: LatentModel) -> Array:
         return model.join(self.profiles_.prior, self.profiles_.tables)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
-        return tags
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise DataError(f"{name} must be a whole number from {least} up, got {value!r}")
 
 
 def _check_number(n_classes: int, sizes: tuple[int, ...], n_records: int) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.coin import Differ, Keep
 from tacit.design import Design
+from tacit.files import Progress
 from tacit.mine.block_units import Tables
 from tacit.mine.latent_model import LatentModel, ordered
 from tacit.reconstruction import Reconstruction
@@ -40,9 +41,6 @@ COARSE = 1e-4
 _BETTER = 0.1
 #: Maxima whose probabilities differ by less than this are one.
 _SAME = 0.02
-
-#: Called with the share of the work that is done.
-Tell = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def fit_classes(
     point: StartingPoint,
     search: Search,
     rng: np.random.Generator,
-    tell: Tell = lambda _: None,
+    tell: Progress = lambda _: None,
 ) -> LatentFit:
     """The best maximum that was found; classes with larger shares come first."""
     step = partial(model.step, alpha=search.alpha)

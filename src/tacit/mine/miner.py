@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import os
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
@@ -11,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
@@ -21,26 +19,22 @@ from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.label_codes import encode
+from tacit.mine.learnt_model import LearntModel
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.schema import Attribute, Schema
 
-#: Most categories of an undisguised feature; more would not fit in memory.
-MOST_CATEGORIES = 2048
 
-
-class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     """A classifier with a design and a target; without a design it learns from true records."""
 
-    design: Design | None
     target: str | None
 
     #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
     _distinct: ClassVar[bool] = True
 
-    #: The attributes it predicts from, in their order; None without a design.
-    features_: Schema | None
-    #: Fingerprint of the design it was learnt under; empty without one.
-    fingerprint_: str
+    def __init__(self, design: Design | None = None, target: str | None = None) -> None:
+        self.design = design
+        self.target = target
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from reported records, in any form that `reconstruct` takes.
@@ -55,6 +49,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
             self._fit_undisguised(X, codes, classes)
+            self.set_fitted(None, classes, "")
             return self
         check_design(self.design)
         if self.target is None:
@@ -66,6 +61,7 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = schema.without(self.target)
         patterns = reported_patterns(X, y, self.design, self.target, self._distinct)
         self._fit_reported(patterns, self.design, target, features)
+        self.set_fitted(features, np.array(target.categories), self.design.fingerprint)
         return self
 
     @abstractmethod
@@ -159,8 +155,6 @@ class Miner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
         tags.target_tags.required = self.design is None
         return tags
 
@@ -195,20 +189,3 @@ def reported_patterns(
     place = design.reported.index(target)
     together = np.insert(codes, place, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
-
-
-def check_category_numbers(X: npt.NDArray[Any]) -> None:
-    """Refuse codes of undisguised features that are too large to be numbered from 0 on."""
-    if X.max(initial=0) >= MOST_CATEGORIES:
-        raise DataError(
-            f"category {X.max()} is too large: number the categories of a feature from 0 on, "
-            f"at most {MOST_CATEGORIES:,}"
-        )
-
-
-def non_negative(name: str, value: Any) -> float:
-    """Check that an argument is a finite number of at least 0."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 <= value < math.inf:
-        raise DataError(f"{name} must be a number from 0 up, got {value!r}")
-    return float(value)

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import gamma
@@ -50,8 +50,7 @@ _LISTED = 3
 _NO_NOISE = 1e-12
 
 
-@dataclass(frozen=True)
-class ComparedTable:
+class ComparedTable(NamedTuple):
     """A table of the model beside the reconstructed one; `p_value` is 1 if it was fitted."""
 
     names: tuple[str, ...]

@@ -125,7 +125,11 @@ def model_from_json(text: str) -> Miner | LatentClass | ChowLiuTree:
             return _latent_classes(content, schema)
         if content["tacit"] == CHOW_LIU_TREE.kind:
             return tree_of_content(content, schema)
-        return _RESTORED[content["tacit"]](content, schema, schema[content["target"]])
+        target = schema[content["target"]]
+        model = _RESTORED[content["tacit"]](content, schema, target)
+        classes = np.array(target.categories)
+        model.set_fitted(schema.without(target.name), classes, content["design"])
+        return model
     except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
         kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
         raise FileError(f"not a model file: {kind}{error}") from None
@@ -144,8 +148,7 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
         raise FileError("its tables do not fit its attributes")
     _check_distributions("prior", prior, *tables)
     model = NaiveBayes(target=target.name)
-    parameters = BayesParameters(prior, tables, content["n_records"], "saved")
-    model.restore(features, np.array(target.categories), parameters, content["design"])
+    model.restore(BayesParameters(prior, tables, content["n_records"], "saved"))
     return model
 
 
@@ -178,8 +181,7 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
     model = DecisionTree(None, target.name, *settings)
     model.check_arguments()
     tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
-    position, classes = schema.index(target.name), np.array(target.categories)
-    model.restore(schema.without(target.name), classes, tree, position, content["design"])
+    model.restore(tree, schema.index(target.name))
     if "estimates" in content:
         shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
         model.estimated_tree_ = replace(tree, value=shares)
@@ -210,8 +212,7 @@ def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Fores
     weights = finite_numbers(content["weights"], (len(trees),), "weights")
     if (weights < 0).any() or not weights.any():
         raise FileError("weights must be numbers from 0 up, not all 0")
-    classes, members = np.array(target.categories), (trees, weights)
-    model.restore(features, classes, members, prior, (importances, stderr), content["design"])
+    model.restore(trees, weights, prior, (importances, stderr))
     return model
 
 

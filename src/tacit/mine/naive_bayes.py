@@ -14,8 +14,6 @@ the class. Intervals never assume this: they come from the table of the class an
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +24,7 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import DataError
+from tacit.mine.argument_checks import check_positive
 from tacit.mine.bayes_parameters import (
     BayesMethod,
     BayesParameters,
@@ -57,15 +56,12 @@ class NaiveBayes(Miner):
         alpha: float = 1.0,
         method: BayesMethod = likelihood,
     ) -> None:
-        self.design = design
-        self.target = target
+        super().__init__(design, target)
         self.alpha = alpha
         self.method = method
 
     def check_arguments(self) -> None:
-        real = isinstance(self.alpha, numbers.Real) and not isinstance(self.alpha, bool)
-        if not real or not 0 < self.alpha < math.inf:
-            raise DataError(f"alpha must be a number above 0, got {self.alpha!r}")
+        check_positive("alpha", self.alpha)
         if self.method not in (likelihood, pairs, literal):
             raise DataError(
                 f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
@@ -76,8 +72,7 @@ class NaiveBayes(Miner):
     ) -> None:
         learnt = self.method(Reconstruction(patterns, design), target.name, self.alpha)
         tables = [learnt.tables[design.schema.index(name)] for name in features.names]
-        classes = np.array(target.categories)
-        self.restore(features, classes, replace(learnt, tables=tables), design.fingerprint)
+        self.restore(replace(learnt, tables=tables))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -88,18 +83,11 @@ class NaiveBayes(Miner):
             counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
             tables.append(rows_summing_to_one(counts.reshape(n_classes, k).astype(np.float64)))
         prior = np.bincount(codes) / len(codes)
-        self.restore(None, classes, BayesParameters(prior, tables, len(codes), "counts"))
+        self.restore(BayesParameters(prior, tables, len(codes), "counts"))
 
-    def restore(
-        self,
-        features: Schema | None,
-        classes: npt.NDArray[Any],
-        parameters: BayesParameters,
-        fingerprint: str = "",
-    ) -> None:
-        """Become the fitted model with these parameters; see `set_fitted` for the others."""
+    def restore(self, parameters: BayesParameters) -> None:
+        """Set the parameters."""
         self.__dict__.pop("covariance_", None)
-        self.set_fitted(features, classes, fingerprint)
         self.parameters_ = parameters
         with np.errstate(divide="ignore"):
             self.class_log_prior_ = np.log(parameters.prior)

@@ -36,8 +36,9 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.arrays import Array, Index, Mask
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
+from tacit.mine.argument_checks import non_negative
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.miner import non_negative, reported_patterns
+from tacit.mine.miner import reported_patterns
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.tree import NONE, Tree

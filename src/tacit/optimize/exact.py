@@ -22,11 +22,12 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.files import Progress
 from tacit.optimize.category_reduction import reduced, solved_weights
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.posteriors import CappedPosteriors, PricedPosteriors, Prices
 from tacit.optimize.ratios import BoundedRatios
-from tacit.optimize.search_method import SearchResult, Tell, check_size, grid, targets
+from tacit.optimize.search_method import SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
 
 _MOST_ROUNDS = 200
@@ -60,7 +61,7 @@ class Exact:
             if not least <= value < 1:
                 raise DesignError(f"{name} must lie between {least:g} and 1, got {value!r}")
 
-    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """The channels of the front, most private first."""
         optimum = solve(problem, 1.0, self.gap, None)
         least = 1 - optimum.weighing.accuracy

@@ -23,7 +23,7 @@ from tacit.optimize.choice import ChosenChannel
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.weight_solver import Certificate
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,8 +37,8 @@ _SHOWN = 20
 _OUTWARD = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Front:
+@dataclass(frozen=True, eq=False, repr=False)
+class Front(TabularResult):
     """Channels by rising privacy and rising error.
 
     privacy, mse: one number per channel; lower_bound: no channel at all of at least that privacy
@@ -133,14 +133,6 @@ class Front:
             f"front of {number_of(len(self), 'channel')} for {self.problem.n} categories, "
             f"{number_of(self.problem.n_records, 'record')}{under}, by {self.method}"
         )
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""

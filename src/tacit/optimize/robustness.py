@@ -24,7 +24,7 @@ from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.simplex import project
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Robustness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness(TabularResult):
     """Figures of each channel (columns) under each prior (rows).
 
     delta_kept: whether the worst posterior is still within the front's delta.
@@ -93,14 +93,6 @@ class Robustness:
     def caption(self) -> str:
         """One line on what the table is."""
         return f"the {self.front.caption()}, under {number_of(len(self.priors), 'other prior')}"
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""

@@ -9,10 +9,11 @@ from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
 from tacit.arrays import Array
+from tacit.files import Progress
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.front_problem import problem_of
 from tacit.optimize.fronts import Front, front_of
-from tacit.optimize.search_method import SearchMethod, Tell
+from tacit.optimize.search_method import SearchMethod
 
 
 def front(
@@ -21,7 +22,7 @@ def front(
     delta: Any = None,
     epsilon: Any = None,
     method: SearchMethod | None = None,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> Front:
     """Channels of which none is better in both privacy and error.
 

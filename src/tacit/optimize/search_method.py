@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.files import Progress
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.weight_solver import Certificate
 
-#: Called with the share of the work that is done, from 0 to 1.
-Tell = Callable[[float], None]
 #: How much of the range of privacy a front covers; at its end the error is often infinite.
 COVERED = 0.98
 _SAME = 1e-4
@@ -34,7 +33,7 @@ class SearchResult:
 class SearchMethod(Protocol):
     """A way to find the channels of a front."""
 
-    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """Channels that trade privacy for error as well as the method can."""
         ...
 

@@ -18,10 +18,11 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.files import Progress
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.genetic_operators import crossover, mutate, repair
 from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
-from tacit.optimize.search_method import COVERED, SearchResult, Tell, check_size
+from tacit.optimize.search_method import COVERED, SearchResult, check_size
 from tacit.optimize.search_state import ChannelPopulation, SearchState
 from tacit.optimize.selection import fitness, select, tournament
 from tacit.optimize.warner import Warner
@@ -64,7 +65,7 @@ class Spea2:
         if not 0 <= self.rate <= 1:
             raise DesignError(f"rate must lie between 0 and 1, got {self.rate!r}")
 
-    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """The channels of Omega when the search ends."""
         rng = np.random.default_rng(self.seed)
         state = self._first(problem, rng) if self.resume is None else self.resume

@@ -19,12 +19,13 @@ from scipy.optimize import linear_sum_assignment
 
 from tacit.arrays import Array
 from tacit.errors import DesignError
+from tacit.files import Progress
 from tacit.optimize.descent import Polytope, descend
 from tacit.optimize.exact import ExactSolution, channel_of, solve
 from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, random_matrices, trace, unbeaten, warner
-from tacit.optimize.search_method import SearchResult, Tell, check_size, grid, targets
+from tacit.optimize.search_method import SearchResult, check_size, grid, targets
 
 _GAP = 1e-3
 _SAME = 1e-6
@@ -55,7 +56,7 @@ class Square:
             check_size(getattr(self, name), name, least)
         object.__setattr__(self, "privacy", targets(self.privacy))
 
-    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """Square channels, most private first, with the bounds of the exact ones."""
         square = (problem.n, problem.n)
         if self.begin is not None and any(m.shape != square for m in self.begin.channels):
@@ -106,7 +107,7 @@ class Square:
             at = int(np.abs(self.begin.privacy - 1 + exact.certificate.accuracy).argmin())
             yield self.begin.channels[at]
 
-    def _carry_back(self, polytope: Polytope, matrices: list[Array], tell: Tell) -> None:
+    def _carry_back(self, polytope: Polytope, matrices: list[Array], tell: Progress) -> None:
         """From the least private on, start each once more from its neighbour."""
         p = polytope.problem.p
         for place in range(len(matrices) - 2, -1, -1):

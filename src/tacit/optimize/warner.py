@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array
+from tacit.files import Progress
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, warner, worst_posterior
-from tacit.optimize.search_method import SearchResult, Tell, check_size
+from tacit.optimize.search_method import SearchResult, check_size
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Warner:
 
     steps: int = 1000
 
-    def search(self, problem: FrontProblem, tell: Tell) -> SearchResult:
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """The matrices of the grid that keep the bounds."""
         steps = check_size(self.steps, "steps", 1)
         every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))

@@ -21,7 +21,7 @@ from tacit.reconstruction.interval import Interval, normal_interval, score_inter
 from tacit.reconstruction.likelihood import Convergence
 from tacit.reconstruction.score_test import ScoreTest
 from tacit.schema import Attribute, Label
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +34,8 @@ _WHOLE = 0.95
 NOT_INFORMATIVE = "not informative"
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(TabularResult):
     """A table of estimated quantities, one axis per attribute; no axis for a single number.
 
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
@@ -195,14 +195,6 @@ class Estimate:
         title = "\n".join(filter(None, [misfit(self.fit), self.caption()]))
         return Table(heads, rows, title, "l" * len(labels) + "rrr")
 
-    def to_markdown(self, level: float = 0.95) -> str:
-        """The table in Markdown."""
-        return self.to_table(level).markdown()
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        return self.to_table(level).latex()
-
     def plot(self, level: float = 0.95) -> Figure:
         """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
         with optional_imports():
@@ -219,13 +211,8 @@ class Estimate:
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
         return text + "; errors by inversion" if self.method in ("simplex", "em") else text
 
-    def __str__(self) -> str:
-        return self.to_table().cut(_SHOWN).text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().cut(_SHOWN).html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN)
 
 
 def _same(score: ScoreTest) -> ScoreTest:

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.number_text import number_of
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: P-values below this are printed as a bound.
 _SMALLEST = 1e-4
 
 
 @dataclass(frozen=True)
-class HypothesisTest:
+class HypothesisTest(TabularResult):
     """A chi-squared test: small p-values contradict the hypothesis."""
 
     hypothesis: str
@@ -45,24 +45,10 @@ class HypothesisTest:
         title = f"Test from {number_of(self.n_records, 'reported record')}"
         return Table(heads, [row], title, "llrrr")
 
-    def to_markdown(self) -> str:
-        """The result in Markdown."""
-        return self.to_table().markdown()
-
-    def to_latex(self) -> str:
-        """The result in LaTeX, for the package booktabs."""
-        return self.to_table().latex()
-
     @property
     def shown_p(self) -> str:
         """The p-value as text."""
         return small_p(self.pvalue)
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
 
 def small_p(pvalue: float) -> str:

@@ -14,7 +14,7 @@ from tacit.extras import optional_imports
 from tacit.number_text import UNKNOWN, decimals, number_of, span
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.fit import misfit
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 60
 
 
-class ReconstructionSummary(ABC):
+class ReconstructionSummary(TabularResult, ABC):
     """Each attribute alone; other tables are asked for."""
 
     design: Design
@@ -71,15 +71,9 @@ class ReconstructionSummary(ABC):
         )
         return table.cut(_SHOWN)
 
-    def __str__(self) -> str:
-        return self.to_table().text()
-
     def __repr__(self) -> str:
         of = number_of(len(self.design.schema), "attribute")
         return f"<Reconstruction of {of} from {number_of(self.n_records, 'reported record')}>"
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
 
 def _rows(name: str, found: Estimate, level: float) -> list[tuple[Any, ...]]:

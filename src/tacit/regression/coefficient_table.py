@@ -16,7 +16,7 @@ from tacit.extras import optional_imports
 from tacit.label_codes import frame_of
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,8 +50,8 @@ class Coefficients(Mapping[str, float]):
         return Table(("coefficient", "value"), list(self.items())).text()
 
 
-@dataclass(frozen=True, eq=False)
-class CoefficientTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientTable(TabularResult):
     """Named estimates; normal intervals from their covariance."""
 
     title: str
@@ -194,14 +194,6 @@ class CoefficientTable:
         notes = [cut.note, *self.figures(), *(f"Warning: {text}" for text in self.warnings)]
         return Table(heads, cut.rows, self.title, note="\n".join(filter(None, notes)))
 
-    def to_markdown(self, alpha: float = 0.05) -> str:
-        """The table in Markdown."""
-        return self.summary(alpha).markdown()
-
-    def to_latex(self, alpha: float = 0.05) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        return self.summary(alpha).latex()
-
     def plot(self, alpha: float = 0.05) -> Figure:
         """The coefficients with their intervals, constants left out; needs the extra `plot`."""
         with optional_imports():
@@ -219,10 +211,6 @@ class CoefficientTable:
             return []
         return [f"{number_of(self.n_left_out, 'record')} with missing cells left out"]
 
-    def __str__(self) -> str:
-        return self.summary().text()
-
-    def _repr_html_(self) -> str:
-        return self.summary().html()
-
-    __repr__ = __str__
+    def to_table(self, alpha: float = 0.05) -> Table:
+        """The same as `summary`."""
+        return self.summary(alpha)

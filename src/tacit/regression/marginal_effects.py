@@ -7,6 +7,7 @@ predictors. Standard errors by the delta method; the records count as given.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,8 +57,7 @@ def marginal_effects(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class CellWeights:
+class CellWeights(NamedTuple):
     """pi_c(z) of the rows, the matrix z, and the share of the records that each row stands for."""
 
     shares: Array

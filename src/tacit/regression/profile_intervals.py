@@ -8,14 +8,12 @@ is infinite where the likelihood does not fall far enough, as it happens under s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.stats import norm
 
 from tacit.arrays import Array
 from tacit.regression.newton import Maximum, maximum
-from tacit.regression.report_likelihood import Evaluation, ReportLikelihood
+from tacit.regression.report_likelihood import FixedCoefficient, ReportLikelihood
 
 #: Error of the signed root, and the largest number of fits per end.
 _CLOSE, _FITS = 1e-4, 80
@@ -23,36 +21,6 @@ _CLOSE, _FITS = 1e-4, 80
 _INFINITE = 1e4
 #: An interpolation closer to one of two ends makes no progress: bisect instead.
 _STEEP = 0.02
-
-
-@dataclass(frozen=True, eq=False)
-class FixedCoefficient:
-    """The likelihood of the other parameters, if one has a given value."""
-
-    likelihood: ReportLikelihood
-    place: int
-    value_there: float
-
-    def evaluate(self, theta: Array) -> Evaluation:
-        """Value, gradient and information of the other parameters."""
-        found = self.likelihood.evaluate(self._whole(theta))
-        return Evaluation(
-            found.value, np.delete(found.gradient, self.place), self._without(found.information)
-        )
-
-    def value(self, theta: Array) -> float:
-        """The log-likelihood."""
-        return self.likelihood.value(self._whole(theta))
-
-    def outer_products(self, theta: Array) -> Array:
-        """The sum of squared scores of the other parameters."""
-        return self._without(self.likelihood.outer_products(self._whole(theta)))
-
-    def _whole(self, theta: Array) -> Array:
-        return np.insert(theta, self.place, self.value_there)
-
-    def _without(self, matrix: Array) -> Array:
-        return np.delete(np.delete(matrix, self.place, 0), self.place, 1)
 
 
 def profile_end(

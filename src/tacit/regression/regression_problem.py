@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,8 +197,7 @@ def used_reports(
     return UsedReports(channel, reports, counts)
 
 
-@dataclass(frozen=True, eq=False)
-class PairProblem:
+class PairProblem(NamedTuple):
     """Two columns or attributes, and the reports of those that are disguised."""
 
     pair: tuple[Column | Attribute, Column | Attribute]

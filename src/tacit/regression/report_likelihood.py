@@ -174,6 +174,36 @@ class ReportLikelihood:
         return Evaluation(float(counts @ total), counts @ mean, -hessian)
 
 
+@dataclass(frozen=True, eq=False)
+class FixedCoefficient:
+    """The likelihood of the other parameters, if one has a given value."""
+
+    likelihood: ReportLikelihood
+    place: int
+    value_there: float
+
+    def evaluate(self, theta: Array) -> Evaluation:
+        """Value, gradient and information of the other parameters."""
+        found = self.likelihood.evaluate(self._whole(theta))
+        return Evaluation(
+            found.value, np.delete(found.gradient, self.place), self._without(found.information)
+        )
+
+    def value(self, theta: Array) -> float:
+        """The log-likelihood."""
+        return self.likelihood.value(self._whole(theta))
+
+    def outer_products(self, theta: Array) -> Array:
+        """The sum of squared scores of the other parameters."""
+        return self._without(self.likelihood.outer_products(self._whole(theta)))
+
+    def _whole(self, theta: Array) -> Array:
+        return np.insert(theta, self.place, self.value_there)
+
+    def _without(self, matrix: Array) -> Array:
+        return np.delete(np.delete(matrix, self.place, 0), self.place, 1)
+
+
 def cell_matrix(matrices: tuple[Array, ...]) -> Array:
     """z: a constant, and the varied columns that do not depend on the disguised predictors."""
     first = matrices[0]

@@ -80,6 +80,22 @@ def test_a_long_log_is_emptied_under_lasting_load(
     store.close()
 
 
+@pytest.mark.slow
+def test_a_log_with_many_rows_is_overwritten_from_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    for most in (1_000, 1_000_000):
+        monkeypatch.setattr("tacit.service.store.sqlite.MOST_ROWS_IN_LOG", most)
+        store = store_of(tmp_path / f"{most}.db")
+        for _ in range(200):
+            store.write([response(OPEN, n) for n in range(40)], TODAY)
+        sizes.append((tmp_path / f"{most}.db-wal").stat().st_size)
+        assert store.state(OPEN.survey.fingerprint).records == 8_000
+        store.close()
+    assert sizes[0] < sizes[1] / 3
+
+
 def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

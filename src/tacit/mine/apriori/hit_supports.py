@@ -20,17 +20,10 @@ import numpy.typing as npt
 
 from tacit.arrays import Array, Index, Mask
 from tacit.counting.bit_columns import BitColumns
+from tacit.files import Progress
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.item_list import ItemList
-from tacit.mine.apriori.supports import (
-    Inside,
-    RuleMoments,
-    SetMoments,
-    Supports,
-    Tell,
-    halves,
-    part,
-)
+from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, halves, part
 from tacit.reconstruction.report_weights import ReportWeights
 
 Counts = npt.NDArray[np.int64]
@@ -56,7 +49,7 @@ class ExactSupports(Supports):
         self.n_records = reports.patterns.n_records
         self._shares: list[Array] = []
 
-    def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
         share = _counted(self._bits, sets, tell) / self.n_records
         self._last = share
         return SetMoments(share, share, share)
@@ -84,7 +77,7 @@ class HitSupports(Supports):
         self._kept: list[Counts] = [np.array([[self.n_records]])]
         self._alone = self._single_tables()
 
-    def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
         """Counts of the subsets of each set, then its moments by hits."""
         length = sets.shape[1]
         counts = np.empty((len(sets), *(2,) * length), np.int64)
@@ -163,7 +156,7 @@ class HitSupports(Supports):
         return found
 
 
-def _counted(bits: BitColumns, sets: Index, tell: Tell | None) -> Counts:
+def _counted(bits: BitColumns, sets: Index, tell: Progress | None) -> Counts:
     if tell is None:
         return bits.count(sets)
     return bits.count(sets, lambda done: tell(done / len(sets)))

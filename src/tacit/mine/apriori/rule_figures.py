@@ -15,6 +15,7 @@ few reports says little. The disguise only adds noise, so the intervals also con
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,53 +31,26 @@ class RuleFigures:
     moments: RuleMoments
     n_records: int
 
-    @property
-    def support(self) -> Array:
-        """P(conditions and conclusion)."""
-        return self.moments.mean[:, 0]
+    @cached_property
+    def estimates(self) -> dict[str, Array]:
+        """Support, confidence and lift with their standard errors; support of the conditions.
 
-    @property
-    def support_stderr(self) -> Array:
-        """Its standard error."""
-        return self._stderr(0)
-
-    @property
-    def conditions_support(self) -> Array:
-        """P(conditions)."""
-        return self.moments.mean[:, 1]
-
-    @property
-    def conditions_support_stderr(self) -> Array:
-        """Its standard error."""
-        return self._stderr(1)
-
-    @property
-    def confidence(self) -> Array:
-        """P(conclusion | conditions), inside [0, 1]; NaN if the conditions are never met."""
-        both, conditions, _ = self.moments.mean.T
-        return np.clip(_ratio(both, conditions), 0, 1)
-
-    @property
-    def confidence_stderr(self) -> Array:
-        """Its standard error."""
-        both, conditions, _ = self.moments.mean.T
-        whole = _ratio(np.ones_like(both), conditions)
-        slope = np.stack([whole, -_ratio(both, conditions) * whole, np.zeros_like(both)], axis=1)
-        return self._delta(slope)
-
-    @property
-    def lift(self) -> Array:
-        """P(conclusion | conditions) / P(conclusion)."""
+        support = P(conditions and conclusion), conditions_support = P(conditions), confidence =
+        P(conclusion | conditions), inside [0, 1], and lift = confidence / P(conclusion). A ratio is
+        NaN if its denominator is not positive.
+        """
         both, conditions, conclusion = self.moments.mean.T
-        return _ratio(_ratio(both, conditions), conclusion)
-
-    @property
-    def lift_stderr(self) -> Array:
-        """Its standard error."""
-        both, conditions, conclusion = self.moments.mean.T
-        alone = _ratio(np.ones_like(both), conditions * conclusion)
-        slope = [alone, -_ratio(self.lift, conditions), -_ratio(self.lift, conclusion)]
-        return self._delta(np.stack(slope, axis=1))
+        none, one = np.zeros_like(both), np.ones_like(both)
+        share, whole = _ratio(both, conditions), _ratio(one, conditions)
+        lift, alone = _ratio(share, conclusion), _ratio(one, conditions * conclusion)
+        found = {"conditions_support": conditions}
+        for name, value, slope in (
+            ("support", both, [one, none, none]),
+            ("confidence", np.clip(share, 0, 1), [whole, -share * whole, none]),
+            ("lift", lift, [alone, -_ratio(lift, conditions), -_ratio(lift, conclusion)]),
+        ):
+            found[name], found[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
+        return found
 
     def excess(self, least: float) -> tuple[Array, Array, Array]:
         """P(AB) - least P(A), positive if the confidence exceeds `least`.
@@ -94,9 +68,9 @@ class RuleFigures:
 
     def intervals(self, level: float) -> dict[str, Interval]:
         """Limits of support, confidence and lift."""
-        z = deviate(level)
+        z, found = deviate(level), self.estimates
         return {
-            "support": share_interval(self.support, self.support_stderr, self.n_records, z),
+            "support": share_interval(found["support"], found["support_stderr"], self.n_records, z),
             "confidence": self._confidence_interval(z),
             "lift": self._lift_interval(z),
         }
@@ -109,21 +83,20 @@ class RuleFigures:
         b = both * conditions - z**2 * covariance[:, 0, 1]
         root = np.sqrt(np.maximum(b**2 - a * (both**2 - z**2 * covariance[:, 0, 0]), 0))
         bounded = (a > 0) & (conditions > 0)
-        wilson = _wilson(self.confidence, np.maximum(conditions, 0) * self.n_records, z)
+        wilson = _wilson(
+            self.estimates["confidence"], np.maximum(conditions, 0) * self.n_records, z
+        )
         lower = np.where(bounded, _ratio(b - root, np.where(bounded, a, 1.0)), 0.0)
         upper = np.where(bounded, _ratio(b + root, np.where(bounded, a, 1.0)), 1.0)
         return _joined(Interval(lower, upper), wilson)
 
     def _lift_interval(self, z: float) -> Interval:
-        lift, stderr = self.lift, self.lift_stderr
+        lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
         known = lift > 0
         reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=known))
         lower = np.where(known, lift / reach, 0.0)
         upper = np.where(known, lift * reach, np.maximum(lift + z * stderr, 0))
         return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
-
-    def _stderr(self, place: int) -> Array:
-        return np.sqrt(np.maximum(self.moments.covariance[:, place, place], 0))
 
     def _delta(self, slope: Array) -> Array:
         variance = np.einsum("ri,rij,rj->r", *_aligned(slope, self.moments.covariance))

@@ -10,16 +10,15 @@ are the truth, `HitSupports` if a weight depends only on which items a report ha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.arrays import Array, Index, Mask
+from tacit.files import Progress
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 
-#: Called with the share of the level that is done.
-Tell = Callable[[float], None]
 #: The items of a rule that are conditions; the others are its conclusion.
 Inside = tuple[bool, ...]
 
@@ -74,7 +73,7 @@ class Supports(ABC):
     n_records: int
 
     @abstractmethod
-    def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
         """The moments of the next level of sets; their subsets were kept."""
 
     @abstractmethod

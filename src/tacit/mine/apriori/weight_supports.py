@@ -9,17 +9,10 @@ from operator import mul
 import numpy as np
 
 from tacit.arrays import Array, Index, Mask
+from tacit.files import Progress
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports, HitSupports
-from tacit.mine.apriori.supports import (
-    Inside,
-    RuleMoments,
-    SetMoments,
-    Supports,
-    Tell,
-    halves,
-    part,
-)
+from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, halves, part
 from tacit.reconstruction.report_weights import ReportWeights
 
 #: Bytes of weights that are kept for further sets.
@@ -46,7 +39,7 @@ class WeightSupports(Supports):
         kept = max(16, _KEPT // self._counts.nbytes)
         self._group_weights = lru_cache(maxsize=kept)(self._of_group)
 
-    def level(self, sets: Index, tell: Tell | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
         found = np.empty((3, len(sets)))
         for place, itemset in enumerate(sets.tolist()):
             g = self._weights(itemset)

@@ -29,20 +29,12 @@ _MOST_DRAWN = 4
 #: Cells in which fewer records are expected are left out.
 _NOTHING = 0.01
 
-#: Fewest records of a branch, and most branches of that size that all records could fill.
-_LEAST, _MOST_LEAVES = 10.0, 1 << 12
-
 #: Makes the records of the next tree of a bag.
 Draw = Callable[[], WeightedRecords]
 
 
 class Bags(ABC):
     """A source of bags."""
-
-    @property
-    @abstractmethod
-    def least(self) -> float:
-        """Fewest records of a branch."""
 
     @abstractmethod
     def bag(self, rng: np.random.Generator) -> Draw:
@@ -56,10 +48,6 @@ class TableBags(Bags):
     fitted: FittedTable
     found: Reconstruction
     target: str
-
-    @property
-    def least(self) -> float:
-        return least_records(self.found.n_records)
 
     def bag(self, rng: np.random.Generator) -> Draw:
         patterns = resampled(self.found.patterns, rng)
@@ -75,10 +63,6 @@ class ImputedBags(Bags):
 
     posterior: RecordPosterior
     counts: Index
-
-    @property
-    def least(self) -> float:
-        return least_records(int(self.counts.sum()))
 
     def bag(self, rng: np.random.Generator) -> Draw:
         counts = multinomial(self.counts, rng)
@@ -108,21 +92,12 @@ class TrueBags(Bags):
     sizes: tuple[int, ...]
     n_classes: int
 
-    @property
-    def least(self) -> float:
-        return 1.0
-
     def bag(self, rng: np.random.Generator) -> Draw:
         weights: Array = multinomial(self.counts, rng).astype(np.float64)
         records = WeightedRecords.of(
             self.features, self.classes, weights, self.sizes, self.n_classes
         )
         return lambda: records
-
-
-def least_records(n_records: int) -> float:
-    """Fewest records of a branch of a tree from so many reports."""
-    return max(_LEAST, n_records / _MOST_LEAVES)
 
 
 def table_records(channel: JointChannel, expected: Array) -> WeightedRecords:

@@ -8,14 +8,15 @@ the share of the weights that predicts held-out reports best (see `tree_share`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from tacit.arrays import Array
+from tacit.files import Progress
 from tacit.mine.bayes_parameters import likelihood
-from tacit.mine.tree.criteria import CRITERIA, SplitCriterion
+from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.forest_bags import Bags, ImputedBags, TableBags, TrueBags
 from tacit.mine.tree.imputed_records import RecordPosterior
 from tacit.mine.tree.joint_fit import fitted_table
@@ -32,22 +33,19 @@ BAG = 4
 #: Cells of the largest joint table, true or reported; larger domains are imputed.
 MOST_CELLS = 1 << 16
 
-#: Is told the share of the work that is done.
-Tell = Callable[[float], None]
+#: Fewest disguised records of a branch, and most branches of that size that all could fill.
+_LEAST, _MOST_LEAVES = 10.0, 1 << 12
 
 
 @dataclass(frozen=True)
-class ForestSettings:
-    """Number of trees, criterion, attributes tried at a node, largest depth."""
+class ForestSettings(RandomGrowth):
+    """How to grow each tree, and how many."""
 
-    n_trees: int
-    criterion: SplitCriterion
-    tries: int
-    max_depth: int | None = None
+    n_trees: int = 100
 
-    def growth(self, bags: Bags) -> RandomGrowth:
-        """How each tree is grown; branches of disguised records must not be small."""
-        return RandomGrowth(self.criterion, self.tries, bags.least, self.max_depth)
+    def of_disguised(self, n_records: int) -> Self:
+        """The same for so many disguised records, of which a branch must not have few."""
+        return replace(self, least=max(_LEAST, n_records / _MOST_LEAVES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +65,15 @@ class GrownForest:
 
 
 def grow_forest(
-    bags: Bags, settings: ForestSettings, rng: np.random.Generator, tell: Tell
+    bags: Bags, settings: ForestSettings, rng: np.random.Generator, tell: Progress
 ) -> GrownForest:
     """The trees, those of a bag side by side."""
     trees: list[RandomTree] = []
     gains: list[Array] = []
-    growth = settings.growth(bags)
     while len(trees) < settings.n_trees:
         draw = bags.bag(rng)
         for _ in range(min(BAG, settings.n_trees - len(trees))):
-            tree, gain = grow_random_tree(draw(), growth, rng)
+            tree, gain = grow_random_tree(draw(), settings, rng)
             trees.append(tree)
             gains.append(gain)
             tell(len(trees) / settings.n_trees)
@@ -88,13 +85,14 @@ def reported_forest(
     target: str,
     settings: ForestSettings,
     rng: np.random.Generator,
-    tell: Tell,
+    tell: Progress,
 ) -> GrownForest:
     """The forest of reports; a single leaf if the class depends on nothing."""
     n_features = len(found.design.schema) - 1
     bags = true_bags(found, target)
     if bags is not None:
         return grow_forest(bags, settings, rng, tell)
+    settings = settings.of_disguised(found.n_records)
     growth = GrowthSettings(CRITERIA["entropy"], CAUTION, settings.max_depth)
     names, choice, may_split = gated_choice(found, target, growth)
     if choice is None or not may_split:
@@ -103,7 +101,7 @@ def reported_forest(
         return grow_forest(reported_bags(found, target), settings, rng, tell)
     tables = TableBags(choice.fitted, found, target)
     grown = grow_forest(tables, settings, rng, tell)
-    share = tree_share(choice, settings.growth(tables), rng)
+    share = tree_share(choice, settings, rng)
     return grown.with_tree(random_tree(choice.tree), share)
 
 

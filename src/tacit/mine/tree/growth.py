@@ -21,8 +21,8 @@ sampling noise of the true records is left to pruning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -168,8 +168,7 @@ def _depth_first(parent: Index, depth: Index) -> Index:
     return place
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
+class Frontier(NamedTuple):
     """Nodes that may be split: their numbers in the tree, and their tables."""
 
     nodes: Index

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -70,8 +70,7 @@ class UnitDraws:
         return np.unravel_index(found, self.true_sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class GroupPosterior:
+class GroupPosterior(NamedTuple):
     """P(s | c, y) of a group, cumulated, strategies x classes x patterns; and its units."""
 
     strategies: npt.NDArray[np.float32]

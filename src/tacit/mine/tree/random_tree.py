@@ -32,7 +32,7 @@ class RandomGrowth:
 
     criterion: SplitCriterion
     tries: int
-    least: float
+    least: float = 1.0
     max_depth: int | None = None
 
 

@@ -28,7 +28,7 @@ from tacit.mine.tree.tree_view import UNINFORMATIVE, TreeView, alternatives, per
 from tacit.number_text import UNKNOWN, decimals, number_of, span
 from tacit.outward import finite
 from tacit.reconstruction.interval import Interval
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
@@ -118,7 +118,7 @@ class TreeRule:
         return f"if {premise} then {conclusion}" if premise else f"always {conclusion}"
 
 
-class TreeRules(tuple[TreeRule, ...]):
+class TreeRules(TabularResult, tuple[TreeRule, ...]):
     """The rules of a tree, in the order of its leaves; prints as a table."""
 
     __slots__ = ()
@@ -180,13 +180,8 @@ class TreeRules(tuple[TreeRule, ...]):
         heads = ("if", "then", "support", interval, "confidence", interval)
         return Table(heads, body, self.origin(level), "llrrrr")
 
-    def __str__(self) -> str:
-        return self.to_table().cut(_SHOWN, "rule").text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().cut(_SHOWN, "rule").html()
-
-    __repr__ = __str__
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN, "rule")
 
 
 def rules(view: TreeView, chosen_by_its_records: bool = True) -> TreeRules:

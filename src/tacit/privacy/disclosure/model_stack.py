@@ -8,9 +8,8 @@ are fitted to all reports. The two mixtures of the halves say how much chance th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -42,8 +41,7 @@ Found = TypeVar("Found")
 Halves = tuple[Array, Array]
 
 
-@dataclass(frozen=True, eq=False)
-class TableStack:
+class TableStack(NamedTuple):
     """Joint tables along the last axis: the mixture, its halves, and every candidate."""
 
     layout: UnitLayout

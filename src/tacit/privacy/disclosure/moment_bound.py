@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
@@ -40,8 +40,7 @@ GRID = {2: 100, 3: 24, 4: 14, 5: 10, 6: 8, 8: 7, 9: 6}
 _TRIED = 5
 
 
-@dataclass(frozen=True, eq=False)
-class PairMoments:
+class PairMoments(NamedTuple):
     """Upper ends of E[q_v^2], and both ends of E[q_v]."""
 
     second: Array

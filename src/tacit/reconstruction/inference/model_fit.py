@@ -8,7 +8,7 @@ The likelihood never falls, and SQUAREM extrapolates (see `likelihood`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ _TOLERANCE, _ITERATIONS = 1e-9, 4000
 _START = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class ModelFit:
+class ModelFit(NamedTuple):
     """The most likely allowed table, what is then reported, and the log-likelihood per record."""
 
     table: Array

@@ -39,7 +39,10 @@ _PRAGMAS = (
 )
 
 #: The log is truncated after a transaction with fewer responses to a survey, and at so many bytes.
-FEWEST_IN_LOG, LONGEST_LOG = 32, 16 << 20
+FEWEST_IN_LOG, LONGEST_LOG = 32, 32 << 20
+#: After so many changed rows the log is copied to the file and overwritten from its start, which is
+#: faster than to truncate it; a reader can delay that until the log is longest.
+MOST_ROWS_IN_LOG = 4096
 #: Seconds to wait for readers before the log is truncated; long reads are not waited for.
 SHORT_READ = 0.05
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -83,6 +86,7 @@ class Sqlite(Database):
         self._claim: sqlite3.Connection | None = None
         self._held: Connection | None = None
         self._emptied = True
+        self._copied = 0  # of the held connection's changes
         self.engine = create_engine(
             URL.create("sqlite", database=str(path)), creator=self._connect, hide_parameters=True
         )
@@ -120,6 +124,7 @@ class Sqlite(Database):
         if self._claim is None:
             self._claim = self._locked()
         connection = self._held = self.engine.connect()
+        self._copied = 0
         opens_log = "SELECT count(*) FROM sqlite_master"
         _driver(connection).execute(opens_log).fetchone()
         self._file.note_open()
@@ -178,25 +183,29 @@ class Sqlite(Database):
 
     def after_commit(self, fewest: int) -> None:
         if fewest < FEWEST_IN_LOG or self._file.log_size() > LONGEST_LOG:
-            self._truncate_log(SHORT_READ if self._emptied else 0.0)
+            self._emptied = self._checkpoint("TRUNCATE", SHORT_READ if self._emptied else 0.0)
+        elif self._held and _driver(self._held).total_changes - self._copied > MOST_ROWS_IN_LOG:
+            self._checkpoint("PASSIVE")
 
     def truncate_log(self) -> bool:
         """Does not wait: a long reader such as a backup would block all submissions."""
-        return self._truncate_log(0.0)
+        self._emptied = self._checkpoint("TRUNCATE")
+        return self._emptied
 
-    def _truncate_log(self, patience: float) -> bool:
-        # The cache of the writing connection stays valid if it truncates the log itself.
+    def _checkpoint(self, mode: str, patience: float = 0.0) -> bool:
+        """Copy the log to the file; whether nothing prevented the mode."""
+        # The cache of the writing connection stays valid if it does this itself.
         held = None if self._held is None else nullcontext(self._held)
         with self.translating_errors(), held or self.engine.connect() as connection:
             driver = _driver(connection)
             driver.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
             try:
-                busy, *_ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                busy, *_ = driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+                self._copied = driver.total_changes
             finally:
                 driver.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         self._file.note_content()
-        self._emptied = not busy
-        return self._emptied
+        return not busy
 
     def check(self, connection: Connection) -> None:
         (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars()

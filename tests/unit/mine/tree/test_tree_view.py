@@ -130,9 +130,8 @@ def test_every_leaf_of_a_model_has_a_line(model: DecisionTree) -> None:
 
 def test_a_restored_model_is_read_like_the_one_it_was(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(
-        model.features_, model.classes_, model.tree_, model.target_index_, model.fingerprint_
-    )
+    again.restore(model.tree_, model.target_index_)
+    again.set_fitted(model.features_, model.classes_, model.fingerprint_)
     assert again.text() == model.text()
     assert again.rules() == model.rules()
     assert again.summary().splitlines()[:3] == model.summary().splitlines()[:3]
@@ -150,9 +149,8 @@ def test_figures_are_read_from_other_reports_and_classes_from_the_model(
 
 def test_a_saved_model_does_not_take_other_reports(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(
-        model.features_, model.classes_, model.tree_, model.target_index_, model.fingerprint_
-    )
+    again.restore(model.tree_, model.target_index_)
+    again.set_fitted(model.features_, model.classes_, model.fingerprint_)
     with pytest.raises(DataError, match="a saved model"):
         again.text(reported=np.zeros((5, 3), np.uint8))
 

@@ -1,0 +1,1 @@
+"""The studio: a site for the people who run surveys. It reads disguised records only."""

@@ -1,0 +1,79 @@
+"""`tacit studio`: the site on its own port, beside a server that collects responses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+
+from tacit.errors import ServiceError
+from tacit.service.http_server import listening
+from tacit.service.store import Store
+from tacit.studio import account_pages, survey_pages
+from tacit.studio.access import Right
+from tacit.studio.account_tables import open_engine
+from tacit.studio.accounts import Accounts
+from tacit.studio.release import Releases
+from tacit.studio.site import PageRoute, PageVisit, Studio, application
+
+ACCOUNTS_FILE = "accounts.db"
+
+
+def _style(visit: PageVisit) -> Response:
+    """The style sheet of all pages."""
+    return Response(
+        files("tacit.studio").joinpath("studio.css").read_bytes(), media_type="text/css"
+    )
+
+
+PAGES = (
+    PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
+    *account_pages.PAGES,
+    *survey_pages.PAGES,
+)
+
+
+def studio_of(store: Store, folder: Path) -> Studio:
+    """The studio of a database, with accounts and released counts in a folder."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
+    engine = open_engine(folder / ACCOUNTS_FILE)
+    return Studio(store, Accounts(engine), Releases(store, folder))
+
+
+def studio_app(studio: Studio) -> Starlette:
+    """The application with all pages."""
+    return application(studio, PAGES)
+
+
+def serve_studio(
+    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+) -> None:
+    """Serve until Ctrl-C. `tell` receives the address, or the set-up link at the first start."""
+    with closing(Store(database)) as store, listening(host, port) as listener:
+        studio = studio_of(store, folder)
+        bound, number = listener.getsockname()[:2]
+        base = f"http://{f'[{bound}]' if ':' in bound else bound}:{number}/"
+        listener.listen()
+        if studio.accounts.any():
+            tell(f"studio {base}")
+        else:
+            token = studio.accounts.invite(administrator=True)
+            tell(f"studio {base}")
+            tell(f"make the first account at {base}set-up/{token} (works once, for 7 days)")
+        config = uvicorn.Config(
+            studio_app(studio),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            forwarded_allow_ips=os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1"),
+        )
+        uvicorn.Server(config).run(sockets=[listener])

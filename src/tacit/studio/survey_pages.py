@@ -1,0 +1,190 @@
+"""Pages for surveys: the list, results, tables of two questions, exports, links, closing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from tacit.errors import DataError, SurveyError
+from tacit.studio.access import Right
+from tacit.studio.accounts import Role
+from tacit.studio.question_results import (
+    crosstab,
+    labels,
+    question_results,
+    shown_cells,
+    waiting_text,
+)
+from tacit.studio.release import FEWEST_SHOWN, Release, missing
+from tacit.studio.site import PageRoute, PageVisit
+from tacit.survey import Published, survey_from_text
+
+MOST_LINKS = 100_000
+
+
+def show_surveys(visit: PageVisit) -> Response:
+    """The surveys of the account, with their numbers of records."""
+    found = visit.studio.surveys(visit.person)
+    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in found]
+    return visit.page("surveys.html", surveys=list(zip(found, states, strict=True)))
+
+
+def show_results(visit: PageVisit) -> Response:
+    """The state of a survey and the results of each question."""
+    release, values = _release(visit)
+    results = [] if release is None else question_results(release)
+    return visit.page("results.html", results=results, fewest=FEWEST_SHOWN, **values)
+
+
+def show_table(visit: PageVisit) -> Response:
+    """Answers to one question in the groups of another, with a test."""
+    release, values = _release(visit)
+    names = visit.survey.design.schema.names
+    row, column = (visit.request.query_params.get(key, "") for key in ("row", "column"))
+    shown: dict[str, Any] = {"names": names, "row": row, "column": column, "cells": None}
+    if release is not None and row and column:
+        if row not in names or column not in names or row == column:
+            raise DataError("choose two different questions of the survey")
+        table, test = crosstab(release, row, column)
+        shown |= {"cells": shown_cells(release, table, column), "test": test}
+        shown |= {"row_labels": labels(visit.survey, row)}
+        shown |= {"column_labels": labels(visit.survey, column)}
+    return visit.page("table.html", **shown, **values)
+
+
+def estimates_csv(visit: PageVisit) -> Response:
+    """Every estimate as CSV with formula-safe cells."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["question", "text", "answer", "share", "low", "high", "reported"])
+    for result in question_results(_released(visit)):
+        for one in result.categories:
+            numbers = [one.share, one.low, one.high, "" if one.reported is None else one.reported]
+            words = [safe_cell(text) for text in (result.name, result.text, one.label)]
+            writer.writerow([*words, *numbers])
+    return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-estimates.csv")
+
+
+def estimates_json(visit: PageVisit) -> Response:
+    """Every estimate as JSON."""
+    release = _released(visit)
+    header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
+    questions = [
+        {
+            "name": result.name,
+            "text": result.text,
+            "answers": [vars(one) for one in result.categories],
+        }
+        for result in question_results(release)
+    ]
+    return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
+
+
+def records_csv(visit: PageVisit) -> Response:
+    """The reported records of the release with labels; their order is that of the categories."""
+    counts = _released(visit).counts
+    texts = [list(map(str, attribute.categories)) for attribute in counts.schema]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([safe_cell(name) for name in counts.schema.names])
+    for pattern, count in zip(counts.patterns.tolist(), counts.counts.tolist(), strict=True):
+        row = [safe_cell(names[code]) for names, code in zip(texts, pattern, strict=True)]
+        writer.writerows([row] * count)
+    visit.record("records exported", visit.survey.title)
+    return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-records.csv")
+
+
+def close(visit: PageVisit) -> Response:
+    """Close a survey for good, if its title was typed to confirm it."""
+    if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
+        raise DataError("type the title of the survey to close it; it cannot be opened again")
+    visit.studio.store.close_survey(visit.survey.survey.fingerprint)
+    visit.record("survey closed", visit.survey.title)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
+
+
+def invite(visit: PageVisit) -> Response:
+    """One-time links as a file; they are shown only here."""
+    if visit.survey.survey.access != "invited":
+        raise DataError("the survey is open to anyone; links need access: invited")
+    asked, base = visit.form.get("n", ""), visit.form.get("base", "").rstrip("/")
+    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
+        raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
+    if not base.startswith(("https://", "http://")):
+        raise DataError("name the address of the surveys, such as https://survey.example.org")
+    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
+    visit.record("links made", f"{visit.survey.title}: {asked}")
+    links = "".join(f"{base}/s/{visit.survey.slug}/#{token}\n" for token in tokens)
+    return _file("link\n" + links, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
+
+
+def show_new(visit: PageVisit) -> Response:
+    """The form for the text of a survey file."""
+    return visit.page("new.html", text="", problems=[], checked=None)
+
+
+def new(visit: PageVisit) -> Response:
+    """Check the text of a survey file; publish it if that was asked for."""
+    text = visit.form.get("text", "")
+    try:
+        checked = Published(survey_from_text(text))
+    except SurveyError as error:
+        problems = list(error.problems)
+        return visit.page("new.html", 400, text=text, problems=problems, checked=None)
+    if visit.form.get("action") != "publish":
+        return visit.page("new.html", text=text, problems=[], checked=checked)
+    visit.studio.store.register(checked)
+    visit.studio.accounts.give(visit.person.id, checked.survey.fingerprint, Role.OWNER)
+    visit.record("survey published", checked.title)
+    return RedirectResponse(f"/surveys/{checked.slug}", 303)
+
+
+def safe_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
+    """The release of the survey of a page, and what each page about it shows."""
+    survey: Published = visit.survey
+    release = visit.studio.releases.newest(survey)
+    state = visit.studio.store.state(survey.survey.fingerprint)
+    shown = 0 if release is None else release.counts.n_records
+    role = visit.person.role(survey.survey.fingerprint)
+    values = {
+        "survey": survey,
+        "state": state,
+        "shown": shown,
+        "note": waiting_text(shown, state.records, missing(shown)),
+        "role": role,
+    }
+    return release, values
+
+
+def _released(visit: PageVisit) -> Release:
+    release, _ = _release(visit)
+    if release is None:
+        raise DataError(f"results are shown from {FEWEST_SHOWN} records on")
+    return release
+
+
+def _file(text: str, kind: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=kind, headers=headers)
+
+
+PAGES = (
+    PageRoute("GET", "/", Right.PERSON, show_surveys),
+    PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
+    PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
+    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
+    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
+    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
+    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
+    PageRoute("GET", "/surveys/{survey}/records.csv", Role.ANALYST, records_csv),
+    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
+    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
+)
