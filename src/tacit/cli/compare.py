@@ -9,6 +9,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import event
 from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.number_text import decimals, number_of, span
@@ -40,6 +41,7 @@ def compare(
     where: Where,
     between: Between,
     records: ReportedRecords,
+    people: DrawnSample,
     output: Output,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
@@ -55,7 +57,7 @@ def compare(
             f"got it {number_of(len(between), 'time')}"
         )
     first, second = (event(text, design.schema, "--between") for text in between)
-    found = records.reconstructed()
+    found = people.reconstructed(records)
     groups = (first, second)
     estimates = [found.probability(chosen, given=group) for group in groups]
     estimates += [
@@ -77,7 +79,10 @@ def _table(estimates: list[Estimate], level: float) -> Table:
         numbers = (decimals(float(each.value)), decimals(float(each.stderr)), span(lower, upper))
         rows.append((kind, *numbers))
     first, second = estimates[:2]
-    title = f"{first.name} and {second.name} from {number_of(first.n_records, 'reported record')}"
+    people = number_of(first.n_records, "reported record")
+    if first.n_left_out:
+        people += f" ({first.n_left_out:,} without an answer left out)"
+    title = f"{first.name} and {second.name} from {people}"
     title = "\n".join(filter(None, [misfit(first.fit), title]))
     heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
     return Table(heads, rows, title, "lrrr")

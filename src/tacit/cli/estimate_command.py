@@ -9,12 +9,14 @@ import pyarrow as pa
 import typer
 
 from tacit.attribute import text
+from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, split
 from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, write_frame
-from tacit.reconstruction import METHODS, Estimate
+from tacit.reconstruction import METHODS, Estimate, ShareBounds
 from tacit.reconstruction.estimate import free_names
 from tacit.schema import Schema
 
@@ -35,6 +37,12 @@ ByMethod = Annotated[
         help=" ".join(f"{name}: {method.__doc__}" for name, method in METHODS.items()),
     ),
 ]
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds", help="For --where: bounds on the share, whatever the missing answers are."
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
 
 
@@ -45,8 +53,10 @@ def estimate(
     where: Events = None,
     given: Given = None,
     method: ByMethod = "inversion",
+    bounds: Bounds = False,
     out: Out = None,
     records: ReportedRecords,
+    people: DrawnSample,
     output: Output,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
@@ -56,6 +66,8 @@ def estimate(
     Example: [bold]tacit estimate survey.json reported.csv --where smokes=yes,income=high[/bold]
 
     Example: [bold]tacit estimate survey.json reported.csv --table smokes --given income[/bold]
+
+    Example: [bold]tacit estimate survey.json reported.csv --weights w --clusters village[/bold]
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
@@ -69,13 +81,30 @@ def estimate(
     for names in [*([*groups, *names] for names in tables), *map(list, events)]:
         design.channel(design.closure(names)).require_reconstructable()
     _check_method(method, bool(events))
+    if bounds and not (events and given is None and out is None):
+        raise DataError("--bounds goes with --where, and without --given and --out")
     check_out(out, records.data)
-    found = records.reconstructed()
+    found = people.reconstructed(records)
+    if bounds:
+        _print_bounds([found.bounds(own) for own in events], design.fingerprint, output)
+        return
     estimates = [found.table(names, METHODS[method], groups or None) for names in tables]
     estimates += [found.probability(allowed, group) for allowed in events]
     if out is not None:
         write_frame(out, _frame(estimates, output.level))
     output.print_estimates("estimates", design.fingerprint, estimates)
+
+
+def _print_bounds(found: list[ShareBounds], design: str, output: Output) -> None:
+    def content() -> dict[str, Any]:
+        header = {"tacit": "bounds", "version": 1, "design": design}
+        return header | {"bounds": [each.to_dict(output.level) for each in found]}
+
+    def render() -> None:
+        for each in found:
+            show.print_table(each.to_table(output.level))
+
+    output.print(content, render)
 
 
 def _check_method(method: str, events: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
 from tacit.cli.option_groups import grouped_options
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import TEST_METHODS, HypothesisTest, Reconstruction
@@ -111,7 +112,13 @@ def option(name: str) -> str:
 
 
 @grouped_options
-def hypothesis(*, asked: AskedTest, as_json: AsJson = False, records: ReportedRecords) -> None:
+def hypothesis(
+    *,
+    asked: AskedTest,
+    as_json: AsJson = False,
+    records: ReportedRecords,
+    people: DrawnSample,
+) -> None:
     """Test a hypothesis about the true answers from reported records.
 
     Example: [bold]tacit test survey.json reported.csv --independence smokes,income[/bold]
@@ -120,7 +127,7 @@ def hypothesis(*, asked: AskedTest, as_json: AsJson = False, records: ReportedRe
     --expected 0.8,0.2[/bold]
     """
     asked.check(records.design.schema)
-    found = asked.ask(records.reconstructed())
+    found = asked.ask(people.reconstructed(records))
     if as_json:
         header = {"tacit": "test", "version": 1, "design": records.design.fingerprint}
         typer.echo(show.json_text(header | found.to_dict()))

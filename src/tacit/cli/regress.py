@@ -12,6 +12,7 @@ from tacit.cli import show
 from tacit.cli.arguments import DataFile, DesignFile
 from tacit.cli.notes import note
 from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sample_options import DrawnPeople
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import (
@@ -54,13 +55,16 @@ class RegressionOptions:
         if self.linear and (self.ordered or self.robust or self.effects):
             raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
 
-    def fits(self, formula: str, records: Any, design: Design) -> list[CoefficientTable]:
+    def fits(
+        self, formula: str, records: Any, design: Design, people: DrawnPeople
+    ) -> list[CoefficientTable]:
         """The coefficients, and the marginal effects if they are wanted."""
         from tacit import regression
 
+        how = people.arguments
         if self.linear:
-            return [regression.linear(formula, records, design)]
-        fit = regression.logit(formula, records, design, ordered=self.ordered, robust=self.robust)
+            return [regression.linear(formula, records, design, **how)]
+        fit = regression.logit(formula, records, design, None, self.ordered, self.robust, **how)
         return [fit, fit.marginal_effects()] if self.effects else [fit]
 
 
@@ -76,6 +80,7 @@ def regress(
     data: DataFile,
     formula: Formula,
     options: RegressionOptions,
+    people: DrawnPeople,
     out: Out = None,
     output: Output,
 ) -> None:
@@ -89,7 +94,7 @@ def regress(
     design = read_design(design_file)
     if not check_origin(data, read_design_origin(design_file), str(design_file)):
         note(f"{data} does not say which design made it; make sure that {design_file} did")
-    fits = options.fits(formula, read_frame(data), design)
+    fits = options.fits(formula, read_frame(data), design, people)
     alpha = 1 - output.level
     if out is not None:
         write_frame(out, fits[0].to_frame(alpha, "pyarrow"))

@@ -27,7 +27,7 @@ from tacit.counting.memory import listed, mostly_distinct
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.counting.remote_patterns import RemotePatterns, schema_bytes
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.schema import Schema
 
 #: Distinct records are fetched if they take at most this much memory.
@@ -42,10 +42,12 @@ class PatternsBy:
     """Patterns counted by undisguised columns as well: strata, clusters, sampling weights.
 
     A row of `columns`, an Arrow table, belongs to the pattern at its position; patterns may repeat.
+    `in_order` says that every record is a pattern of its own, in the order of the records.
     """
 
     patterns: PatternTable
     columns: Any
+    in_order: bool = False
 
 
 class CountEngine(ABC):
@@ -99,6 +101,13 @@ class CountEngine(ABC):
             if room < 0:
                 return RemotePatterns(self)
         return listed(np.concatenate(blocks, axis=1).T, self.schema)
+
+
+def check_by(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise for an undisguised column that the records do not have."""
+    for name in columns:
+        if name not in known:
+            raise DataError(f"the records have no such column: {unknown('column', name, known)}")
 
 
 def sorted_patterns(schema: Schema, patterns: Codes, counts: npt.NDArray[np.int64]) -> PatternTable:

@@ -25,7 +25,7 @@ from tacit.counting.category_values import (
     unknown_value,
     wrong_type,
 )
-from tacit.counting.count_engine import CountEngine, PatternsBy, patterns_of_keys
+from tacit.counting.count_engine import CountEngine, PatternsBy, check_by, patterns_of_keys
 from tacit.counting.distinct import combined, merged
 from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
 from tacit.counting.patterns import PatternTable
@@ -78,6 +78,8 @@ class DuckDBFiles(CountEngine):
         return PatternTable(schema, *combined(counted, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        for path in self.files:
+            check_by(columns, [*self._names(path), *partition_keys(path)])
         found = [self._grouped(part, self.schema, columns) for part in self._parts]
         table = pa.concat_tables(found, promote_options="default")
         codes = codes_of_keys(self._keys(table), self.schema)
@@ -143,6 +145,11 @@ class DuckDBFiles(CountEngine):
             for name in self.schema.names
         )
         return PartColumns(tuple(kinds), partitioned)
+
+    def _names(self, path: Path) -> list[str]:
+        """The columns of a file."""
+        own = pa.parquet.read_schema(path) if self._parquet else _arrow_files([path]).schema
+        return list(own.names)
 
     @contextmanager
     def _querying(self, part: FilePart) -> Iterator[tuple[Any, str]]:

@@ -22,6 +22,7 @@ from tacit.counting.count_engine import (
     BlockTable,
     CountEngine,
     PatternsBy,
+    check_by,
     patterns_of_keys,
 )
 from tacit.counting.ibis_codes import (
@@ -58,6 +59,7 @@ class IbisRecords(CountEngine):
         return patterns_of_keys(schema, self._keys(table), _counts(table))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        check_by(columns, self._table.columns)
         table = self._grouped(self.schema, columns)
         patterns = PatternTable(self.schema, self._codes(table, self.schema), _counts(table))
         return PatternsBy(

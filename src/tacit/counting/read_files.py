@@ -7,12 +7,13 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from tacit.arrays import Codes
-from tacit.counting.count_engine import CountEngine, PatternsBy
+from tacit.counting.count_engine import CountEngine, PatternsBy, check_by
 from tacit.counting.distinct import combined, merged
-from tacit.counting.memory import count
+from tacit.counting.memory import count, listed
 from tacit.counting.patterns import PatternTable
-from tacit.errors import DataError
 from tacit.files import Progress
 from tacit.schema import Schema
 
@@ -37,10 +38,19 @@ class ReadFiles(CountEngine):
         return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        raise DataError(
-            f"{self.files[0]}: counts by undisguised columns need a frame, an Ibis table, or "
-            "Parquet files with DuckDB: pip install 'tacit[scale]'"
+        """Every record as a pattern of its own; these take the memory of all records."""
+        import pyarrow as pa
+
+        from tacit.files import read_frame
+
+        frames = [read_frame(path) for path in self.files]
+        for frame in frames:
+            check_by(columns, frame.column_names)
+        codes = np.concatenate([block.T for block in self.blocks()], axis=1).T
+        table = pa.concat_tables(
+            [frame.select(list(columns)) for frame in frames], promote_options="permissive"
         )
+        return PatternsBy(listed(codes, self.schema), table, in_order=True)
 
     def blocks(self) -> Iterator[Codes]:
         return self._batches(self.schema)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import (
     Condition,
     condition_of,
+    condition_products,
     condition_weights,
     events_of,
 )
@@ -28,12 +29,17 @@ from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.inference import TEST_METHODS, TestMethod, likelihood_ratio, wald
-from tacit.reconstruction.inference.hypotheses import Independence, NoTrend, Specified
+from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
 from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
+from tacit.reconstruction.table_problem import TableProblem, channel_problem
+from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
+from tacit.sampling.sampled_records import count_sampled
+from tacit.sampling.weighted_patterns import sample_of
 from tacit.schema import Attribute
 
 TableMethod = Callable[[TableProblem], Estimate]
@@ -112,13 +118,20 @@ class Reconstruction:
         """
         own = condition_of(self.design, event)
         if given is None:
-            share = event_probability(
-                self._report_weights, events_of(self.design, [own]), f"P({own.text})"
-            )
+            reports = self._answered(own.names)._report_weights
+            share = event_probability(reports, events_of(self.design, [own]), f"P({own.text})")
             return self._with_fit(share, own.names)
         group = condition_of(self.design, given, "condition")
         shares = self._shares(own, [group])
         return shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
+
+    def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
+        """The least and the largest probability of an event that missing answers allow."""
+        own = condition_of(self.design, event)
+        reports = self.design.channel(self.design.closure(own.names)).reported.names
+        weights = self._answered(own.names)._report_weights
+        events = events_of(self.design, [own])
+        return share_bounds(self.patterns, weights, events, f"P({own.text})", reports)
 
     def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
         """P(event | first group) - P(event | second group)."""
@@ -191,14 +204,20 @@ class Reconstruction:
         self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
-        weights = condition_weights(self._report_weights, self.design, conditions)
+        steps = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
         if parts:
-            weights[:, 1::2] -= weights[:, ::2]
-        if len(conditions) == 1:  # an attribute has two categories
-            weights = np.concatenate([weights, np.zeros_like(weights)], axis=1)
-        names = dict.fromkeys(name for c in conditions for name in c.names)
-        found = linear_estimate([(weights, self.patterns.counts)], "", axes)
-        return self._with_fit(found, list(names))
+            steps[range(1, len(steps), 2), range(0, len(steps), 2)] = -1
+        names = list(dict.fromkeys(name for c in conditions for name in c.names))
+        own = self._answered(names)
+        weights = condition_weights(own._report_weights, self.design, conditions) @ steps.T
+        sample, products = sample_of(own.patterns), None
+        if sample is not None and sample.fraction.any():
+            products = condition_products(own._report_weights, self.design, conditions)
+            products = np.asarray(steps @ products @ steps.T)
+        found = linear_estimate(
+            [(weights, own.patterns.counts)], "", axes, sample=sample, true_products=products
+        )
+        return self._with_fit(found, names)
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""
@@ -243,7 +262,7 @@ class Reconstruction:
         problem = self._problem(names)
         shares = expected_shares(expected, problem.attributes)
         text = f"P({', '.join(names)}) is as expected"
-        return _checked(method)(problem, Specified(text, len(names), shares))
+        return self._tested(method, problem, Specified(text, len(names), shares))
 
     def trend(
         self,
@@ -264,7 +283,7 @@ class Reconstruction:
         text = f"no trend between {' and '.join(names)}" + _given_text(groups)
         axes = tuple(range(2, 2 + len(groups)))
         hypothesis = NoTrend(text, 2 + len(groups), ((0,), (1,)), axes, points)
-        return _checked(method)(problem, hypothesis)
+        return self._tested(method, problem, hypothesis)
 
     def _independent(
         self,
@@ -276,7 +295,11 @@ class Reconstruction:
     ) -> HypothesisTest:
         axes = tuple(range(len(names), len(names) + len(groups)))
         hypothesis = Independence(text, len(names) + len(groups), blocks, axes)
-        return _checked(method)(self._problem((*names, *groups)), hypothesis)
+        return self._tested(method, self._problem((*names, *groups)), hypothesis)
+
+    def _tested(self, method: Any, problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
+        found = _checked(method)(problem, hypothesis)
+        return replace(found, n_left_out=self.n_records - problem.n_records)
 
     def _names(self, names: Sequence[str], least: int = 1) -> tuple[str, ...]:
         """Names of attributes, checked."""
@@ -286,7 +309,23 @@ class Reconstruction:
 
     def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes, run on demand."""
-        return replace(found, fit_of=DesignFit(self.patterns, self.design, tuple(names)))
+        own = self._answered(names).patterns
+        fit = DesignFit(own, self.design, tuple(names))
+        return replace(found, fit_of=fit, n_left_out=self.n_records - own.n_records)
+
+    def _answered(self, names: Sequence[str]) -> Reconstruction:
+        """The records that have answers to these attributes."""
+        if not isinstance(self.patterns, IncompletePatterns):
+            return self
+        reports = self.design.channel(self.design.closure(names)).reported.names
+        if reports not in self._complete:
+            self._complete[reports] = Reconstruction(self.patterns.complete(reports), self.design)
+        return self._complete[reports]
+
+    @cached_property
+    def _complete(self) -> dict[tuple[str, ...], Reconstruction]:
+        """Reconstructions from the records without missing answers, by attributes."""
+        return {}
 
     @cached_property
     def _report_weights(self) -> ReportWeights:
@@ -310,8 +349,7 @@ class Reconstruction:
                 f"a table of {', '.join(asked)} has {cells:,} cells, more than the "
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
-        counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
-        problem = TableProblem(counts, channel, len(asked), self.n_records)
+        problem = channel_problem(self._answered(names).patterns, channel, len(asked))
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, len(asked)] = problem
         return problem
@@ -329,17 +367,32 @@ def _checked(method: Any) -> TestMethod:
     return cast(TestMethod, method)
 
 
-def reconstruct(reported: Any, design: Design) -> Reconstruction:
+def reconstruct(
+    reported: Any,
+    design: Design,
+    **sampling: Unpack[SamplingArguments],
+) -> Reconstruction:
     """Count reported records once, to estimate any number of tables of the true answers from them.
 
     `reported` is a data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a
     directory, a count file, an Ibis table, a Spark frame, a table of PostgreSQL
     (postgresql://USER@HOST/NAME#TABLE) or the database of the service (without #TABLE), or a
     pattern table. Files that name another design as their origin are refused.
+
+    How people were sampled: `weights=` are design weights, `strata=` and `clusters=` say how people
+    were drawn. Each is the name of an undisguised column or, for records in memory, one value per
+    record. `fpc=` is the number of sampling units (clusters, or people) in the population of each
+    stratum: a number, a column, or a mapping from strata. `errors=` is a method of
+    `tacit.sampling`, `linearised` if left out.
     """
     check_design(design)
+    drawn = Sampling(**sampling)
+    if drawn:
+        count = partial(count_sampled, reported, design, drawn)
+        return Reconstruction(count_answers(count, design.reported), design)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
         return Reconstruction(reported, design)
-    return Reconstruction(count_reported(reported, design), design)
+    plain = partial(count_reported, reported, design, True)
+    return Reconstruction(count_answers(plain, design.reported), design)

@@ -13,7 +13,7 @@ Degenerate cases: noise may make A indefinite when records are few; that is an e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tacit.regression.regression_problem import (
     disguise_lines,
     regression_problem,
 )
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,17 +69,28 @@ class CellMoments(NamedTuple):
     outcome: Array
     square: Array
 
+    def times(self, weights: Array) -> CellMoments:
+        """The moments with design weights."""
+        return CellMoments(*(own * weights for own in self))
 
-def linear(formula: str, data: Any, design: Design, covariates: Any = None) -> LinearResult:
+
+def linear(
+    formula: str,
+    data: Any,
+    design: Design,
+    covariates: Any = None,
+    **sampling: Unpack[SamplingArguments],
+) -> LinearResult:
     """Regress a number on covariates and on answers, disguised or not.
 
     The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments are
     those of `logit`; standard errors are always those of the sandwich.
     """
-    problem = regression_problem(formula, data, design, covariates)
+    problem = regression_problem(formula, data, design, covariates, Sampling(**sampling))
     matrices = problem.terms.matrices()
     check_collinear(matrices, problem.terms.names)
-    moments = _cell_moments(problem)
+    weights = np.ones(problem.n_records) if problem.sample is None else problem.sample.weights
+    moments = [own.times(weights) for own in _cell_moments(problem)]
     cross = np.asarray(
         sum(
             matrix.T @ (matrix * own.weight[:, None])
@@ -115,18 +127,22 @@ def _result(
     mean = sum(float(own.outcome.sum()) for own in moments) / n
     spread = total - n * mean**2
     free = max(n - size, 1)
+    squares = psi.T @ psi * (n / free)
+    if problem.sample is not None:
+        squares = problem.sample.total_covariance(psi / problem.sample.weights[:, None])
     records = number_of(n, "record")
     return LinearResult(
         title=f"Linear regression of {problem.name} from {records}, by corrected moments",
         names=problem.terms.names,
         values=values,
-        covariance=inverse @ (psi.T @ psi) @ inverse * (n / free),
+        covariance=inverse @ squares @ inverse,
         nobs=n,
         n_left_out=problem.n_left_out,
         warnings=(),
         scale=residual / free,
         rsquared=1 - residual / spread if spread > 0 else np.nan,
         problem=problem,
+        df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 

@@ -54,14 +54,16 @@ def marginal_effects(
         nobs=problem.n_records,
         n_left_out=problem.n_left_out,
         warnings=warnings,
+        df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 
 class CellWeights(NamedTuple):
-    """pi_c(z) of the records and the matrix z."""
+    """pi_c(z) of the records, the matrix z and design weights with a mean of 1."""
 
     shares: Array
     matrix: Array
+    weights: Array
 
 
 def _cell_weights(
@@ -69,10 +71,11 @@ def _cell_weights(
 ) -> CellWeights:
     matrix = cell_matrix(problem.terms.matrices())
     cells = Multinomial(tuple(range(problem.n_cells)))
+    weights = np.ones(len(matrix)) if problem.sample is None else problem.sample.weights
     if problem.n_cells == 1:
-        return CellWeights(np.ones((len(matrix), 1)), matrix)
+        return CellWeights(np.ones((len(matrix), 1)), matrix, weights)
     others = theta[likelihood.n_effects :]
-    return CellWeights(cells.probabilities(cells.predictors(matrix, others)), matrix)
+    return CellWeights(cells.probabilities(cells.predictors(matrix, others)), matrix, weights)
 
 
 def _mean_probabilities(
@@ -85,7 +88,7 @@ def _mean_probabilities(
     slopes = np.zeros((len(model.categories), theta.size))
     n_cells = len(matrices)
     for cell, matrix in enumerate(matrices):
-        share = weights.shares[:, cell, None]
+        share = (weights.shares[:, cell] * weights.weights)[:, None]
         predictors = model.predictors(matrix, effects)
         p, dp = model.probabilities(predictors), model.probability_slopes(predictors)
         value += (share * p).mean(axis=0)

@@ -32,7 +32,8 @@ def nested_maximum(
     own = nested.terms.matrices()
     matrices = tuple(own[place] for place in _places(full, nested))
     others = cell_matrix(full.terms.matrices())
-    first, counts = row_patterns((*matrices, others), reports)
+    first, which = row_patterns((*matrices, others), reports)
+    counts = np.bincount(which).astype(np.float64)
     found = ReportLikelihood(
         likelihood.model,
         likelihood.channel,

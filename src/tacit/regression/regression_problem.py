@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +24,15 @@ from tacit.regression.covariates import (
     Column,
     NumberColumn,
     as_categories,
+    attribute_codes,
     exact_column,
     plain_column,
     report_cells,
 )
 from tacit.regression.formula_text import parsed
 from tacit.regression.model_terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms
+from tacit.regression.regression_sample import RegressionSample, regression_sample
+from tacit.sampling.sample_columns import Sampling
 from tacit.schema import Label
 
 #: Entries of the channel of the reports that are used together.
@@ -91,6 +94,7 @@ class RegressionProblem:
     disguised: tuple[Attribute, ...]
     used: UsedReports
     n_left_out: int
+    sample: RegressionSample | None = None
 
     @property
     def n_records(self) -> int:
@@ -104,30 +108,51 @@ class RegressionProblem:
 
 
 def regression_problem(
-    formula: str, data: Any, design: Design, covariates: Any, intercept: bool = True
+    formula: str,
+    data: Any,
+    design: Design,
+    covariates: Any,
+    sampling: Sampling,
+    intercept: bool = True,
 ) -> RegressionProblem:
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
     records = _opened(data, design)
-    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
     if covariates is not None:
-        return _from_matrix(formula, records, columns, design, covariates)
-    disguised = [name for name in design.schema.names if not _is_exact(design, name)]
+        problem, kept = _from_matrix(formula, records, design, covariates)
+    else:
+        problem, kept = _from_formula(formula, records, design, intercept)
+    return replace(problem, sample=regression_sample(sampling, records, design, kept))
+
+
+def _names(records: Any) -> tuple[str, ...]:
+    return () if isinstance(records, np.ndarray) else tuple(records.columns)
+
+
+def _from_formula(
+    formula: str, records: Any, design: Design, intercept: bool
+) -> tuple[RegressionProblem, Mask]:
+    """The problem, and which records it uses."""
+    columns = _names(records)
+    disguised = [name for name in design.schema.names if not design.is_exact(name)]
     text = parsed(formula, [*design.schema.names, *columns], disguised)
     plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
     predictors = [name for name in design.schema.names if name in text.names and name in disguised]
     outcome = _outcome(records, text.outcome, design)
     kept = _complete([*plain.values(), outcome], len(records))
+    asked = [*([text.outcome] if isinstance(outcome, Attribute) else []), *predictors]
+    kept = _with_answers(kept, records, design, asked)
     used = {name: column.take(kept) for name, column in plain.items()}
     used |= {n: as_categories(c) for n, c in used.items() if n in text.categories}
     hidden = tuple(design.schema[name] for name in predictors)
     terms = formula_terms(text, used, hidden, int(kept.sum()), intercept)
-    return _assembled(text.outcome, outcome, terms, design, records, kept)
+    return _assembled(text.outcome, outcome, terms, design, records, kept), kept
 
 
 def _from_matrix(
-    name: str, records: Any, columns: Sequence[str], design: Design, covariates: Any
-) -> RegressionProblem:
+    name: str, records: Any, design: Design, covariates: Any
+) -> tuple[RegressionProblem, Mask]:
+    columns = _names(records)
     if name not in (*design.schema.names, *columns):
         known = [*design.schema.names, *columns]
         raise DataError(unknown("outcome", name, known, "; with covariates= give its name alone"))
@@ -135,10 +160,23 @@ def _from_matrix(
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
     outcome = _outcome(records, name, design)
-    kept = _complete([outcome], n_records)
+    asked = [name] if isinstance(outcome, Attribute) else []
+    kept = _with_answers(_complete([outcome], n_records), records, design, asked)
     if not kept.all():
         raise DataError(f"outcome {name!r}: missing at record {int((~kept).argmax())}")
-    return _assembled(name, outcome, terms, design, records, kept)
+    return _assembled(name, outcome, terms, design, records, kept), kept
+
+
+def _with_answers(kept: Mask, records: Any, design: Design, asked: Sequence[str]) -> Mask:
+    """The records that also have answers to these disguised attributes."""
+    if not asked:
+        return kept
+    names = design.channel(design.closure(asked)).reported.names
+    absent = attribute_codes(_native(records), design.reported, names)[1]
+    found = np.asarray(kept & ~absent.any(axis=1))
+    if not found.any():
+        raise DataError("every record has a missing cell in a column that the regression uses")
+    return found
 
 
 def _assembled(
@@ -181,25 +219,27 @@ class PairProblem(NamedTuple):
 
     pair: tuple[Column | Attribute, Column | Attribute]
     used: UsedReports
+    sample: RegressionSample | None
 
 
-def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProblem:
+def pair_problem(
+    first: str, second: str, data: Any, design: Design, sampling: Sampling
+) -> PairProblem:
     """The problem of a correlation."""
     check_design(design)
     records = _opened(data, design)
-    columns = () if isinstance(records, np.ndarray) else tuple(records.columns)
-    known = [*design.schema.names, *columns]
+    known = [*design.schema.names, *_names(records)]
     for name in (first, second):
         if name not in known:
             raise DataError(unknown("name", name, known))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
     pair = [_outcome(records, name, design) for name in (first, second)]
-    kept = _complete(pair, len(records))
     asked = [own.name for own in pair if isinstance(own, Attribute)]
+    kept = _with_answers(_complete(pair, len(records)), records, design, asked)
     used = used_reports(asked, design, records, kept)
     left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
-    return PairProblem((left, right), used)
+    return PairProblem((left, right), used, regression_sample(sampling, records, design, kept))
 
 
 def disguise_lines(problem: RegressionProblem) -> list[str]:
@@ -240,14 +280,6 @@ def _native(records: Any) -> Any:
     return records if isinstance(records, np.ndarray) else records.to_native()
 
 
-def _is_exact(design: Design, name: str) -> bool:
-    """Whether reports of this attribute are the truth."""
-    if not design.group_of(name).coin.separable:
-        return False
-    matrix = design.channel([name]).matrix
-    return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
-
-
 def _column(records: Any, name: str, design: Design) -> Column:
     if name in design.schema:
         return exact_column(_native(records), design.schema[name], design.reported)
@@ -255,7 +287,7 @@ def _column(records: Any, name: str, design: Design) -> Column:
 
 
 def _outcome(records: Any, name: str, design: Design) -> Column | Attribute:
-    if name in design.schema and not _is_exact(design, name):
+    if name in design.schema and not design.is_exact(name):
         return design.schema[name]
     return _column(records, name, design)
 

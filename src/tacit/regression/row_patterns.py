@@ -16,25 +16,23 @@ Hashes = npt.NDArray[np.uint64]
 _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
-def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Array]:
-    """The place of one row of each pattern, and how many rows have it.
+def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
+    """The place of one row of each pattern, and the pattern of each row.
 
     Rows are equal if their codes are and if they are equal in all matrices.
     """
     n = len(codes)
-    every = np.arange(n), np.ones(n)
+    every = np.arange(n), np.arange(n)
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
     hashed = _hashes([matrix[sample] for matrix in matrices], codes[sample])
     if len(np.unique(hashed)) > _MOSTLY * len(sample) and n > 100:
         return every
-    _, first, which, counts = np.unique(
-        _hashes(matrices, codes), return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, which = np.unique(_hashes(matrices, codes), return_index=True, return_inverse=True)
     same = first[which]
     equal = np.array_equal(codes[same], codes) and all(
         np.array_equal(matrix[same], matrix) for matrix in matrices
     )
-    return (first, counts.astype(np.float64)) if equal else every
+    return (first, which) if equal else every
 
 
 def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:
