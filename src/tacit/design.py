@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tacit import outward
 from tacit.channel import Coin, coin_from_dict
 from tacit.channel.product import Factor, ProductChannel
@@ -117,6 +119,13 @@ class Design:
             if not group.coin.separable:
                 wanted += tuple(other for other in group.attributes if other not in wanted)
         return wanted
+
+    def is_exact(self, name: str) -> bool:
+        """Whether reports of this attribute are the truth."""
+        if not self.group_of(name).coin.separable:
+            return False
+        matrix = self.channel([name]).matrix
+        return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
 
     def channel(self, names: Sequence[str]) -> ProductChannel:
         """The channel of these attributes, in this order, as a product of the groups' channels."""

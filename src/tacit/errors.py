@@ -5,6 +5,7 @@
     ├── DesignError               groups or coins do not make a design
     │   └── SingularChannelError  the true distribution cannot be estimated
     ├── DataError                 records do not fit the schema or the design
+    │   └── MissingAnswersError   records have missing answers where they must be complete
     ├── FileError                 a file is unreadable, truncated or of a newer version
     │   └── SurveyError           a survey file has problems, each with its line
     ├── StoreError                a database of responses cannot be used as asked
@@ -46,6 +47,10 @@ class SingularChannelError(DesignError):
 
 class DataError(TacitError):
     """Records do not fit the schema or the design."""
+
+
+class MissingAnswersError(DataError):
+    """Records have missing answers where they must be complete."""
 
 
 class FileError(TacitError):

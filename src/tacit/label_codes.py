@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Codes
 from tacit.attribute import Attribute, Label, text
-from tacit.errors import DataError, unknown
+from tacit.errors import DataError, MissingAnswersError, unknown
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 BACKENDS = ("pandas", "polars", "pyarrow")
 FROM_0 = "(counting from 0)"
 UNKNOWN, ABSENT = -1, -2
+#: The category of missing cells where they are counted.
+NO_ANSWER = "(no answer)"
 
 
 def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
@@ -56,17 +58,26 @@ def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int
     return codes
 
 
-def decode(codes: Codes, schema: Schema, backend: str | nw.Implementation) -> Any:
+def decode(
+    codes: Codes,
+    schema: Schema,
+    backend: str | nw.Implementation,
+    absent: npt.NDArray[np.bool_] | None = None,
+) -> Any:
     """Codes as a frame of labels, one column per attribute, made by the library named.
 
     An attribute whose labels are all text, all booleans, all integers or all floats gives a
-    column of that type; mixed labels, and integers beyond 64 bits, become text.
+    column of that type; mixed labels, and integers beyond 64 bits, become text. Cells that are
+    `absent` are missing.
     """
     import pyarrow as pa
 
     checked = _checked(np.asarray(codes), schema)
+    hidden = [None] * len(schema) if absent is None else list(absent.T)
     columns = {
-        attribute.name: _labels(attribute, len(checked)).take(pa.array(checked[:, place]))
+        attribute.name: _labels(attribute, len(checked)).take(
+            pa.array(checked[:, place], mask=hidden[place])
+        )
         for place, attribute in enumerate(schema)
     }
     return _native(columns, backend)
@@ -118,7 +129,7 @@ def _binned_codes(
     absent = np.isnan(values)
     if absent.any():
         if attribute.missing is None:
-            raise DataError(_missing_cells(absent, attribute, first))
+            raise _missing_cells(absent, attribute, first)
         codes[absent] = attribute.code(attribute.missing)
     return codes
 
@@ -143,16 +154,55 @@ def _check_cells(
         raise DataError(unknown("category", value, attribute.categories, where) + hint)
     absent = codes == ABSENT
     if absent.any():
-        raise DataError(_missing_cells(absent, attribute, first))
+        raise _missing_cells(absent, attribute, first)
 
 
-def _missing_cells(absent: npt.NDArray[np.bool_], attribute: Attribute, first: int) -> str:
+def _missing_cells(
+    absent: npt.NDArray[np.bool_], attribute: Attribute, first: int
+) -> MissingAnswersError:
     name = attribute.name
-    return (
+    return MissingAnswersError(
         f"attribute {name!r}: {np.count_nonzero(absent)} missing cells, the first at record "
-        f"{first + int(absent.argmax())} {FROM_0}; give them a category: "
-        f"Attribute({name!r}, [..., 'missing'], missing='missing')"
+        f"{first + int(absent.argmax())} {FROM_0}; {missing_advice(name)}"
     )
+
+
+def missing_advice(name: str) -> str:
+    """What to do about missing cells where records must be complete."""
+    return (
+        "leave these records out. A coin does not disguise missing answers, so they are no "
+        f"category of one; if {name!r} is not disguised, give them a category: Attribute({name!r}, "
+        "[..., 'missing'], missing='missing')"
+    )
+
+
+def with_no_answer(schema: Schema) -> Schema:
+    """The schema with one more category per attribute, the last, for missing cells.
+
+    Attributes that have a category for them, or the empty text as a category, stay as they are.
+    """
+    return Schema([_with_no_answer(attribute) for attribute in schema])
+
+
+def _with_no_answer(attribute: Attribute) -> Attribute:
+    if attribute.missing is not None or attribute.find("") is not None:
+        return attribute
+    label = NO_ANSWER
+    while attribute.find(label) is not None:
+        label += "_"
+    categories = [*attribute.categories, label]
+    return Attribute(attribute.name, categories, missing=label, edges=attribute.edges)
+
+
+def absent_cells(codes: Codes, schema: Schema) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Codes by `with_no_answer(schema)` as codes by the schema, and which cells were missing.
+
+    A missing cell gets the code 0.
+    """
+    absent = np.asarray(codes >= np.array(schema.sizes))
+    if not absent.any():
+        return codes, absent
+    return np.where(absent, 0, codes).astype(code_type(schema), order="F"), absent
 
 
 def _labels(attribute: Attribute, n_records: int) -> Any:
@@ -212,4 +262,4 @@ def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
     if len(records) == 0:
         raise DataError("the array holds 0 records; need at least one")
     if np.ma.is_masked(records):
-        raise DataError("the array has masked cells; give missing cells a category of their own")
+        raise DataError("the array has masked cells; give a frame if answers are missing")

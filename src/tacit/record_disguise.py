@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tacit.arrays import Codes
+from tacit.arrays import Codes, Mask
 from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
 from tacit.design import Design, Group, check_design
-from tacit.errors import DataError
+from tacit.errors import DataError, MissingAnswersError
 from tacit.exact_draws import Draws, Integers, Source, source_of
-from tacit.label_codes import code_type, decode, encode
+from tacit.label_codes import absent_cells, code_type, decode, encode, with_no_answer
 
 #: Records disguised at a time, so that they stay in the cache.
 BLOCK = 1 << 15
@@ -30,7 +30,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
 
     `rng` None draws from the operating system's entropy: use it for answers of real people.
     Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
-    leaves undisguised by mistake. The same generator state gives the same reports for the same
+    leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
+    everybody can see. The same generator state gives the same reports for the same
     records in the same memory order.
     """
     check_design(design)
@@ -39,12 +40,35 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
             f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(7), or None "
             f"for the operating system's entropy; got {rng!r}"
         )
-    reported = disguise_codes(encode(true, design.schema), design, source_of(rng))
     if isinstance(true, np.ndarray):
-        return reported
+        return disguise_codes(encode(true, design.schema), design, source_of(rng))
     from tacit.frames import backend_of
 
-    return decode(reported, design.reported, backend_of(true))
+    absent = None
+    try:
+        codes = encode(true, design.schema)
+    except MissingAnswersError:
+        codes, absent = absent_cells(encode(true, with_no_answer(design.schema)), design.schema)
+        absent = absent_reports(absent, design)
+    reported = disguise_codes(codes, design, source_of(rng))
+    return decode(reported, design.reported, backend_of(true), absent)
+
+
+def absent_reports(absent: Mask, design: Design) -> Mask:
+    """Which reports are missing, records x reported attributes, where true answers are.
+
+    A report that depends on several true answers is missing if one of them is.
+    """
+    found = np.zeros((len(absent), len(design.reported)), bool)
+    for group in design.groups:
+        attributes = design.attributes_of(group)
+        true = [design.schema.index(name) for name in group.attributes]
+        reports = [design.reported.index(a.name) for a in group.coin.reported(attributes)]
+        if group.coin.separable:
+            found[:, reports] = absent[:, true]
+        else:
+            found[:, reports] = absent[:, true].any(axis=1, keepdims=True)
+    return found
 
 
 def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:

@@ -123,7 +123,7 @@ def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
     if absent and missing is None:
         raise SchemaError(
             f"column {name!r} has {absent} missing cells; pass missing='missing' to give them "
-            "a category of their own"
+            "a category of their own, which is disguised like the others"
         )
     return missing if absent else None
 

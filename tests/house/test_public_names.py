@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import tacit
-from tacit import compliance, mine, privacy, reconstruction, regression, reproduce, survey
+from tacit import compliance, mine, privacy, reconstruction, regression, reproduce, sampling, survey
 from tacit.service import store
 
 PROMISED = {
@@ -91,6 +91,7 @@ PROMISED_OF_RECONSTRUCTION = {
     "Estimate",
     "HypothesisTest",
     "Reconstruction",
+    "ShareBounds",
     "combine",
     "em",
     "inversion",
@@ -103,6 +104,7 @@ PROMISED_OF_RECONSTRUCTION = {
 
 #: What a user calls on the result of `reconstruct`.
 PROMISED_OF_A_RECONSTRUCTION = {
+    "bounds",
     "contrast",
     "difference",
     "expectation",
@@ -115,6 +117,19 @@ PROMISED_OF_A_RECONSTRUCTION = {
     "ratio",
     "table",
     "trend",
+}
+
+#: `tacit.sampling`: errors of samples, and weights.
+PROMISED_OF_SAMPLING = {
+    "ERROR_METHODS",
+    "AdjustedWeights",
+    "bootstrap",
+    "jackknife",
+    "linearised",
+    "poststratify",
+    "rake",
+    "response_cells",
+    "response_propensity",
 }
 
 PROMISED_OF_REGRESSION = {
@@ -148,6 +163,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(mine.__all__) >= PROMISED_OF_ITEMSETS
     assert set(reconstruction.__all__) == PROMISED_OF_RECONSTRUCTION
     assert set(dir(reconstruction.Reconstruction)) >= PROMISED_OF_A_RECONSTRUCTION
+    assert set(sampling.__all__) == PROMISED_OF_SAMPLING
     assert set(regression.__all__) == PROMISED_OF_REGRESSION
     assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}

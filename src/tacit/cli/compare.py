@@ -10,6 +10,7 @@ from tacit.cli import show
 from tacit.cli.arguments import event, other_names
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.number_text import decimals, number_of, span
@@ -44,6 +45,7 @@ def compare(
     where: Where,
     between: Between,
     records: ReportedRecords,
+    people: DrawnSample,
     output: FormattedOutput,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
@@ -61,7 +63,7 @@ def compare(
     columns = other_names(between, design.schema)
     if not columns:  # errors in the groups come before a long file is counted
         _groups(between, design.schema)
-    found = records.reconstructed(columns)
+    found = people.reconstructed(records, columns)
     groups = _groups(between, found.design.schema)
     estimates = [found.probability(chosen, given=group) for group in groups]
     estimates += [
@@ -97,7 +99,10 @@ def _table(estimates: list[Estimate], level: float) -> Table:
         numbers = (decimals(float(each.value)), decimals(float(each.stderr)), span(lower, upper))
         rows.append((kind, *numbers))
     first, second = estimates[:2]
-    title = f"{first.name} and {second.name} from {number_of(first.n_records, 'reported record')}"
+    people = number_of(first.n_records, "reported record")
+    if first.n_left_out:
+        people += f" ({first.n_left_out:,} without an answer left out)"
+    title = f"{first.name} and {second.name} from {people}"
     title = "\n".join(filter(None, [misfit(first.fit), title]))
     heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
     return Table(heads, rows, title, "lrrr")

@@ -13,11 +13,12 @@ from tacit.attribute import text
 from tacit.cli.arguments import Events, Tables, event, other_names, split
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, write_frame
-from tacit.reconstruction import METHODS, Estimate, Reconstruction
+from tacit.reconstruction import METHODS, Estimate, Reconstruction, ShareBounds
 from tacit.reconstruction.estimate import free_names
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
@@ -37,6 +38,12 @@ ByMethod = Annotated[
         help=" ".join(f"{name}: {method.__doc__}" for name, method in METHODS.items()),
     ),
 ]
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds", help="For --where: bounds on the share, whatever the missing answers are."
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
 
 
@@ -47,8 +54,10 @@ def estimate(
     where: Events = None,
     given: Given = None,
     method: ByMethod = "inversion",
+    bounds: Bounds = False,
     out: Out = None,
     records: ReportedRecords,
+    people: DrawnSample,
     output: FormattedOutput,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
@@ -59,13 +68,21 @@ def estimate(
 
     Example: [bold]tacit estimate survey.json reported.csv --table smokes --given income[/bold]
 
+    Example: [bold]tacit estimate survey.json reported.csv --weights w --clusters village[/bold]
+
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
     # All errors in the options come before a long file is counted.
     asked = _Asked.of(records.design, table or [], where or [], given)
     asked.check(records.design, method)
+    if bounds and not (asked.events and given is None and out is None):
+        raise DataError("--bounds goes with --where, and without --given and --out")
     check_out(out, records.data)
-    estimates = asked.estimates(records.reconstructed(asked.columns), method)
+    found = people.reconstructed(records, asked.columns)
+    if bounds:
+        _show_bounds([found.bounds(own) for own in asked.events], records.design, output)
+        return
+    estimates = asked.estimates(found, method)
     if out is not None:
         write_frame(out, pa.table(_columns(estimates, output.level)))
     output.show(
@@ -119,6 +136,16 @@ class _Asked:
         if self.given is None or not self.events:
             return None
         return event(self.given, design.schema, "--given")
+
+
+def _show_bounds(found: list[ShareBounds], design: Design, output: FormattedOutput) -> None:
+    own = [each.to_dict(output.level) for each in found]
+    header = {"tacit": "bounds", "version": 1, "design": design.fingerprint}
+    output.show(
+        lambda: [each.to_table(output.level) for each in found],
+        lambda: {key: [each[key] for each in own] for key in own[0]},
+        lambda: header | {"bounds": own},
+    )
 
 
 def _check_method(method: str, events: bool) -> None:

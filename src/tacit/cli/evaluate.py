@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tacit.cli.arguments import ModelFile, read_model
 from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
@@ -15,6 +16,7 @@ def evaluate(
     *,
     model_file: ModelFile,
     records: ReportedRecords,
+    people: DrawnSample,
     output: Output,
 ) -> None:
     """Test a model on reported records that it was not learnt from.
@@ -38,6 +40,6 @@ def evaluate(
             f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
             f"({given}); give the design that the model was learnt under"
         )
-    patterns = records.counted()
+    patterns = people.reconstructed(records).patterns
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
     output.print_estimates("evaluation", design.fingerprint, measures, target=model.target)

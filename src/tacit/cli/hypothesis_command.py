@@ -11,6 +11,7 @@ import typer
 from tacit.cli.arguments import other_names, split
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import Formatted
+from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import TEST_METHODS, HypothesisTest, Reconstruction
@@ -117,7 +118,9 @@ def option(name: str) -> str:
 
 
 @grouped_options
-def hypothesis(*, asked: AskedTest, output: Formatted, records: ReportedRecords) -> None:
+def hypothesis(
+    *, asked: AskedTest, output: Formatted, records: ReportedRecords, people: DrawnSample
+) -> None:
     """Test a hypothesis about the true answers from reported records.
 
     Example: [bold]tacit test survey.json reported.csv --independence smokes,income[/bold]
@@ -127,7 +130,7 @@ def hypothesis(*, asked: AskedTest, output: Formatted, records: ReportedRecords)
     """
     schema = records.design.schema
     asked.check(schema)
-    found = asked.ask(records.reconstructed(asked.columns(schema)))
+    found = asked.ask(people.reconstructed(records, asked.columns(schema)))
     header = {"tacit": "test", "version": 1, "design": records.design.fingerprint}
     output.show(
         lambda: [found.to_table()],

@@ -11,6 +11,7 @@ import typer
 
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sample_options import DrawnPeople
 from tacit.cli.sources import ReportedRecords, check_made_by, is_stored
 from tacit.design import Design
 from tacit.errors import DataError
@@ -48,13 +49,16 @@ class RegressionOptions:
         if self.linear and (self.ordered or self.robust or self.effects):
             raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
 
-    def fits(self, formula: str, records: Any, design: Design) -> list[CoefficientTable]:
+    def fits(
+        self, formula: str, records: Any, design: Design, people: DrawnPeople
+    ) -> list[CoefficientTable]:
         """The coefficients, and the marginal effects if they are wanted."""
         from tacit import regression
 
+        how = people.arguments
         if self.linear:
-            return [regression.linear(formula, records, design)]
-        fit = regression.logit(formula, records, design, ordered=self.ordered, robust=self.robust)
+            return [regression.linear(formula, records, design, **how)]
+        fit = regression.logit(formula, records, design, None, self.ordered, self.robust, **how)
         return [fit, fit.marginal_effects()] if self.effects else [fit]
 
 
@@ -68,6 +72,7 @@ def regress(
     *,
     formula: Formula,
     options: RegressionOptions,
+    people: DrawnPeople,
     out: Out = None,
     records: ReportedRecords,
     output: FormattedOutput,
@@ -80,7 +85,7 @@ def regress(
     """
     check_out(out, records.data)
     design = records.design
-    fits = options.fits(formula, _records(records), design)
+    fits = options.fits(formula, _records(records), design, people)
     alpha = 1 - output.level
     if out is not None:
         write_frame(out, fits[0].to_frame(alpha, "pyarrow"))

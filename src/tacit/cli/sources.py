@@ -22,6 +22,7 @@ from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import check_apart, check_origin, is_database, read_design, read_design_origin
 from tacit.files.record_files import ARROW, record_files
+from tacit.schema import Schema
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Reconstruction
@@ -106,10 +107,16 @@ def needed_source(data: Path | None, database: str | None) -> Path | str:
     return found
 
 
-def counted(design_file: Path, design: Design, records: Path | str) -> PatternTable:
-    """Count the reported records of this design, in a file (Path) or a database (str)."""
+def counted(
+    design_file: Path, design: Design, records: Path | str, schema: Schema | None = None
+) -> PatternTable:
+    """Count the reported records of this design, in a file (Path) or a database (str).
+
+    `schema` is given if it is not the design's.
+    """
+    schema = design.reported if schema is None else schema
     if isinstance(records, str) and "#" in records:  # a table, not the database of a service
-        return count_records(records, design.reported)
+        return count_records(records, schema)
     if isinstance(records, str):
         from tacit.survey import read_published
 
@@ -123,7 +130,7 @@ def counted(design_file: Path, design: Design, records: Path | str) -> PatternTa
         return counts_of_design(records, design.fingerprint)
     check_made_by(design_file, record_files(records), str(records))
     with show.progress("counting") as tell:
-        return count_records(records, design.reported, tell)
+        return count_records(records, schema, tell)
 
 
 def is_stored(records: Path | str) -> bool:

@@ -11,7 +11,8 @@ from enum import Enum
 from itertools import pairwise
 
 from tacit.attribute import Attribute, Label, text
-from tacit.errors import DataError, unknown
+from tacit.errors import DataError, MissingAnswersError, unknown
+from tacit.label_codes import missing_advice
 
 _INT64 = 1 << 63
 
@@ -63,10 +64,7 @@ def unknown_value(value: object, attribute: Attribute) -> DataError:
 def missing_values(n: int, attribute: Attribute) -> DataError:
     """The error for missing cells of an attribute that has no category for them."""
     name = attribute.name
-    return DataError(
-        f"attribute {name!r}: {n} missing cells; give them a category: "
-        f"Attribute({name!r}, [..., 'missing'], missing='missing')"
-    )
+    return MissingAnswersError(f"attribute {name!r}: {n} missing cells; {missing_advice(name)}")
 
 
 def wrong_type(name: str, found: object) -> DataError:

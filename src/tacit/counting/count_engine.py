@@ -42,10 +42,12 @@ class PatternsBy:
     """Patterns counted by undisguised columns as well: strata, clusters, sampling weights.
 
     A row of `columns`, an Arrow table, belongs to the pattern at its position; patterns may repeat.
+    `in_order` says that every record is a pattern of its own, in the order of the records.
     """
 
     patterns: PatternTable
     columns: Any
+    in_order: bool = False
 
 
 class CountEngine(ABC):

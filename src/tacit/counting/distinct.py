@@ -34,7 +34,7 @@ def distinct_keys(keys: Unsigned, weights: Counts | None = None) -> Counted:
 
 def distinct(codes: Codes, sizes: Sequence[int], weights: Counts | None = None) -> Counted:
     """Distinct records, in order, with the sum of their weights (None: each counts once)."""
-    places, counts = _grouped(_ordered_keys(codes, sizes), weights)
+    places, counts = _grouped(ordered_keys(codes, sizes), weights)
     return _chosen(codes, places, smallest(max(sizes))), counts
 
 
@@ -77,7 +77,7 @@ def _chosen(codes: Codes, places: Index, dtype: npt.DTypeLike) -> Unsigned:
     return chosen
 
 
-def _ordered_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
+def ordered_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
     """Keys that sort as the records do, and are equal only where these are."""
     start = _reach(sizes, KEY_CELLS)
     keys = all_keys(codes[:, :start], sizes[:start])

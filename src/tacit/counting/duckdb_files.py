@@ -87,7 +87,7 @@ class DuckDBFiles(CountEngine):
         return PatternsBy(patterns, own.rename_columns(list(columns)))
 
     def column_names(self) -> Sequence[str]:
-        every = [self._schema_of(path).names for path in self.files]
+        every = [[*self._schema_of(path).names, *partition_keys(path)] for path in self.files]
         return [name for name in every[0] if all(name in names for names in every)]
 
     def blocks(self) -> Iterator[Codes]:

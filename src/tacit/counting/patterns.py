@@ -30,7 +30,7 @@ class PatternTable:
 
     schema: Schema
     patterns: Unsigned
-    counts: npt.NDArray[np.int64]
+    counts: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
         shape = (len(self.counts), len(self.schema.names))
@@ -51,7 +51,7 @@ class PatternTable:
         """How many records were counted."""
         return int(self.counts.sum())
 
-    def marginal(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    def marginal(self, names: Sequence[str]) -> npt.NDArray[Any]:
         """The count table of some attributes, one axis each, in the order asked.
 
         No names: the number of records, as an array without axes.
@@ -66,7 +66,7 @@ class PatternTable:
             )
         if not places:
             return np.array(self.n_records)
-        table = np.zeros(cells, np.int64)
+        table = np.zeros(cells, self.counts.dtype)
         start = 0
         for keys in column_blocks([self.patterns[:, place] for place in places], sizes):
             stop = start + len(keys)

@@ -16,6 +16,7 @@ from tacit.counting.patterns import PatternTable
 from tacit.counting.records import check_origins
 from tacit.design import Design, Group
 from tacit.errors import DataError, SchemaError
+from tacit.label_codes import with_no_answer
 from tacit.schema import Schema
 
 #: The category of cells that are missing, and the most categories of a column.
@@ -37,7 +38,7 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     check_origins(records, design)
     from tacit.schema_inference import listed_attributes  # Arrow is slow to start
 
-    one = design.reported.subset(design.reported.names[:1])
+    one = with_no_answer(design.reported.subset(design.reported.names[:1]))
     found = engine_of(records, one).patterns_by(names)
     attributes = listed_attributes(found.columns, MISSING, MOST)
     groups = [Group([attribute.name], truthful()) for attribute in attributes]

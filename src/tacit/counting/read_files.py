@@ -13,8 +13,8 @@ import numpy as np
 from tacit.arrays import Codes
 from tacit.counting.count_engine import CountEngine, PatternsBy
 from tacit.counting.distinct import combined, merged
-from tacit.counting.grouped_columns import grouped, numbers_if_possible
-from tacit.counting.memory import count
+from tacit.counting.grouped_columns import numbers_if_possible
+from tacit.counting.memory import count, listed
 from tacit.counting.patterns import PatternTable
 from tacit.files import Progress
 from tacit.files.paths import CSV, CSV_GZ, kind_of
@@ -41,22 +41,22 @@ class ReadFiles(CountEngine):
         return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        """Every record as a pattern of its own; these take the memory of all records."""
         import pyarrow as pa
 
         from tacit.files import read_batches_by
 
         parts = [
-            grouped(codes, self.schema, table)
+            part
             for place, path in enumerate(self.files)
-            for codes, table in read_batches_by(path, self.schema, columns, self._of(place))
+            for part in read_batches_by(path, self.schema, columns, self._of(place))
         ]
-        codes = np.concatenate([part.patterns.patterns for part in parts])
-        counts = np.concatenate([part.patterns.counts for part in parts])
-        tables = [_plain(part.columns) for part in parts]
+        codes = np.concatenate([own.T for own, _ in parts], axis=1).T
+        tables = [_plain(table) for _, table in parts]
         found = pa.concat_tables(tables, promote_options="permissive")
         if kind_of(self.files[0]) in (CSV, CSV_GZ):
             found = numbers_if_possible(found)
-        return PatternsBy(PatternTable(self.schema, codes, counts), found)
+        return PatternsBy(listed(codes, self.schema), found, in_order=True)
 
     def column_names(self) -> Sequence[str]:
         from tacit.files.record_reader import file_columns

@@ -29,17 +29,19 @@ def count_records(
     return engine.patterns() if distinct else engine.patterns_or_records()
 
 
-def count_reported(records: Any, design: Design, distinct: bool = True) -> PatternTable:
+def count_reported(
+    records: Any, design: Design, distinct: bool = True, schema: Schema | None = None
+) -> PatternTable:
     """The pattern table of reported records; refuses files that another design made.
 
-    `records` may also be the path of a count file.
+    `records` may also be the path of a count file. `schema` is given if it is not the design's.
     """
     if is_counts(records):
         from tacit.counting.count_file import counts_of_design  # Arrow is slow to start
 
         return counts_of_design(Path(records), design.fingerprint)
     check_origins(records, design)
-    engine = engine_of(records, design.reported, design=design.fingerprint)
+    engine = engine_of(records, schema or design.reported, design=design.fingerprint)
     return engine.patterns() if distinct else engine.patterns_or_records()
 
 

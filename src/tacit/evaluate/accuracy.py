@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
+from tacit.sampling.incomplete_patterns import IncompletePatterns
+from tacit.sampling.sample_columns import SamplingArguments
+from tacit.sampling.weighted_patterns import WeightedPatterns, sample_of
 from tacit.schema import Attribute
 
 #: Draws to average for each record if copies are drawn (see `signed_kernels`).
@@ -46,14 +49,17 @@ def accuracy(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
+    **sampling: Unpack[SamplingArguments],
 ) -> Estimate:
     """Share of true records that the model classifies correctly.
 
     `model` is anything with `predict` (see `classifier`), `reported` whatever `reconstruct` takes.
     `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
-    designs that replace answers of many categories; None always draws the same.
+    designs that replace answers of many categories; None always draws the same. `weights`,
+    `strata`, `clusters` and `fpc` say how people were sampled, as in `reconstruct`. Records with
+    missing answers are left out.
     """
-    table = reconstruct(reported, design).patterns
+    table = _test_records(reported, design, sampling)
     classifier = Classifier(model, design.schema, target)
     own = _model_weights(model, table, design)
     if own is not None:
@@ -63,7 +69,9 @@ def accuracy(
     def right(records: Codes) -> Predicted:
         return classifier.correct(records).astype(np.intp)
 
-    blocks = outcome_weights(signed_records(design, table, draws), table, right, 2, rng)
+    signed = signed_records(design, table, draws)
+    table = _drawn_alone(table, signed)
+    blocks = outcome_weights(signed, table, right, 2, rng)
     rights = ((weights[:, 1], counts) for weights, counts in blocks)
     return _tested(rights, "accuracy", table, design)
 
@@ -75,12 +83,13 @@ def confusion(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
+    **sampling: Unpack[SamplingArguments],
 ) -> Estimate:
     """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
 
     The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
-    table = reconstruct(reported, design).patterns
+    table = _test_records(reported, design, sampling)
     classifier = Classifier(model, design.schema, target)
     true, cells = classifier.target, classifier.target.size**2
     if cells > MOST_CELLS:
@@ -97,7 +106,9 @@ def confusion(
     own = _model_weights(model, table, design)
     if own is not None:
         return _tested([(own, table.counts)], title, table, design, attributes)
-    blocks = outcome_weights(signed_records(design, table, draws), table, cell, cells, rng)
+    signed = signed_records(design, table, draws)
+    table = _drawn_alone(table, signed)
+    blocks = outcome_weights(signed, table, cell, cells, rng)
     return _tested(blocks, title, table, design, attributes)
 
 
@@ -108,6 +119,7 @@ def recall(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
+    **sampling: Unpack[SamplingArguments],
 ) -> Estimate:
     """Share of each class that is classified correctly; arguments as for `accuracy`.
 
@@ -116,10 +128,23 @@ def recall(
     See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is not
     positive; the interval is then all of [0, 1].
     """
-    table = confusion(model, reported, design, target, rng, draws)
+    table = confusion(model, reported, design, target, rng, draws, **sampling)
     own, name = table.attributes[0], f"recall by {table.attributes[0].name}"
     each = np.arange(own.size) * (own.size + 1)
     return conditional_shares(table, 1, name).part(each, (own,), name)
+
+
+def _test_records(reported: Any, design: Design, sampling: SamplingArguments) -> PatternTable:
+    """The records to test on, those with missing answers left out."""
+    found = reconstruct(reported, design, **sampling).patterns
+    if isinstance(found, IncompletePatterns):
+        return found.complete(found.schema.names)
+    return found
+
+
+def _drawn_alone(table: PatternTable, signed: SignedRecords) -> PatternTable:
+    """A row per record of a sample, if copies are drawn."""
+    return table.expanded() if signed.random and isinstance(table, WeightedPatterns) else table
 
 
 def _tested(
@@ -130,7 +155,8 @@ def _tested(
     attributes: tuple[Attribute, ...] = (),
 ) -> Estimate:
     """Probabilities from weights of reports, with the test of fit of the design."""
-    found = linear_estimate(blocks, name, attributes, probability=True)
+    sample = sample_of(table)
+    found = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
     return replace(found, fit_of=DesignFit(table, design, design.schema.names))
 
 

@@ -28,6 +28,7 @@ from tacit.errors import DataError, DesignError
 from tacit.label_codes import code_type
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import SignedKernel, cell_kernels
+from tacit.sampling.weighted_patterns import WeightedPatterns
 
 Kernels = tuple[SignedKernel, ...]
 
@@ -80,9 +81,10 @@ class SignedRecords:
     def blocks(self, table: PatternTable, size: int) -> Iterator[tuple[Codes, Array]]:
         """Reported records and how often each counts: patterns, or all records if some are drawn.
 
-        Records of one pattern must not share their draws, or they would not be independent.
+        Records of one pattern must not share their draws, or they would not be independent. A
+        sample comes with a row per record if some are drawn.
         """
-        if not self.random:
+        if not self.random or isinstance(table, WeightedPatterns):
             for start in range(0, len(table), size):
                 block = slice(start, start + size)
                 yield table.patterns[block], table.counts[block].astype(np.float64)

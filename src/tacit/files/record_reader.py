@@ -120,7 +120,7 @@ def _encoded(
             try:  # errors count records from the start of the file
                 codes = encode(table, schema, first=done)
             except DataError as error:
-                raise DataError(f"{path}: {error}") from None
+                raise type(error)(f"{path}: {error}") from None
             yield codes, table.select(list(columns))
             done += batch.num_rows
     if not done:
@@ -248,7 +248,7 @@ def _cells(column: Any, attribute: Attribute) -> Any:
             return column
     if attribute.find("") is not None:
         return column.cast(pa.string()).fill_null("")
-    if all(isinstance(label, bool) for label in attribute.categories):
+    if all(isinstance(label, bool) for label in attribute.categories if label != attribute.missing):
         return pc.utf8_capitalize(column.cast(pa.string()))  # other programs write true or TRUE
     return column
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from tacit.arrays import Codes
+from tacit.arrays import Codes, Mask
 from tacit.attribute import text
 from tacit.errors import FileError
 from tacit.files.origin import KEY, Origin, note_beside
@@ -57,8 +57,11 @@ def writing_records(
     labels = (text(label) for a in schema for label in a.categories)
     with _tables(path, labels, origin) as write:
 
-        def write_records(codes: Codes, *numbers: Any) -> None:
-            table = decode(codes, schema, "pyarrow") if typed else _texts(codes, schema)
+        def write_records(codes: Codes, *numbers: Any, absent: Mask | None = None) -> None:
+            if typed:
+                table = decode(codes, schema, "pyarrow", absent)
+            else:
+                table = _texts(codes, schema, absent)
             for name, column in zip(beside, numbers, strict=True):
                 table = table.append_column(name, pa.array(column))
             write(table)
@@ -117,10 +120,14 @@ def check_apart(path: str | Path | None, *sources: str | Path | None) -> None:
             raise FileError(f"{path}: is the file that is read; write to another one")
 
 
-def _texts(codes: Codes, schema: Schema) -> Any:
+def _texts(codes: Codes, schema: Schema, absent: Mask | None) -> Any:
     """Labels as the text by which they are compared, so that a CSV file reads back the same."""
     labels = [pa.array([text(label) for label in a.categories]) for a in schema]
-    columns = [each.take(pa.array(codes[:, place])) for place, each in enumerate(labels)]
+    hidden = [None] * len(labels) if absent is None else list(absent.T)
+    columns = [
+        each.take(pa.array(codes[:, place], mask=hidden[place]))
+        for place, each in enumerate(labels)
+    ]
     return pa.table(columns, names=list(schema.names))
 
 

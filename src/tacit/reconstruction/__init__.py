@@ -13,6 +13,7 @@ from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.inference import TEST_METHODS, likelihood_ratio, pearson, wald
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
+from tacit.reconstruction.share_bounds import ShareBounds
 from tacit.reconstruction.simplex import simplex
 from tacit.reconstruction.table_problem import TableProblem
 
@@ -27,6 +28,7 @@ __all__ = [
     "Estimate",
     "HypothesisTest",
     "Reconstruction",
+    "ShareBounds",
     "combine",
     "em",
     "inversion",

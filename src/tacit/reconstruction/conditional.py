@@ -32,6 +32,8 @@ def conditional_shares(table: Estimate, given: int, name: str) -> Estimate:
     Where the estimate of P(B) is not positive, the share is not a number and its interval is all
     of [0, 1].
     """
+    if table.simple is not None:
+        return _sampled_shares(table, table.simple, given, name)
     shape = table.value.shape
     groups = math.prod(shape[:given])
     joint = table.value.reshape(groups, -1)
@@ -56,6 +58,16 @@ def conditional_shares(table: Estimate, given: int, name: str) -> Estimate:
 
 def _reported(table: Estimate, given: int) -> Array | None:
     return reported_within(table.reported, given)
+
+
+def _sampled_shares(table: Estimate, simple: Estimate, given: int, name: str) -> Estimate:
+    """The shares with the errors of a sample."""
+    found = conditional_shares(simple, given, name)
+    groups = math.prod(table.value.shape[:given])
+    total = table.value.reshape(groups, -1).sum(axis=1, keepdims=True)
+    total = np.where(total > 0, total, np.nan)
+    covariance = _covariance(found.value.reshape(groups, -1), total, table.covariance)
+    return replace(found.of_sample(covariance, table.df), fit_of=table.fit_of)
 
 
 def _spreads(covariance: Array, groups: int) -> tuple[Array, Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,21 @@ def events_of(design: Design, conditions: Sequence[Condition]) -> Events:
         for c in conditions
     ]
     return Events(schema.sizes, np.concatenate([event.allowed for event in each]))
+
+
+def condition_products(
+    reports: ReportWeights, design: Design, conditions: Sequence[Condition]
+) -> Array:
+    """Weights of every pattern for both of two conditions, patterns x conditions x conditions."""
+    n = len(conditions)
+    found = np.zeros((len(reports.patterns), n, n))
+    for i, j in itertools.combinations_with_replacement(range(n), 2):
+        first, second = conditions[i], conditions[j]
+        shared = set(first.codes) & set(second.codes)
+        if all(set(first.codes[name]) & set(second.codes[name]) for name in shared):
+            own = condition_weights(reports, design, [first & second])[:, 0]
+            found[:, i, j] = found[:, j, i] = own
+    return found
 
 
 def condition_weights(

@@ -39,9 +39,7 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
         moved[0][i] -= step
         moved[1][i] += step
         slopes[i] = (composed(moved[1]) - composed(moved[0])) / (2 * step)
-    covariance = np.full((1, 1), slopes @ joint.covariance @ slopes)
-    n = joint.n_records
-    return Estimate.of_covariance((), np.asarray(value), covariance, n, joint.method, name)
+    return joint.contrast(np.asarray(value), slopes, name)
 
 
 def _probabilities(means: Array, conditional: list[bool]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -31,6 +32,8 @@ _SHOWN = 40
 _NUMBERS = ("estimate", "stderr", "lower", "upper")
 #: A probability whose interval covers as much of [0, 1] is not known at all.
 _WHOLE = 0.95
+#: A variance below this share of that of a simple random sample is rounding.
+_ROUNDING = 1e-9
 NOT_INFORMATIVE = "not informative"
 
 
@@ -41,8 +44,11 @@ class Estimate(TabularResult):
     `stderr`, `covariance` and intervals are always those of the unbiased estimate, whatever the
     method: values moved into the simplex are biased, have no normal distribution at its border,
     and may lie outside the interval of their cell. The covariance is 0 if all reports are alike;
-    the standard error of an impossible value is then that at the nearest possible one. `no_effect`
-    is the value of a comparison if groups do not differ.
+    the standard error of an impossible value is then that at the nearest possible one.
+
+    In a sample with design weights or clusters, `simple` is the estimate as if these records were a
+    simple random sample, and `df` the degrees of freedom of the variance. `n_left_out` records had
+    no answer. `no_effect` is the value of a comparison if groups do not differ.
     """
 
     attributes: tuple[Attribute, ...]
@@ -56,6 +62,9 @@ class Estimate(TabularResult):
     convergence: Convergence | None = None
     interval_of: Callable[[float], Interval] | None = None
     fit_of: Callable[[], HypothesisTest] | None = None
+    simple: Estimate | None = None
+    df: float = math.inf
+    n_left_out: int = 0
     reported_of: Callable[[], Array | None] | None = None
     no_effect: float | None = None
 
@@ -84,6 +93,46 @@ class Estimate(TabularResult):
         stderr = score.nearest_stderr(self.stderr)
         return replace(self, score_of=partial(_same, score), stderr=stderr)
 
+    def of_sample(self, covariance: Array, df: float, weight_effect: float = 1.0) -> Estimate:
+        """The estimate with the errors of a sample; its own are those of simple random sampling.
+
+        Intervals of probabilities are those of as many records as have the same variance in a
+        simple random sample; if there is no variance, the effect of the weights alone counts.
+        """
+        variance = np.maximum(covariance.diagonal(), 0).reshape(self.value.shape)
+        found = replace(
+            self,
+            stderr=np.sqrt(variance),
+            covariance_of=partial(np.asarray, covariance),
+            simple=self,
+            df=df,
+        )
+        if self.score_of is None:
+            return found
+        known = (variance > _ROUNDING * self.stderr**2) & (self.stderr > 0)
+        effect = np.where(known, variance, 1.0) / np.where(known, self.stderr, 1.0) ** 2
+        effect = np.where(known, effect, weight_effect)
+        return replace(found, score_of=partial(_effective_score, self, effect)).with_errors()
+
+    def with_errors(self) -> Estimate:
+        """The estimate with standard errors that agree with its score test."""
+        assert self.score is not None
+        return replace(self, stderr=self.score.nearest_stderr(self.stderr))
+
+    @property
+    def design_effect(self) -> Array:
+        """The variance by that of a simple random sample of as many records."""
+        if self.simple is None:
+            return np.ones_like(self.value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.stderr / self.simple.stderr) ** 2)
+
+    @property
+    def n_effective(self) -> Array:
+        """As many records of a simple random sample would have the same variance."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.n_records / self.design_effect)
+
     @cached_property
     def score(self) -> ScoreTest | None:
         """How the estimate varies, if it is a probability."""
@@ -97,6 +146,7 @@ class Estimate(TabularResult):
             value=low + span * self.value,
             stderr=span * self.stderr,
             covariance_of=partial(_scaled_covariance, self, span),
+            simple=None if self.simple is None else self.simple.scaled(low, high),
             score_of=None,
             interval_of=partial(_scaled_interval, self, low, span),
             reported_of=None,
@@ -113,8 +163,18 @@ class Estimate(TabularResult):
             covariance_of=partial(_covariance_part, self, places),
             score_of=None if self.score is None else partial(self.score.part, places, shape),
             reported_of=partial(_reported_part, self, places, shape),
+            simple=None if self.simple is None else self.simple.part(places, attributes, name),
             name=name,
         )
+
+    def contrast(self, value: Array, slopes: Array, name: str) -> Estimate:
+        """A number that depends on the cells, with these derivatives; its interval is normal."""
+        variance = np.full((1, 1), slopes @ self.covariance @ slopes)
+        found = Estimate.of_covariance((), value, variance, self.n_records, self.method, name)
+        if self.simple is None:
+            return replace(found, n_left_out=self.n_left_out)
+        plain = self.simple.contrast(value, slopes, name)
+        return replace(plain.of_sample(variance, self.df), n_left_out=self.n_left_out)
 
     @property
     def covariance(self) -> Array:
@@ -136,8 +196,8 @@ class Estimate(TabularResult):
         if self.interval_of is not None:
             return self.interval_of(level)
         if self.score is None:
-            return normal_interval(self.value, self.stderr, level)
-        return score_interval(self.score, level)
+            return normal_interval(self.value, self.stderr, level, self.df)
+        return score_interval(self.score, level, self.df)
 
     def __float__(self) -> float:
         if self.attributes:
@@ -174,6 +234,11 @@ class Estimate(TabularResult):
             "attributes": [a.name for a in self.attributes],
             "table": self.columns(level),
         }
+        if self.n_left_out:
+            result["n_left_out"] = self.n_left_out
+        if self.simple is not None:
+            result["df"] = self.df
+            result["table"]["design_effect"] = np.ravel(self.design_effect).tolist()
         if self.convergence is not None:
             result["convergence"] = vars(self.convergence)
         if self.fit is not None:
@@ -205,7 +270,11 @@ class Estimate(TabularResult):
     def caption(self) -> str:
         """One line on what the table is."""
         records = number_of(self.n_records, "reported record")
+        if self.n_left_out:
+            records += f" ({self.n_left_out:,} without an answer left out)"
         text = f"{self.name} from {records}, by {self.method}"
+        if self.simple is not None:
+            text += f"{_effect_text(self.design_effect)}; {self.df:,.0f} degrees of freedom"
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
@@ -213,6 +282,20 @@ class Estimate(TabularResult):
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN)
+
+
+def _effective_score(simple: Estimate, effect: Array) -> ScoreTest:
+    """The score test of as many records of a simple random sample as have the same variance."""
+    assert simple.score is not None
+    return simple.score.with_records(simple.score.n_records / effect)
+
+
+def _effect_text(effects: Array) -> str:
+    known = np.ravel(effects)[np.isfinite(np.ravel(effects))]
+    if not known.size:
+        return ""
+    low, high = (f"{own:.2f}" for own in (known.min(), known.max()))
+    return f"; design effect {low}" + (f" to {high}" if low != high else "")
 
 
 def _same(score: ScoreTest) -> ScoreTest:

@@ -20,12 +20,33 @@ from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.score_test import EventMoments, KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.table_problem import TableProblem
+from tacit.sampling.report_spread import ReportSpread
 from tacit.schema import Attribute
 
 
 def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
     """Mean of h, a table over the attributes asked for; h in {0, 1} gives a probability."""
     problem.channel.require_reconstructable()
+    if problem.spread is not None:
+        return _sampled(problem, h, name, problem.spread)
+    return _simple(problem, h, name)
+
+
+def _sampled(problem: TableProblem, h: Array, name: str, spread: ReportSpread) -> Estimate:
+    """The same with the errors of a sample."""
+    weights, squares = (_weights(problem, own)[1].reshape(-1, 1) for own in (h, h**2))
+    covariance = spread.of_means(weights, squares[:, :, None])
+    plain = _simple(problem, h, name)
+    if plain.interval_of is None:
+        return plain.of_sample(covariance, spread.df, spread.weight_effect)
+    low, high = float(h.min()), float(h.max())  # a share on another scale
+    share = _share(problem, (h == high).astype(np.float64), name)
+    found = share.of_sample(covariance / (high - low) ** 2, spread.df, spread.weight_effect)
+    return found.scaled(low, high)
+
+
+def _simple(problem: TableProblem, h: Array, name: str) -> Estimate:
+    """The mean of h from a simple random sample."""
     low, high = float(h.min()), float(h.max())
     if low == high or not np.isin(h, (low, high)).all():
         return _mean(problem, h, name)[0]
@@ -35,11 +56,16 @@ def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
 
 def _mean(problem: TableProblem, h: Array, name: str) -> tuple[Estimate, Array, Array]:
     """The estimate; h on all attributes of the channel; the weights of reports."""
+    whole, weights = _weights(problem, h)
+    return linear_estimate([(weights.ravel(), problem.counts.ravel())], name), whole, weights
+
+
+def _weights(problem: TableProblem, h: Array) -> tuple[Array, Array]:
+    """h on all attributes of the channel; the weights of reports."""
     channel = problem.channel
     extra = (1,) * (len(channel.true.sizes) - problem.wanted)
     whole = np.broadcast_to(h.reshape(h.shape + extra), channel.true.sizes)
-    weights = channel.to_reported([inverse.T for inverse in problem.inverses], whole)
-    return linear_estimate([(weights.ravel(), problem.counts.ravel())], name), whole, weights
+    return whole, channel.to_reported([inverse.T for inverse in problem.inverses], whole)
 
 
 def _share(problem: TableProblem, h: Array, name: str) -> Estimate:

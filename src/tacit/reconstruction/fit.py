@@ -9,7 +9,8 @@ stated (Susko, 2013). 50 yes among 1,000 reports under related(0.7), which makes
 likely, is a misfit: a wrong design, respondents who do not follow it, or damaged data.
 
 A table with few records per cell is not tested itself, as G would not be chi-squared: its
-attributes are, each alone, at a level divided by their number (Bonferroni).
+attributes are, each alone, at a level divided by their number (Bonferroni). In a sample with design
+weights or clusters G is divided by the largest design effect of any contrast of reported shares.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ def table_fit(problem: TableProblem) -> HypothesisTest:
     )
     seen = observed[observed > 0]
     statistic = 2 * n * max(float(np.sum(seen * np.log(seen))) - ended.log_likelihood, 0.0)
+    if problem.spread is not None:
+        statistic /= problem.spread.largest_effect(observed, n)
     excess = observed.size - start.size
     return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _held(problem, likely), n)
 

@@ -66,11 +66,7 @@ class GroupShares:
     def _contrast(
         self, value: float, slopes: Array, name: str, limits: Callable[[float], Interval]
     ) -> Estimate:
-        variance = slopes @ self.shares.covariance @ slopes
-        covariance = np.full((1, 1), variance)
-        found = Estimate.of_covariance(
-            (), np.asarray(value), covariance, self.shares.n_records, self.shares.method, name
-        )
+        found = self.shares.contrast(np.asarray(value), slopes, name)
         return replace(found, interval_of=limits, fit_of=self.shares.fit_of, no_effect=1)
 
     @property

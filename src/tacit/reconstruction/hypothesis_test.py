@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.arrays import Array
 from tacit.number_text import number_of
 from tacit.table import Table, TabularResult
 
@@ -23,6 +24,7 @@ class HypothesisTest(TabularResult):
     df: int
     pvalue: float
     n_records: int
+    n_left_out: int = 0
 
     @classmethod
     def of(
@@ -34,15 +36,64 @@ class HypothesisTest(TabularResult):
         pvalue = float(chdtrc(df, statistic)) if df > 0 else 1.0
         return cls(hypothesis, method, float(statistic), int(df), pvalue, n_records)
 
+    @classmethod
+    def of_effects(
+        cls,
+        hypothesis: str,
+        method: str,
+        statistic: float,
+        effects: Array,
+        error_df: float,
+        n_records: int,
+    ) -> HypothesisTest:
+        """The test in a sample, where the statistic is a sum of chi-squared times these effects.
+
+        Rao and Scott's correction (1984): the statistic by the mean effect, with the p-value of an
+        F distribution whose degrees of freedom have Satterthwaite's approximation.
+        """
+        if not len(effects):
+            return cls.of(hypothesis, method, 0.0, 0, n_records)
+        from scipy.special import fdtrc  # slow to load
+
+        total = float(effects.sum())
+        df = total**2 / float((effects**2).sum())
+        corrected = statistic / total
+        pvalue = float(fdtrc(df, df * error_df, corrected))
+        name, n = f"{method}, Rao-Scott", len(effects)
+        return cls(hypothesis, name, float(n * corrected), n, pvalue, n_records)
+
+    @classmethod
+    def of_f(
+        cls, hypothesis: str, method: str, statistic: float, df: int, error_df: float, n: int
+    ) -> HypothesisTest:
+        """A Wald test whose covariance has `error_df` degrees of freedom (Korn & Graubard, 1990).
+
+        (error_df - df + 1) / (df error_df) W is F with df and error_df - df + 1.
+        """
+        if math.isinf(error_df):
+            return cls.of(hypothesis, method, statistic, df, n)
+        from scipy.special import fdtrc  # slow to load
+
+        left = error_df - df + 1
+        if df < 1 or left < 1:  # no test, or more restrictions than the covariance can bear
+            return cls(hypothesis, method, float(statistic), int(df), 1.0, n)
+        pvalue = float(fdtrc(df, left, left / (df * error_df) * statistic))
+        return cls(hypothesis, method, float(statistic), int(df), pvalue, n)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready result."""
-        return asdict(self)
+        content = asdict(self)
+        return (
+            content if self.n_left_out else {k: v for k, v in content.items() if k != "n_left_out"}
+        )
 
     def to_table(self) -> Table:
         """The result as a person reads it."""
         heads = ("hypothesis", "method", "statistic", "df", "p-value")
         row = (self.hypothesis, self.method, decimals_of(self.statistic), self.df, self.shown_p)
         title = f"Test from {number_of(self.n_records, 'reported record')}"
+        if self.n_left_out:
+            title += f" ({self.n_left_out:,} without an answer left out)"
         return Table(heads, [row], title, "llrrr")
 
     @property

@@ -15,6 +15,7 @@ stated probability, or less.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -46,16 +47,24 @@ def check_level(level: float) -> None:
         raise DataError(f"the confidence level must lie between 0 and 1, got {level!r}")
 
 
-def normal_interval(value: Array, stderr: Array, level: float) -> Interval:
-    """value -+ z * stderr, for quantities without bounds."""
+def normal_interval(value: Array, stderr: Array, level: float, df: float = math.inf) -> Interval:
+    """value -+ t * stderr, for quantities without bounds."""
     check_level(level)
-    reach = _deviate((1 - level) / 2) * stderr
+    reach = t_deviate((1 - level) / 2, df) * stderr
     return Interval(value - reach, value + reach)
 
 
-def score_interval(score: ScoreTest, level: float) -> Interval:
-    """All p in [0, 1] that the estimate does not reject."""
+def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Interval:
+    """All p in [0, 1] that the estimate does not reject.
+
+    If the variance is estimated with `df` degrees of freedom, the records count for fewer: by the
+    squared ratio of the deviates of the normal and of Student's distribution (Korn & Graubard,
+    1998).
+    """
     check_level(level)
+    if not math.isinf(df):
+        tail = (1 - level) / 2
+        score = score.with_records((_deviate(tail) / t_deviate(tail, df)) ** 2 * score.n_records)
     error, mirrored = 1 - level, score.mirrored()
     center = np.clip(score.center, 0.0, 1.0)
     # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
@@ -161,6 +170,15 @@ def _root(part: ScoreTest, tail: float) -> Array:
             low, high, place = low[go], high[go], place[go]
             slope, before, change = slope[go], before[go], change[go]
     return found
+
+
+def t_deviate(tail: float, df: float) -> float:
+    """The deviate of Student's distribution that is exceeded with this probability."""
+    if math.isinf(df):
+        return _deviate(tail)
+    from scipy.special import stdtrit  # slow to load
+
+    return -float(stdtrit(df, tail))
 
 
 def _deviate(tail: float) -> float:

@@ -18,7 +18,7 @@ from operator import mul
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Index
 from tacit.channel.channel import SecondMoments, moments_of
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Axes, Factor, apply, arranged
@@ -28,6 +28,7 @@ from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_
 from tacit.reconstruction.reported_shares import reported_table
 from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
+from tacit.sampling.report_spread import ReportSpread
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096
@@ -47,7 +48,7 @@ def inversion(problem: TableProblem) -> Estimate:
     stderr = stderr_of_means(second, value, problem.n_records)
     score = partial(_score, problem, maps, value)
     impossible = (np.abs(value - 0.5) > 0.5 + _EDGE) & (stderr < _EDGE)
-    return Estimate(
+    found = Estimate(
         attributes=problem.attributes,
         value=value,
         stderr=score().nearest_stderr(stderr) if impossible.any() else stderr,
@@ -58,6 +59,11 @@ def inversion(problem: TableProblem) -> Estimate:
         reported_of=partial(reported_table, problem),
         covariance_of=partial(_covariance, problem, maps, value),
     )
+    spread = problem.spread
+    if spread is None:
+        return found
+    covariance = _sampled_covariance(problem, maps, value, spread)
+    return found.of_sample(covariance, spread.df, spread.weight_effect)
 
 
 def _wanted_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
@@ -102,6 +108,24 @@ def _moments(factor: Factor, used: Linear, power: int) -> SecondMoments:
 
 def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Array:
     """(W diag(p*) W^T - p p^T) / n, cells in the order of value.ravel()."""
+    rows, order = _weight_rows(problem, maps, value)
+    frequencies, means = problem.frequencies.ravel()[order], value.ravel()
+    second = (rows * frequencies) @ rows.T
+    return covariance_of_means(second, means[:, None], means, problem.n_records)
+
+
+def _sampled_covariance(
+    problem: TableProblem, maps: list[Linear], value: Array, spread: ReportSpread
+) -> Array:
+    """W Cov(p*) W^T in a sample."""
+    rows, order = _weight_rows(problem, maps, value)
+    weights = np.empty_like(rows.T)
+    weights[order] = rows.T
+    return spread.of_means(weights)
+
+
+def _weight_rows(problem: TableProblem, maps: list[Linear], value: Array) -> tuple[Array, Index]:
+    """W, cells x reports, and which cell of the reported table each of its columns is."""
     if value.size > MAX_COVARIANCE_CELLS:
         raise DataError(
             f"a covariance matrix of {value.size:,} cells is too large (at most "
@@ -111,9 +135,7 @@ def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Arra
     for step in maps:
         weights = np.kron(weights, step.matrix()).astype(np.float64)
     order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
-    frequencies = problem.frequencies.transpose(order).ravel()
+    reports = np.arange(problem.counts.size).reshape(problem.counts.shape)
     cells = np.arange(value.size, dtype=np.float64)
     positions = arranged(cells, _wanted_axes(problem), value.shape).ravel().astype(int)
-    rows, means = weights[positions], value.ravel()
-    second = (rows * frequencies) @ rows.T
-    return covariance_of_means(second, means[:, None], means, problem.n_records)
+    return weights[positions], reports.transpose(order).ravel()

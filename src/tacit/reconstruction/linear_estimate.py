@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Array
 from tacit.reconstruction.estimate import Estimate
+from tacit.sampling.sample_rows import SampleRows
 from tacit.schema import Attribute
 
 Numbers = npt.NDArray[Any]
@@ -38,17 +39,35 @@ def linear_estimate(
     name: str,
     attributes: tuple[Attribute, ...] = (),
     probability: bool = False,
+    sample: SampleRows | None = None,
+    true_products: Array | None = None,
 ) -> Estimate:
     """Mean weights of reports: one number, or a table with one axis per attribute.
 
     A block is the weights of some reports (reports x quantities, or reports for one quantity) and
     how often each report counts. Intervals are normal; those of a `probability` stay inside [0, 1]
-    and assume that all true answers get the same noise.
+    and assume that all true answers get the same noise. Reports of a `sample` come with the weights
+    of its rows; `true_products` are described there.
     """
-    mean, covariance, n, third = _means(blocks)
+    parts = list(blocks) if sample is not None else blocks
+    mean, covariance, n, third = _means(parts)
     value = mean.reshape(tuple(a.size for a in attributes))
     found = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
-    return found.as_probability(third.reshape(value.shape)) if probability else found
+    if probability:
+        found = found.as_probability(third.reshape(value.shape))
+    return found if sample is None else sampled(found, parts, sample, true_products)
+
+
+def sampled(
+    simple: Estimate,
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    sample: SampleRows,
+    true_products: Array | None = None,
+) -> Estimate:
+    """An estimate by linear_estimate with the errors of a sample."""
+    weights = np.concatenate([own.reshape(len(counts), -1) for own, counts in blocks])
+    covariance = sample.covariance(weights, true_products)
+    return simple.of_sample(covariance, sample.df, sample.weight_effect)
 
 
 def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:

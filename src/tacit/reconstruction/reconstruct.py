@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, Unpack
 
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.counting import PatternTable, count_records, count_reported, with_columns
+from tacit.counting import PatternTable, count_reported, with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.conditional import conditional_shares
@@ -19,6 +19,7 @@ from tacit.reconstruction.conditions import (
     Condition,
     check_known,
     condition_of,
+    condition_products,
     condition_weights,
     events_of,
 )
@@ -28,18 +29,25 @@ from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.inference import TEST_METHODS, TestMethod, likelihood_ratio, wald
-from tacit.reconstruction.inference.hypotheses import Independence, NoTrend, Specified
+from tacit.reconstruction.inference import TestMethod, likelihood_ratio, wald
+from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
 from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.method_choice import check_table_method, checked_test, given_text
 from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.reported_shares import reported_share
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
+from tacit.reconstruction.table_problem import TableProblem, channel_problem
+from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
+from tacit.sampling.sampled_records import count_sampled
+from tacit.sampling.weighted_patterns import sample_of
 from tacit.schema import Attribute
 
 TableMethod = Callable[[TableProblem], Estimate]
+ReportedShare = Callable[[], Array | None]
 #: The conditions of two groups.
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -72,11 +80,7 @@ class Reconstruction(ReconstructionSummary):
         With `given`, their distribution in each group of records with the same answers to these:
         the first axes of the table are those of `given`.
         """
-        if not callable(method):
-            from tacit.reconstruction import METHODS
-
-            known = ", ".join(METHODS)
-            raise DataError(f"method must be one of tacit.reconstruction: {known}; got {method!r}")
+        check_table_method(method)
         if given is not None:
             return self._table_given(attributes, method, given)
         problem = self._problem(attributes)
@@ -116,15 +120,22 @@ class Reconstruction(ReconstructionSummary):
         """
         own = condition_of(self.design, event)
         if given is None:
-            share = event_probability(
-                self._report_weights, events_of(self.design, [own]), f"P({own.text})"
-            )
+            reports = self._answered(own.names)._report_weights
+            share = event_probability(reports, events_of(self.design, [own]), f"P({own.text})")
             share = replace(share, reported_of=self._reported(own))
             return self._with_fit(share, own.names)
         group = condition_of(self.design, given, "condition")
         shares = self._shares(own, [group])
         found = shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
         return replace(found, reported_of=self._reported(own, group))
+
+    def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
+        """The least and the largest probability of an event that missing answers allow."""
+        own = condition_of(self.design, event)
+        reports = self.design.channel(self.design.closure(own.names)).reported.names
+        weights = self._answered(own.names)._report_weights
+        events = events_of(self.design, [own])
+        return share_bounds(self.patterns, weights, events, f"P({own.text})", reports)
 
     def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
         """P(event | first group) - P(event | second group)."""
@@ -197,14 +208,20 @@ class Reconstruction(ReconstructionSummary):
         self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
-        weights = condition_weights(self._report_weights, self.design, conditions)
+        steps = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
         if parts:
-            weights[:, 1::2] -= weights[:, ::2]
-        if len(conditions) == 1:  # an attribute has two categories
-            weights = np.concatenate([weights, np.zeros_like(weights)], axis=1)
-        names = dict.fromkeys(name for c in conditions for name in c.names)
-        found = linear_estimate([(weights, self.patterns.counts)], "", axes)
-        return self._with_fit(found, list(names))
+            steps[range(1, len(steps), 2), range(0, len(steps), 2)] = -1
+        names = list(dict.fromkeys(name for c in conditions for name in c.names))
+        own = self._answered(names)
+        weights = condition_weights(own._report_weights, self.design, conditions) @ steps.T
+        sample, products = sample_of(own.patterns), None
+        if sample is not None and sample.fraction.any():
+            products = condition_products(own._report_weights, self.design, conditions)
+            products = np.asarray(steps @ products @ steps.T)
+        found = linear_estimate(
+            [(weights, own.patterns.counts)], "", axes, sample=sample, true_products=products
+        )
+        return self._with_fit(found, names)
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""
@@ -224,7 +241,7 @@ class Reconstruction(ReconstructionSummary):
         names, groups = self._names(attributes), self._names(given or [], least=0)
         if len(names) < 2:
             raise SchemaError(f"independence needs two attributes or more, got {list(names)}")
-        text = f"independence of {', '.join(names)}" + _given_text(groups)
+        text = f"independence of {', '.join(names)}" + given_text(groups)
         blocks = tuple((i,) for i in range(len(names)))
         return self._independent(names, groups, blocks, text, method)
 
@@ -249,7 +266,7 @@ class Reconstruction(ReconstructionSummary):
         problem = self._problem(names)
         shares = expected_shares(expected, problem.attributes)
         text = f"P({', '.join(names)}) is as expected"
-        return _checked(method)(problem, Specified(text, len(names), shares))
+        return self._tested(method, problem, Specified(text, len(names), shares))
 
     def trend(
         self,
@@ -267,10 +284,10 @@ class Reconstruction(ReconstructionSummary):
             raise SchemaError(f"a trend is between two attributes, got {list(names)}")
         problem = self._problem((*names, *groups))
         points = scores_of(scores, problem.attributes[:2])
-        text = f"no trend between {' and '.join(names)}" + _given_text(groups)
+        text = f"no trend between {' and '.join(names)}" + given_text(groups)
         axes = tuple(range(2, 2 + len(groups)))
         hypothesis = NoTrend(text, 2 + len(groups), ((0,), (1,)), axes, points)
-        return _checked(method)(problem, hypothesis)
+        return self._tested(method, problem, hypothesis)
 
     def _independent(
         self,
@@ -282,7 +299,11 @@ class Reconstruction(ReconstructionSummary):
     ) -> HypothesisTest:
         axes = tuple(range(len(names), len(names) + len(groups)))
         hypothesis = Independence(text, len(names) + len(groups), blocks, axes)
-        return _checked(method)(self._problem((*names, *groups)), hypothesis)
+        return self._tested(method, self._problem((*names, *groups)), hypothesis)
+
+    def _tested(self, method: Any, problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
+        found = checked_test(method)(problem, hypothesis)
+        return replace(found, n_left_out=self.n_records - problem.n_records)
 
     def _names(self, names: Sequence[str], least: int = 1) -> tuple[str, ...]:
         """Names of attributes, checked."""
@@ -291,14 +312,29 @@ class Reconstruction(ReconstructionSummary):
             self.design.closure(names)
         return tuple(names)
 
-    def _reported(
-        self, event: Condition, group: Condition | None = None
-    ) -> Callable[[], Array | None]:
-        return partial(reported_share, self.patterns, self.design, event, group)
+    def _reported(self, event: Condition, group: Condition | None = None) -> ReportedShare:
+        own = self._answered([*event.names, *(group.names if group else [])]).patterns
+        return partial(reported_share, own, self.design, event, group)
 
     def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes, run on demand."""
-        return replace(found, fit_of=DesignFit(self.patterns, self.design, tuple(names)))
+        own = self._answered(names).patterns
+        fit = DesignFit(own, self.design, tuple(names))
+        return replace(found, fit_of=fit, n_left_out=self.n_records - own.n_records)
+
+    def _answered(self, names: Sequence[str]) -> Reconstruction:
+        """The records that have answers to these attributes."""
+        if not isinstance(self.patterns, IncompletePatterns):
+            return self
+        reports = self.design.channel(self.design.closure(names)).reported.names
+        if reports not in self._complete:
+            self._complete[reports] = Reconstruction(self.patterns.complete(reports), self.design)
+        return self._complete[reports]
+
+    @cached_property
+    def _complete(self) -> dict[tuple[str, ...], Reconstruction]:
+        """Reconstructions from the records without missing answers, by attributes."""
+        return {}
 
     @cached_property
     def _report_weights(self) -> ReportWeights:
@@ -322,26 +358,18 @@ class Reconstruction(ReconstructionSummary):
                 f"a table of {', '.join(asked)} has {cells:,} cells, more than the "
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
-        counts = self.patterns.marginal(channel.reported.names).astype(np.float64)
-        problem = TableProblem(counts, channel, len(asked), self.n_records)
+        problem = channel_problem(self._answered(names).patterns, channel, len(asked))
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, len(asked)] = problem
         return problem
 
 
-def _given_text(groups: Sequence[str]) -> str:
-    return f" given {', '.join(groups)}" if groups else ""
-
-
-def _checked(method: Any) -> TestMethod:
-    """A method of testing; an error for anything else."""
-    if not callable(method):
-        known = ", ".join(each.__name__ for each in TEST_METHODS.values())
-        raise DataError(f"method must be one of tacit.reconstruction: {known}; got {method!r}")
-    return cast(TestMethod, method)
-
-
-def reconstruct(reported: Any, design: Design, columns: Sequence[str] = ()) -> Reconstruction:
+def reconstruct(
+    reported: Any,
+    design: Design,
+    columns: Sequence[str] = (),
+    **sampling: Unpack[SamplingArguments],
+) -> Reconstruction:
     """Count reported records once, to estimate any number of tables of the true answers from them.
 
     `reported` is a data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a
@@ -351,13 +379,22 @@ def reconstruct(reported: Any, design: Design, columns: Sequence[str] = ()) -> R
 
     `columns` are other columns of the records, which are not disguised: their values are categories
     in events, conditions, tables and tests, like those of an attribute.
+
+    How people were sampled: `weights=` are design weights, `strata=` and `clusters=` say how people
+    were drawn. Each is the name of an undisguised column or, for records in memory, one value per
+    record. `fpc=` is the number of sampling units (clusters, or people) in the population of each
+    stratum: a number, a column, or a mapping from strata. `errors=` is a method of
+    `tacit.sampling`, `linearised` if left out.
     """
     check_design(design)
-    if len(columns):
-        wide = with_columns(reported, design, columns)
-        return Reconstruction(count_records(reported, wide.reported), wide)
+    drawn = Sampling(**sampling)
+    wide = with_columns(reported, design, columns) if len(columns) else design
+    if drawn:
+        count = partial(count_sampled, reported, design, drawn)
+        return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
         return Reconstruction(reported, design)
-    return Reconstruction(count_reported(reported, design), design)
+    plain = partial(count_reported, reported, design, True)
+    return Reconstruction(count_answers(plain, wide.reported), wide)

@@ -21,9 +21,10 @@ from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.gls import left_inverse
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.linear_estimate import linear_estimate, sampled
 from tacit.reconstruction.score_test import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.weights import weights_of_channel
+from tacit.sampling.weighted_patterns import sample_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,11 @@ def event_probability(reports: ReportWeights, event: Events, name: str) -> Estim
         return found  # certain, whatever was reported
     value = float(found.value)
     known = [_known(reports, event, weights[:, 0], value, power) for power in (2, 3)]
-    return found.with_score(ScoreTest.of(found.value, found.n_records, *known))
+    share = found.with_score(ScoreTest.of(found.value, found.n_records, *known))
+    sample = sample_of(reports.patterns)
+    if sample is None:
+        return share
+    return sampled(share, [(weights, counts)], sample)
 
 
 def _known(

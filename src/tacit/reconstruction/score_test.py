@@ -184,6 +184,10 @@ class ScoreTest:
         noise, skew = (c.reshape(3, -1)[:, places].reshape(3, *shape) for c in self._coefficients)
         return ScoreTest(self.center.ravel()[places].reshape(shape), noise, skew, n)
 
+    def with_records(self, n_records: Array | float) -> ScoreTest:
+        """The same test from another number of records."""
+        return ScoreTest(self.center, self.noise, self.skew, n_records)
+
     @property
     def _coefficients(self) -> tuple[Array, Array]:
         return self.noise, self.skew

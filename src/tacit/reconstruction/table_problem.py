@@ -14,6 +14,8 @@ from tacit.channel.product import ProductChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.reconstruction.gls import left_inverse
+from tacit.sampling.report_spread import ReportSpread
+from tacit.sampling.weighted_patterns import WeightedPatterns
 from tacit.schema import Attribute
 
 
@@ -22,13 +24,15 @@ class TableProblem:
     """Reported counts of a table, the channel they came through, and the attributes asked for.
 
     `channel.true` starts with the `wanted` attributes; more follow if a joint matrix ties others to
-    them, and the method sums these out.
+    them, and the method sums these out. `spread` says how reported shares vary in a sample with
+    design weights or clusters.
     """
 
     counts: Array
     channel: ProductChannel
     wanted: int
     n_records: int
+    spread: ReportSpread | None = None
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -59,5 +63,12 @@ class TableProblem:
 def table_problem(patterns: PatternTable, design: Design, names: Sequence[str]) -> TableProblem:
     """The problem of a table of these attributes; `names` is closed (see `Design.closure`)."""
     channel = design.channel(names)
-    counts = patterns.marginal(channel.reported.names).astype(np.float64)
-    return TableProblem(counts, channel, len(names), patterns.n_records)
+    return channel_problem(patterns, channel, len(names))
+
+
+def channel_problem(patterns: PatternTable, channel: ProductChannel, wanted: int) -> TableProblem:
+    """The problem of the reports that came through a channel."""
+    names = channel.reported.names
+    counts = patterns.marginal(names).astype(np.float64)
+    spread = ReportSpread(patterns, names) if isinstance(patterns, WeightedPatterns) else None
+    return TableProblem(counts, channel, wanted, patterns.n_records, spread)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError, unknown
@@ -52,7 +52,7 @@ class Coefficients(Mapping[str, float]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientTable(TabularResult):
-    """Named estimates; normal intervals from their covariance."""
+    """Named estimates; normal intervals from their covariance, or Student's in a sample."""
 
     title: str
     names: tuple[str, ...]
@@ -61,6 +61,7 @@ class CoefficientTable(TabularResult):
     nobs: int
     n_left_out: int
     warnings: tuple[str, ...]
+    df: float = field(default=np.inf, kw_only=True)
 
     @property
     def params(self) -> Coefficients:
@@ -80,7 +81,7 @@ class CoefficientTable(TabularResult):
     @property
     def pvalues(self) -> Coefficients:
         """Two-sided p-values of the hypotheses that a coefficient is 0."""
-        return Coefficients(self.names, 2 * norm.sf(np.abs(self._ratios)))
+        return Coefficients(self.names, 2 * student.sf(np.abs(self._ratios), self.df))
 
     @property
     def _errors(self) -> Array:
@@ -99,7 +100,7 @@ class CoefficientTable(TabularResult):
         """Confidence limits, one row per coefficient, with confidence 1 - alpha."""
         if not 0 < alpha < 1:
             raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
-        half = norm.isf(alpha / 2) * self._errors
+        half = student.isf(alpha / 2, self.df) * self._errors
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def wald_test(self, hypothesis: Any, value: Any = 0) -> HypothesisTest:
@@ -115,7 +116,7 @@ class CoefficientTable(TabularResult):
             raise DataError("the combinations of a Wald test must be independent")
         statistic = float(gap @ np.linalg.solve(spread, gap))
         said = f"{name} = {np.asarray(value).tolist()}"
-        return HypothesisTest.of(said, "Wald", statistic, len(rows), self.nobs)
+        return HypothesisTest.of_f(said, "Wald", statistic, len(rows), self.df, self.nobs)
 
     def _combinations(self, hypothesis: Any) -> tuple[Array, str]:
         texts = [hypothesis] if isinstance(hypothesis, str) else list(hypothesis)
@@ -207,9 +208,12 @@ class CoefficientTable(TabularResult):
 
     def figures(self) -> list[str]:
         """Lines below the table."""
-        if not self.n_left_out:
-            return []
-        return [f"{number_of(self.n_left_out, 'record')} with missing cells left out"]
+        lines = []
+        if np.isfinite(self.df):
+            lines.append(f"errors of a sample with {self.df:,.0f} degrees of freedom")
+        if self.n_left_out:
+            lines.append(f"{number_of(self.n_left_out, 'record')} with missing cells left out")
+        return lines
 
     def to_table(self, alpha: float = 0.05) -> Table:
         """The same as `summary`."""

@@ -10,27 +10,31 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from scipy.stats import norm
 
 from tacit.arrays import Array
 from tacit.attribute import Attribute
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.regression.covariates import CategoryColumn, Column, numbers_of
 from tacit.regression.regression_problem import pair_problem
+from tacit.regression.regression_sample import RegressionSample
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
-def correlation(first: str, second: str, data: Any, design: Design) -> Estimate:
+def correlation(
+    first: str, second: str, data: Any, design: Design, **sampling: Unpack[SamplingArguments]
+) -> Estimate:
     """The correlation of two columns or attributes, with an interval.
 
-    Categories must be numbers, or two: then the second counts 1 and the first 0.
+    Categories must be numbers, or two: then the second counts 1 and the first 0. `weights`,
+    `strata` and `clusters` say how people were sampled, as in `reconstruct`.
     """
-    problem = pair_problem(first, second, data, design)
+    problem = pair_problem(first, second, data, design, Sampling(**sampling))
     labels = [_numbers(name, own) for name, own in zip((first, second), problem.pair, strict=True)]
     weights = problem.used.inverse()
     n, times = len(problem.used.reports), problem.used.row_counts
@@ -43,13 +47,14 @@ def correlation(first: str, second: str, data: Any, design: Design) -> Estimate:
             for values, own, place in zip(labels, problem.pair, places, strict=True)
         )
         rows += g * np.stack([np.broadcast_to(part, n) for part in (x, y, x * x, y * y, x * y)])
-    return _estimate(rows, times, f"correlation({first}, {second})")
+    return _estimate(rows, times, f"correlation({first}, {second})", problem.sample)
 
 
-def _estimate(rows: Array, times: Array, name: str) -> Estimate:
+def _estimate(rows: Array, times: Array, name: str, sample: RegressionSample | None) -> Estimate:
     """The correlation of moments that are means of `rows`, each of which counts `times`."""
     n = round(times.sum())
-    x, y, xx, yy, xy = means = rows @ times / n
+    weights = times if sample is None else sample.weights
+    x, y, xx, yy, xy = means = rows @ weights / weights.sum()
     vx, vy, c = xx - x * x, yy - y * y, xy - x * y
     if vx <= 0 or vy <= 0:
         which = name.strip(")").partition("(")[2].split(", ")[0 if vx <= 0 else 1]
@@ -64,15 +69,16 @@ def _estimate(rows: Array, times: Array, name: str) -> Estimate:
     influence = slopes @ (rows - means[:, None])
     variance = float((times * influence) @ influence) / n**2
     found = Estimate.of_covariance((), np.array(r), np.array([[variance]]), n, "inversion", name)
-    stderr = float(np.sqrt(variance))
-    limits = partial(_interval, float(r), stderr)
+    if sample is not None:
+        found = found.of_sample(sample.total_covariance(influence[:, None]) / n**2, sample.df)
+    limits = partial(_interval, float(r), float(found.stderr), found.df)
     return replace(found, interval_of=limits, no_effect=0)
 
 
-def _interval(r: float, stderr: float, level: float) -> Interval:
-    """Limits on Fisher's scale; by the normal distribution where noise gives |r| >= 1."""
+def _interval(r: float, stderr: float, df: float, level: float) -> Interval:
+    """Limits on Fisher's scale; by Student's distribution where noise gives |r| >= 1."""
     check_level(level)
-    half = norm.isf((1 - level) / 2) * stderr
+    half = t_deviate((1 - level) / 2, df) * stderr
     if abs(r) < 1 - 1e-9:
         centre, half = np.arctanh(r), half / (1 - r * r)
         return Interval(np.array(np.tanh(centre - half)), np.array(np.tanh(centre + half)))

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from tacit.arrays import Array, Codes, Index, Mask
 from tacit.attribute import Attribute
-from tacit.errors import DataError
-from tacit.label_codes import encode
+from tacit.errors import DataError, MissingAnswersError
+from tacit.label_codes import absent_cells, encode, with_no_answer
 from tacit.schema import Label, Schema
 
 if TYPE_CHECKING:
@@ -100,25 +100,33 @@ def plain_column(frame: nw.DataFrame[Any], name: str) -> Column:
 
 def exact_column(records: Any, attribute: Attribute, schema: Schema) -> Column:
     """An attribute that is not disguised."""
-    codes = attribute_codes(records, schema, [attribute.name])[:, 0].astype(np.intp)
+    found, absent = attribute_codes(records, schema, [attribute.name])
+    codes, absent = found[:, 0].astype(np.intp), absent[:, 0]
     numeric = all(type(label) in (int, float) for label in attribute.categories)
     if numeric and attribute.missing is None:
-        return NumberColumn(np.array(attribute.categories)[codes])
+        values = np.array(attribute.categories)[codes]
+        return NumberColumn(np.where(absent, np.nan, values) if absent.any() else values)
     missing = -1 if attribute.missing is None else attribute.code(attribute.missing)
-    return CategoryColumn(attribute.categories, np.where(codes == missing, -1, codes))
+    return CategoryColumn(attribute.categories, np.where(absent | (codes == missing), -1, codes))
 
 
-def attribute_codes(records: Any, schema: Schema, names: Sequence[str]) -> Codes:
-    """The codes of these reported attributes, records x names."""
+def attribute_codes(records: Any, schema: Schema, names: Sequence[str]) -> tuple[Codes, Mask]:
+    """The codes of these reported attributes, records x names, and which answers are missing."""
     if isinstance(records, np.ndarray):
         places = [schema.index(name) for name in names]
-        return encode(records, schema)[:, places]
-    return encode(records, schema.subset(names))
+        found = encode(records, schema)[:, places]
+        return found, np.zeros(found.shape, bool)
+    asked = schema.subset(names)
+    try:
+        found = encode(records, asked)
+    except MissingAnswersError:
+        return absent_cells(encode(records, with_no_answer(asked)), asked)
+    return found, np.zeros(found.shape, bool)
 
 
 def report_cells(records: Any, schema: Schema, asked: Schema) -> Index:
     """The joint report of each record, the last attribute running fastest."""
-    codes = attribute_codes(records, schema, asked.names)
+    codes, _ = attribute_codes(records, schema, asked.names)
     columns = tuple(codes[:, place].astype(np.intp) for place in range(codes.shape[1]))
     return np.asarray(np.ravel_multi_index(columns, asked.sizes))
 

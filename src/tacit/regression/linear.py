@@ -13,7 +13,7 @@ Degenerate cases: noise may make A indefinite when records are few; that is an e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tacit.regression.regression_problem import (
     disguise_lines,
     regression_problem,
 )
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,14 +67,24 @@ class CellMoments(NamedTuple):
     outcome: Array
     square: Array
 
+    def times(self, weights: Array) -> CellMoments:
+        """The moments with design weights."""
+        return CellMoments(*(own * weights for own in self))
 
-def linear(formula: str, data: Any, design: Design, covariates: Any = None) -> LinearResult:
+
+def linear(
+    formula: str,
+    data: Any,
+    design: Design,
+    covariates: Any = None,
+    **sampling: Unpack[SamplingArguments],
+) -> LinearResult:
     """Regress a number on covariates and on answers, disguised or not.
 
     The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments are
     those of `logit`; standard errors are always those of the sandwich.
     """
-    problem = regression_problem(formula, data, design, covariates)
+    problem = regression_problem(formula, data, design, covariates, Sampling(**sampling))
     matrices = problem.terms.matrices()
     check_collinear(matrices, problem.terms.names)
     moments, times = _cell_moments(problem), problem.row_counts
@@ -113,18 +124,22 @@ def _result(
     mean = sum(float(times @ own.outcome) for own in moments) / n
     spread = total - n * mean**2
     free = max(n - size, 1)
+    squares = psi.T @ (psi * times[:, None]) * (n / free)
+    if problem.sample is not None:
+        squares = problem.sample.total_covariance(psi)
     records = number_of(n, "record")
     return LinearResult(
         title=f"Linear regression of {problem.name} from {records}, by corrected moments",
         names=problem.terms.names,
         values=values,
-        covariance=inverse @ (psi.T @ (psi * times[:, None])) @ inverse * (n / free),
+        covariance=inverse @ squares @ inverse,
         nobs=n,
         n_left_out=problem.n_left_out,
         warnings=(),
         scale=residual / free,
         rsquared=1 - residual / spread if spread > 0 else np.nan,
         problem=problem,
+        df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 

@@ -16,7 +16,7 @@ channel).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from tacit.regression.regression_problem import (
 from tacit.regression.report_likelihood import ReportLikelihood, cell_matrix
 from tacit.regression.response_models import Multinomial, ProportionalOdds, ResponseModel
 from tacit.regression.row_patterns import row_patterns
+from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 def logit(
@@ -47,6 +48,7 @@ def logit(
     covariates: Any = None,
     ordered: bool = False,
     robust: bool = False,
+    **sampling: Unpack[SamplingArguments],
 ) -> LogitResult:
     """Regress a categorical outcome on covariates and on answers, disguised or not.
 
@@ -56,7 +58,8 @@ def logit(
     without formulas, give the name of the outcome alone and `covariates`: an array of records x
     covariates, or a mapping of names to columns; no constant is added.
 
-    `ordered` fits proportional odds. `robust` gives sandwich standard errors.
+    `ordered` fits proportional odds. `robust` gives sandwich standard errors. `weights`, `strata`
+    and `clusters` say how people were sampled, as in `reconstruct`.
 
     >>> import numpy as np
     >>> from tacit import Attribute, Design, Group, Schema, forced
@@ -69,20 +72,24 @@ def logit(
     >>> print(f"{fit.params['women']:.6f} ({fit.bse['women']:.6f})")
     -0.648702 (0.159425)
     """
-    problem = regression_problem(formula, data, design, covariates, intercept=not ordered)
+    how = Sampling(**sampling)
+    problem = regression_problem(formula, data, design, covariates, how, not ordered)
     model, channel, reports = _outcome_model(problem, ordered)
     matrices = problem.terms.matrices()
     _check_terms(problem, matrices, ordered)
     others = cell_matrix(matrices)
-    first, counts = row_patterns(matrices, reports, problem.row_counts)
-    if len(first) == len(reports):
-        likelihood = ReportLikelihood(model, channel, matrices, reports, counts, others)
-    else:
-        fewer = tuple(matrix[first] for matrix in matrices)
-        distinct = reports[first]
-        likelihood = ReportLikelihood(model, channel, fewer, distinct, counts, others[first])
+    first, which = row_patterns(matrices, reports)
+    counts = np.bincount(which, problem.row_counts).astype(np.float64)
+    if len(first) < len(reports):
+        matrices, others = tuple(matrix[first] for matrix in matrices), others[first]
+    likelihood = ReportLikelihood(model, channel, matrices, reports[first], counts, others)
     found = maximum(likelihood, _start(likelihood))
-    return replace(_result(problem, likelihood, found, robust), reports=reports)
+    squares = None
+    if problem.sample is not None:
+        squares = problem.sample.total_covariance(likelihood.scores(found.theta)[which])
+    elif robust:
+        squares = likelihood.outer_products(found.theta)
+    return replace(_result(problem, likelihood, found, squares), reports=reports)
 
 
 def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseModel, Array, Any]:
@@ -148,15 +155,16 @@ def _start(likelihood: ReportLikelihood) -> Array:
 
 
 def _result(
-    problem: RegressionProblem, likelihood: ReportLikelihood, found: Maximum, robust: bool
+    problem: RegressionProblem, likelihood: ReportLikelihood, found: Maximum, squares: Array | None
 ) -> LogitResult:
+    """The result; `squares` is the covariance of the score, if it is not the information."""
     warnings = _warnings(likelihood, found, problem)
     known = solved(found.information, np.eye(found.theta.size))
     inverse = np.full_like(found.information, np.nan) if known is None else known
     if known is None:
         warnings.append("the information is singular at the estimate: standard errors are unknown")
-    if robust:
-        inverse = inverse @ likelihood.outer_products(found.theta) @ inverse
+    if squares is not None:
+        inverse = inverse @ squares @ inverse
     names = tuple(likelihood.model.parameter_names(problem.terms.names))
     shown = len(names)
     return LogitResult(
@@ -170,12 +178,13 @@ def _result(
         llf=found.value,
         converged=found.converged,
         iterations=found.iterations,
-        robust=robust,
+        robust=squares is not None,
         problem=problem,
         likelihood=likelihood,
         reports=likelihood.reports,
         theta=found.theta,
         full_covariance=inverse,
+        df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 
@@ -188,7 +197,8 @@ def _title(problem: RegressionProblem, model: ResponseModel) -> str:
         if kind == "Logit":
             kind, what = "Multinomial logit", f"{problem.name} (against {base})"
     records = number_of(problem.n_records, "record")
-    return f"{kind} of {what} from {records}, by maximum likelihood"
+    method = "maximum likelihood" if problem.sample is None else "weighted pseudo-likelihood"
+    return f"{kind} of {what} from {records}, by {method}"
 
 
 def _warnings(

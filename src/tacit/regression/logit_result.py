@@ -44,12 +44,22 @@ class LogitResult(CoefficientTable):
     @property
     def aic(self) -> float:
         """Akaike's information criterion."""
+        self._check_simple("an information criterion")
         return 2 * self.n_parameters - 2 * self.llf
 
     @property
     def bic(self) -> float:
         """The Bayesian information criterion."""
+        self._check_simple("an information criterion")
         return self.n_parameters * float(np.log(self.nobs)) - 2 * self.llf
+
+    def _check_simple(self, what: str) -> None:
+        """Raise for what a weighted pseudo-likelihood does not have."""
+        if self.problem.sample is not None:
+            raise DataError(
+                f"{what} needs a likelihood, which a sample with weights, strata or clusters does "
+                "not have; use conf_int() and wald_test()"
+            )
 
     def profile_conf_int(self, alpha: float = 0.05) -> Array:
         """Confidence limits by the profile likelihood, one row per coefficient.
@@ -57,6 +67,7 @@ class LogitResult(CoefficientTable):
         They need several fits per coefficient and need not be symmetric; infinite where the
         likelihood sets no limit.
         """
+        self._check_simple("a profile interval")
         if not 0 < alpha < 1:
             raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
         errors = np.sqrt(np.diag(self.full_covariance))
@@ -100,6 +111,7 @@ class LogitResult(CoefficientTable):
         The nested model is fitted again to the reports that this one uses, if predictors are
         disguised.
         """
+        self._check_simple("a likelihood-ratio test")
         same = (
             self.problem.name == nested.problem.name
             and self.nobs == nested.nobs
@@ -135,15 +147,17 @@ class LogitResult(CoefficientTable):
 
     def figures(self) -> list[str]:
         errors = "sandwich" if self.robust else "from the observed information"
-        fit = f"log-likelihood {self.llf:.4f}, AIC {self.aic:.2f}, BIC {self.bic:.2f}"
+        fit = f"log-likelihood {self.llf:.4f}"
+        if self.problem.sample is None:
+            fit += f", AIC {self.aic:.2f}, BIC {self.bic:.2f}"
         lines = [f"{fit}; standard errors {errors}", *super().figures()]
         return [*lines, *disguise_lines(self.problem)]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
         own = {
             "log_likelihood": self.llf,
-            "aic": self.aic,
-            "bic": self.bic,
+            "aic": self.aic if self.problem.sample is None else None,
+            "bic": self.bic if self.problem.sample is None else None,
             "converged": self.converged,
             "robust": self.robust,
         }

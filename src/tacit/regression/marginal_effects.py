@@ -54,6 +54,7 @@ def marginal_effects(
         nobs=problem.n_records,
         n_left_out=problem.n_left_out,
         warnings=warnings,
+        df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 

@@ -32,7 +32,8 @@ def nested_maximum(
     own = nested.terms.matrices()
     matrices = tuple(own[place] for place in _places(full, nested))
     others = cell_matrix(full.terms.matrices())
-    first, counts = row_patterns((*matrices, others), reports, full.row_counts)
+    first, which = row_patterns((*matrices, others), reports)
+    counts = np.bincount(which, full.row_counts).astype(np.float64)
     found = ReportLikelihood(
         likelihood.model,
         likelihood.channel,

@@ -21,10 +21,12 @@ from tacit.counting import CountEngine, PatternTable, count_reported, engine_of
 from tacit.counting.engine_choice import is_counts, is_remote, is_url
 from tacit.counting.records import check_origins
 from tacit.design import Design
-from tacit.errors import DataError
+from tacit.errors import DataError, MissingAnswersError
 from tacit.files import Origin, check_origin, read_frame
 from tacit.files.record_files import ARROW, is_pattern
-from tacit.label_codes import decode
+from tacit.label_codes import decode, with_no_answer
+from tacit.sampling.sample_columns import Sampling
+from tacit.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,13 @@ class SourceRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def expanded(self) -> SourceRows:
+        """Every record as a row of its own, in any order."""
+        if self.counts is None:
+            return self
+        places = np.repeat(np.arange(len(self)), self.counts.astype(np.intp))
+        return SourceRows(self.rows[places])
 
     @property
     def native(self) -> Any:
@@ -57,6 +66,17 @@ class RecordSource(ABC):
     @abstractmethod
     def of(self, names: Sequence[str]) -> SourceRows:
         """Rows with these attributes and columns, perhaps with others."""
+
+    def rows_of(self, names: Sequence[str], sampling: Sampling) -> SourceRows:
+        """The same; with a row per record in a sample."""
+        asked = list(dict.fromkeys([*names, *sampling.columns]))
+        if not sampling or isinstance(self, FrameSource):
+            return self.of(asked)
+        if not sampling.by_name:
+            raise DataError(
+                "weights, strata and clusters of counted records must be names of columns"
+            )
+        return self.of(asked).expanded()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,27 +124,40 @@ class EngineSource(RecordSource):
 
     def of(self, names: Sequence[str]) -> SourceRows:
         """The distinct rows of these attributes and columns."""
-        from tacit import frames
-
         schema, design = self.design.reported, self.design
         known = [name for name in names if name in design.schema]
         asked = known or [design.schema.names[0]]
         reports = design.channel(design.closure(asked)).reported.names
         others = [name for name in names if name not in design.schema]
         used = schema.subset([name for name in schema.names if name in reports])
-        if not others:
-            found = self._engine.patterns(used.names)
-            return _rows(found, None)
-        engine = engine_of(self.records, used)
-        by = engine.patterns_by(others)
-        return _rows(by.patterns, frames.open_frame(by.columns))
+        try:
+            return self._counted(used, others)
+        except MissingAnswersError:
+            return self._counted(with_no_answer(used), others)
+
+    def _counted(self, schema: Schema, others: Sequence[str]) -> SourceRows:
+        from tacit import frames
+
+        if others:
+            by = engine_of(self.records, schema).patterns_by(others)
+            return _rows(by.patterns, frames.open_frame(by.columns), self.design.reported)
+        if schema == self._engine.schema.subset(schema.names):
+            return _rows(self._engine.patterns(schema.names), None, self.design.reported)
+        return _rows(engine_of(self.records, schema).patterns(), None, self.design.reported)
 
 
-def _rows(found: PatternTable, columns: Any) -> SourceRows:
-    """Patterns as a frame of labels with other columns beside."""
+def _rows(found: PatternTable, columns: Any, schema: Schema) -> SourceRows:
+    """Patterns as a frame of labels with other columns beside; missing answers are null."""
+    import pyarrow as pa
+
     from tacit import frames
 
     table = decode(found.patterns, found.schema, "pyarrow")
+    for place, name in enumerate(found.schema.names):
+        absent = found.patterns[:, place] >= schema[name].size
+        if absent.any():
+            cells = pa.array(table.column(name).to_pylist(), mask=absent)
+            table = table.set_column(place, name, cells)
     for name in () if columns is None else columns.columns:
         table = table.append_column(name, frames.column(columns, name))
     return SourceRows(frames.open_frame(table), found.counts.astype(np.float64))

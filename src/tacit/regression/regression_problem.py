@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,13 +21,16 @@ from tacit.regression.covariates import (
     Column,
     NumberColumn,
     as_categories,
+    attribute_codes,
     exact_column,
     plain_column,
     report_cells,
 )
 from tacit.regression.formula_text import parsed
 from tacit.regression.model_terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms
-from tacit.regression.record_source import RecordSource, SourceRows, source_of
+from tacit.regression.record_source import FrameSource, RecordSource, SourceRows, source_of
+from tacit.regression.regression_sample import RegressionSample, regression_sample
+from tacit.sampling.sample_columns import Sampling
 from tacit.schema import Label
 
 #: Entries of the channel of the reports that are used together.
@@ -95,6 +98,7 @@ class RegressionProblem:
     disguised: tuple[Attribute, ...]
     used: UsedReports
     n_left_out: int
+    sample: RegressionSample | None = None
 
     @property
     def n_records(self) -> int:
@@ -108,8 +112,8 @@ class RegressionProblem:
 
     @property
     def row_counts(self) -> Array:
-        """How many records each row stands for."""
-        return self.used.row_counts
+        """How many records each row stands for; in a sample, design weights with a mean of 1."""
+        return self.used.row_counts if self.sample is None else self.sample.weights
 
     @property
     def n_cells(self) -> int:
@@ -118,44 +122,73 @@ class RegressionProblem:
 
 
 def regression_problem(
-    formula: str, data: Any, design: Design, covariates: Any, intercept: bool = True
+    formula: str,
+    data: Any,
+    design: Design,
+    covariates: Any,
+    sampling: Sampling,
+    intercept: bool = True,
 ) -> RegressionProblem:
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
     source = source_of(data, design)
     if covariates is not None:
-        return _from_matrix(formula, source, design, covariates)
-    disguised = [name for name in design.schema.names if not _is_exact(design, name)]
+        problem, kept, records = _from_matrix(formula, source, design, covariates, sampling)
+    else:
+        problem, kept, records = _from_formula(formula, source, design, intercept, sampling)
+    return replace(problem, sample=regression_sample(sampling, records.rows, design, kept))
+
+
+def _from_formula(
+    formula: str, source: RecordSource, design: Design, intercept: bool, sampling: Sampling
+) -> tuple[RegressionProblem, Mask, SourceRows]:
+    """The problem, which records it uses, and all records."""
+    disguised = [name for name in design.schema.names if not design.is_exact(name)]
     text = parsed(formula, [*design.schema.names, *source.columns], disguised)
-    records = source.of(list(dict.fromkeys([text.outcome, *text.names])))
+    records = source.rows_of([text.outcome, *text.names], sampling)
     plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
     predictors = [name for name in design.schema.names if name in text.names and name in disguised]
     outcome = _outcome(records, text.outcome, design)
     kept = _complete([*plain.values(), outcome], len(records))
+    asked = [*([text.outcome] if isinstance(outcome, Attribute) else []), *predictors]
+    kept = _with_answers(kept, records, design, asked)
     used = {name: column.take(kept) for name, column in plain.items()}
     used |= {n: as_categories(c) for n, c in used.items() if n in text.categories}
     hidden = tuple(design.schema[name] for name in predictors)
     terms = formula_terms(text, used, hidden, int(kept.sum()), intercept)
-    return _assembled(text.outcome, outcome, terms, design, records, kept)
+    return _assembled(text.outcome, outcome, terms, design, records, kept), kept, records
 
 
 def _from_matrix(
-    name: str, source: RecordSource, design: Design, covariates: Any
-) -> RegressionProblem:
+    name: str, source: RecordSource, design: Design, covariates: Any, sampling: Sampling
+) -> tuple[RegressionProblem, Mask, SourceRows]:
     known = [*design.schema.names, *source.columns]
     if name not in known:
         raise DataError(unknown("outcome", name, known, "; with covariates= give its name alone"))
-    records = source.of([name])
-    if records.counts is not None:
+    records = source.rows_of([name], sampling)
+    if not isinstance(source, FrameSource):
         raise DataError("covariates= has a row per record; give the records as a frame or an array")
     terms, n_records = matrix_terms(covariates), len(records)
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
     outcome = _outcome(records, name, design)
-    kept = _complete([outcome], n_records)
+    asked = [name] if isinstance(outcome, Attribute) else []
+    kept = _with_answers(_complete([outcome], n_records), records, design, asked)
     if not kept.all():
         raise DataError(f"outcome {name!r}: missing at record {int((~kept).argmax())}")
-    return _assembled(name, outcome, terms, design, records, kept)
+    return _assembled(name, outcome, terms, design, records, kept), kept, records
+
+
+def _with_answers(kept: Mask, records: SourceRows, design: Design, asked: Sequence[str]) -> Mask:
+    """The records that also have answers to these disguised attributes."""
+    if not asked:
+        return kept
+    names = design.channel(design.closure(asked)).reported.names
+    absent = attribute_codes(records.native, design.reported, names)[1]
+    found = np.asarray(kept & ~absent.any(axis=1))
+    if not found.any():
+        raise DataError("every record has a missing cell in a column that the regression uses")
+    return found
 
 
 def _assembled(
@@ -202,9 +235,12 @@ class PairProblem(NamedTuple):
 
     pair: tuple[Column | Attribute, Column | Attribute]
     used: UsedReports
+    sample: RegressionSample | None
 
 
-def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProblem:
+def pair_problem(
+    first: str, second: str, data: Any, design: Design, sampling: Sampling
+) -> PairProblem:
     """The problem of a correlation."""
     check_design(design)
     source = source_of(data, design)
@@ -214,13 +250,13 @@ def pair_problem(first: str, second: str, data: Any, design: Design) -> PairProb
             raise DataError(unknown("name", name, known))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
-    records = source.of([first, second])
+    records = source.rows_of([first, second], sampling)
     pair = [_outcome(records, name, design) for name in (first, second)]
-    kept = _complete(pair, len(records))
     asked = [own.name for own in pair if isinstance(own, Attribute)]
+    kept = _with_answers(_complete(pair, len(records)), records, design, asked)
     used = used_reports(asked, design, records, kept)
     left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
-    return PairProblem((left, right), used)
+    return PairProblem((left, right), used, regression_sample(sampling, records.rows, design, kept))
 
 
 def check_fitted(problem: RegressionProblem) -> None:
@@ -256,14 +292,6 @@ def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Inde
     return found.categories, found.codes.astype(np.intp)
 
 
-def _is_exact(design: Design, name: str) -> bool:
-    """Whether reports of this attribute are the truth."""
-    if not design.group_of(name).coin.separable:
-        return False
-    matrix = design.channel([name]).matrix
-    return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
-
-
 def _column(records: SourceRows, name: str, design: Design) -> Column:
     if name in design.schema:
         return exact_column(records.native, design.schema[name], design.reported)
@@ -271,7 +299,7 @@ def _column(records: SourceRows, name: str, design: Design) -> Column:
 
 
 def _outcome(records: SourceRows, name: str, design: Design) -> Column | Attribute:
-    if name in design.schema and not _is_exact(design, name):
+    if name in design.schema and not design.is_exact(name):
         return design.schema[name]
     return _column(records, name, design)
 

@@ -91,12 +91,19 @@ class ReportLikelihood:
         """The sum over records of score times score: always positive semidefinite."""
         found = np.zeros((theta.size, theta.size))
         for block in self._blocks():
-            with np.errstate(all="ignore"):
-                logs, parts = self._log_cells(theta, block)
-            weights = np.exp(logs - _log_sum(logs)[:, None])
-            scores = self._mean_score(theta, block, weights, parts)
+            scores = self._block_scores(theta, block)
             found += (scores * self.counts[block, None]).T @ scores
         return found
+
+    def scores(self, theta: Array) -> Array:
+        """The score of each record, without its count."""
+        return np.concatenate([self._block_scores(theta, block) for block in self._blocks()])
+
+    def _block_scores(self, theta: Array, block: slice) -> Array:
+        with np.errstate(all="ignore"):
+            logs, parts = self._log_cells(theta, block)
+        weights = np.exp(logs - _log_sum(logs)[:, None])
+        return self._mean_score(theta, block, weights, parts)
 
     def _blocks(self) -> Iterator[slice]:
         for start in range(0, len(self.counts), _BLOCK):

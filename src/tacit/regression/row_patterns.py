@@ -16,13 +16,13 @@ Hashes = npt.NDArray[np.uint64]
 _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
-def row_patterns(matrices: Sequence[Array], codes: Index, times: Array) -> tuple[Index, Array]:
-    """The place of one row of each pattern, and the sum of `times` over the rows that have it.
+def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
+    """The place of one row of each pattern, and the pattern of each row.
 
     Rows are equal if their codes are and if they are equal in all matrices.
     """
     n = len(codes)
-    every = np.arange(n), times
+    every = np.arange(n), np.arange(n)
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
     hashed = _hashes([matrix[sample] for matrix in matrices], codes[sample])
     if len(np.unique(hashed)) > _MOSTLY * len(sample) and n > 100:
@@ -34,7 +34,7 @@ def row_patterns(matrices: Sequence[Array], codes: Index, times: Array) -> tuple
     equal = np.array_equal(codes[same], codes) and all(
         np.array_equal(matrix[same], matrix) for matrix in matrices
     )
-    return (first, np.bincount(which, times, len(first)).astype(np.float64)) if equal else every
+    return (first, which) if equal else every
 
 
 def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:

@@ -4,12 +4,14 @@
 
 Chi-squared under the hypothesis, if the true table is inside the simplex; fewer rejections than
 stated if its best estimate is on the border. Without disguise it is the usual G test (Wilks, 1938).
+In a sample with design weights or clusters it has Rao and Scott's correction, see `design_effects`.
 """
 
 from __future__ import annotations
 
 from tacit.errors import DataError
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.inference.design_effects import tested
 from tacit.reconstruction.inference.hypotheses import Hypothesis
 from tacit.reconstruction.inference.model_fit import (
     check_size,
@@ -27,5 +29,5 @@ def likelihood_ratio(problem: TableProblem, hypothesis: Hypothesis) -> Hypothesi
     fitted = restricted_fit(problem, hypothesis)
     gain = max(largest_log_likelihood(problem) - fitted.log_likelihood, 0.0)
     df = hypothesis.df(hypothesis.asked(fitted.table))
-    n = problem.n_records
-    return HypothesisTest.of(hypothesis.text, "likelihood ratio", 2 * n * gain, df, n)
+    statistic, allowed = 2 * problem.n_records * gain, hypothesis.asked(fitted.table)
+    return tested(problem, hypothesis, "likelihood ratio", statistic, df, allowed)

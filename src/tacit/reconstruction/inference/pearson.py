@@ -17,6 +17,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.product import ProductChannel
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.inference.design_effects import tested
 from tacit.reconstruction.inference.hypotheses import Hypothesis, slopes
 from tacit.reconstruction.inference.model_fit import ModelFit, check_size, restricted_fit
 from tacit.reconstruction.table_problem import TableProblem
@@ -29,10 +30,11 @@ def pearson(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
     check_size(problem)
     fitted, n = restricted_fit(problem, hypothesis), problem.n_records
     if hypothesis.directed:
-        statistic = _directed(problem, hypothesis, fitted)
-        return HypothesisTest.of(hypothesis.text, _METHOD, statistic, 1, n)
-    df = hypothesis.df(hypothesis.asked(fitted.table))
-    return HypothesisTest.of(hypothesis.text, _METHOD, n * _distance(problem, fitted), df, n)
+        statistic, df = _directed(problem, hypothesis, fitted), 1
+    else:
+        df = hypothesis.df(hypothesis.asked(fitted.table))
+        statistic = n * _distance(problem, fitted)
+    return tested(problem, hypothesis, _METHOD, statistic, df, hypothesis.asked(fitted.table))
 
 
 def _distance(problem: TableProblem, fitted: ModelFit) -> float:

@@ -3,7 +3,8 @@
     W = c^T Cov(c)^-1 c,    c the contrasts of the hypothesis at the unbiased estimate
 
 with the covariance by the delta method. It needs no iteration and no table inside the simplex
-(Wald, 1943). Directions in which the contrasts cannot vary are left out.
+(Wald, 1943). Directions in which the contrasts cannot vary are left out. In a sample the covariance
+is that of its design, and the statistic is compared with an F distribution.
 """
 
 from __future__ import annotations
@@ -33,4 +34,6 @@ def wald(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
     kept = kept[variances[kept] > _SMALLEST * variances.max()]
     along = directions[:, kept].T @ contrasts
     statistic = float(np.sum(along**2 / variances[kept]))
-    return HypothesisTest.of(hypothesis.text, "Wald", statistic, len(kept), problem.n_records)
+    return HypothesisTest.of_f(
+        hypothesis.text, "Wald", statistic, len(kept), estimate.df, problem.n_records
+    )

@@ -1,0 +1,98 @@
+"""IncompletePatterns: reported patterns in which some answers are missing.
+
+A missing answer was never disguised, so it is no category of a coin. Estimates use the records that
+have an answer to all attributes in question (complete cases), table by table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from tacit.arrays import Mask
+from tacit.counting import PatternTable
+from tacit.errors import DataError, MissingAnswersError
+from tacit.label_codes import absent_cells, with_no_answer
+from tacit.number_text import number_of
+from tacit.sampling.weighted_patterns import WeightedPatterns
+from tacit.schema import Schema
+
+
+class IncompletePatterns(PatternTable):
+    """Patterns of which only those without missing answers are used; `complete` gives them."""
+
+    whole: PatternTable
+    absent: Mask
+
+    def __init__(self, whole: PatternTable, schema: Schema) -> None:
+        """`whole` was counted with one more category per attribute, for missing answers."""
+        codes, absent = absent_cells(whole.patterns, schema)
+        if isinstance(whole, WeightedPatterns):
+            filled: PatternTable = WeightedPatterns(schema, codes, whole.sample)
+        else:
+            filled = PatternTable(schema, codes, whole.counts)
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "whole", filled)
+        object.__setattr__(self, "absent", absent)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse `patterns` and `counts`, which a table without missing answers has."""
+        if name not in ("patterns", "counts"):
+            raise AttributeError(name)
+        place = int(self.absent.any(axis=0).argmax())
+        n = self._records(self.absent[:, place])
+        raise MissingAnswersError(
+            f"attribute {self.schema.names[place]!r}: {number_of(n, 'missing answer')}; this needs "
+            "complete records: leave out those with missing answers"
+        )
+
+    def __len__(self) -> int:
+        return len(self.absent)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"IncompletePatterns({number_of(self.n_records, 'record')})"
+
+    def _records(self, rows: Mask) -> int:
+        number = self.whole.counts
+        if isinstance(self.whole, WeightedPatterns):
+            number = self.whole.sample.number
+        return round(float(number[rows].sum()))
+
+    @cached_property
+    def n_records(self) -> int:
+        """How many records there are, with those that have missing answers."""
+        return self._records(np.ones(len(self), bool))
+
+    def answered(self, names: Sequence[str]) -> Mask:
+        """Whether each pattern has answers to all of these attributes."""
+        places = [self.schema.index(name) for name in names]
+        return np.asarray(~self.absent[:, places].any(axis=1))
+
+    def complete(self, names: Sequence[str]) -> PatternTable:
+        """The records that have answers to all of these attributes.
+
+        Other attributes may hold anything. In a sample, the others stay as people who are not in
+        question: they belong to their clusters, but weigh nothing.
+        """
+        kept = self.answered(names)
+        if not kept.any():
+            raise DataError(f"no record has an answer to all of {', '.join(names)}")
+        whole = self.whole
+        if isinstance(whole, WeightedPatterns):
+            sample = whole.sample.restricted(kept)
+            return WeightedPatterns(self.schema, whole.patterns, sample)
+        return PatternTable(self.schema, whole.patterns[kept], whole.counts[kept])
+
+
+def count_answers(count: Callable[[Schema], PatternTable], schema: Schema) -> PatternTable:
+    """Count records of a schema; if answers are missing, count again with these."""
+    try:
+        return count(schema)
+    except MissingAnswersError:
+        return IncompletePatterns(count(with_no_answer(schema)), schema)
