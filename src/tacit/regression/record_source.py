@@ -19,6 +19,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.counting import CountEngine, PatternTable, count_reported, engine_of
 from tacit.counting.engine_choice import is_counts, is_remote, is_url
+from tacit.counting.grouped_columns import grouped
 from tacit.counting.records import check_origins
 from tacit.design import Design
 from tacit.errors import DataError, MissingAnswersError
@@ -140,6 +141,8 @@ class EngineSource(RecordSource):
 
         if others:
             by = engine_of(self.records, schema).patterns_by(others)
+            if by.in_order:  # every record by itself
+                by = grouped(by.patterns.patterns, schema, by.columns)
             return _rows(by.patterns, frames.open_frame(by.columns), self.design.reported)
         if schema == self._engine.schema.subset(schema.names):
             return _rows(self._engine.patterns(schema.names), None, self.design.reported)

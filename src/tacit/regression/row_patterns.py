@@ -19,7 +19,8 @@ _SAMPLE, _MOSTLY = 20_000, 0.5
 def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
     """The place of one row of each pattern, and the pattern of each row.
 
-    Rows are equal if their codes are and if they are equal in all matrices.
+    Rows are equal if their codes are and if they are equal in all matrices. If none repeats, they
+    keep their order.
     """
     n = len(codes)
     every = np.arange(n), np.arange(n)
@@ -28,13 +29,11 @@ def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]
     if len(np.unique(hashed)) > _MOSTLY * len(sample) and n > 100:
         return every
     _, first, which = np.unique(_hashes(matrices, codes), return_index=True, return_inverse=True)
-    if len(first) == n:
-        return every
     same = first[which]
     equal = np.array_equal(codes[same], codes) and all(
         np.array_equal(matrix[same], matrix) for matrix in matrices
     )
-    return (first, which) if equal else every
+    return (first, which) if equal and len(first) < n else every
 
 
 def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:
