@@ -135,13 +135,13 @@ def demo(seed: str, width: int) -> Ran:
     """The demo by the installed command, on a screen of this width."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
-        return installed("demo", "--records", "8000", "--seed", seed)
+        return installed("demo", "--records", "2000", "--seed", seed)
 
 
 def test_the_demo_reconstructs_what_the_reports_hide() -> None:
     ran = demo("3", 80)
     assert (ran.status, ran.err) == (0, "")
-    assert "8,000 people" in ran.out
+    assert "2,000 people" in ran.out
     assert "epsilon 1.10" in ran.out
     assert "models      for income" in ran.out
     assert "of 34 intervals hold the truth" in ran.out
@@ -154,7 +154,7 @@ def test_the_demo_is_the_same_for_the_same_seed(
     tacit_: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    again = tacit_("demo", "--records", "8000", "--seed", "3").out
+    again = tacit_("demo", "--records", "2000", "--seed", "3").out
     assert again.rpartition("result")[0] == demo("3", 80).out.rpartition("result")[0]
     other = demo("4", 120).out
     assert shares_in(again) == shares_in(demo("3", 80).out) != shares_in(other)

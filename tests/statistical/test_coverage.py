@@ -157,9 +157,7 @@ def too_short(estimates: list[Estimate], n: int) -> Interval:
 
 
 @pytest.mark.parametrize("name", AT_LEAST)
-def test_95_percent_intervals_near_the_border_never_cover_less(
-    name: str, surveys: int
-) -> None:
+def test_95_percent_intervals_near_the_border_never_cover_less(name: str, surveys: int) -> None:
     setting = AT_LEAST[name]
     estimates, which = simulated(setting, surveys)
     lower, upper = stacked(estimates, setting.n)
