@@ -2,7 +2,7 @@
 
 True records are redrawn in every run. Per cell, the number of intervals that cover is binomial;
 of intervals that cover 93 %, chance goes below the bound once in a million for all cells together.
-Mean squared errors over 50 runs are chi-squared about their expectation, which may be a fifth
+Mean squared errors over 80 runs are chi-squared about their expectation, which may be a fifth
 above the Fisher bound in samples of this size. Standard errors of two fifths must fail, and so must
 errors twice as large. `latent_study` has more runs and more settings.
 """
@@ -14,7 +14,7 @@ from scipy.stats import binom, chi2
 
 from tests.statistical.latent_study import SETTINGS, recover
 
-RUNS, SEED, FALSE_ALARM = 50, 88, 1e-6
+RUNS, SEED, FALSE_ALARM = 80, 88, 1e-6
 
 
 @pytest.mark.slow
