@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
 
 
+def pytest_configure() -> None:
+    """Load no certificates, which takes longer than a request: all servers of tests are local."""
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = os.devnull
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """As many processes as cores, and half as many again for slow tests, which often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

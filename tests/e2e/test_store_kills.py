@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from tacit.service.store import Response, Store
 from tacit.service.store.store_values import id_of
+from tests.support import warm_start
 from tests.support.writing import SURVEY
 
-KILLS = 6
-ROOT = Path(__file__).parents[2]
+KILLS = 5
 
 pytestmark = pytest.mark.slow
 
 
 def _acknowledged_until_killed(url: str, after: float) -> list[bytes]:
     """Keys that a writing process acknowledged before it was killed, so long after the first."""
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.writing", url],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
+    process = warm_start.start([url], stderr=sys.__stderr__, module="tests.support.writing")
     assert process.stdout is not None
     with process.stdout:
         first = process.stdout.readline()
@@ -38,7 +30,7 @@ def _acknowledged_until_killed(url: str, after: float) -> list[bytes]:
         lines = [first, *process.stdout]
     process.wait()
     killer.join()
-    return [bytes.fromhex(line.decode().strip()) for line in lines if line.endswith(b"\n")]
+    return [bytes.fromhex(line.strip()) for line in lines if line.endswith("\n")]
 
 
 def test_every_acknowledged_response_is_there_once_after_each_kill(url: str) -> None:

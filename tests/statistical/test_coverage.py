@@ -1,8 +1,9 @@
-"""95 % intervals cover between 94 % and 96 % in 10,000 simulated surveys.
+"""95 % intervals cover between 94 % and 96 %, as far as simulated surveys can tell.
 
-Chance moves a coverage of 95 % in 10,000 surveys by less than 1 % in all but 5 of 10^6 seeds. With
-two categories outcomes are few and the true coverage is not 95 % exactly (94.5 % for the forced
-response): there 400,000 surveys are simulated, and the coverage is also computed without chance.
+Chance moves a coverage of 95 % in 10,000 surveys (`--complete`) by less than 1 % in all but 5 of
+10^6 seeds, and in 4,000 surveys by less than 1.6 %. With two categories outcomes are few and the
+true coverage is not 95 % exactly (94.5 % for the forced response): there 400,000 surveys are
+simulated, and the coverage is also computed without chance.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from tacit.reconstruction.table_problem import TableProblem
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 
-SURVEYS, SEED, LEVEL = 10_000, 314, 0.95
+SEED, LEVEL = 314, 0.95
+#: How far the coverage in so many surveys may be from 95 %.
+BAND = {4_000: 0.016, 10_000: 0.01, 400_000: 0.01}
 LEAST, MOST = 0.94, 0.96
 
 FIVE = [
@@ -110,7 +113,12 @@ def stacked(estimates: list[Estimate], n: Any) -> Interval:
     return score_interval(ScoreTest(center, noise, skew, n), LEVEL)
 
 
-def simulated(setting: Setting, surveys: int = SURVEYS) -> tuple[list[Estimate], Any]:
+@pytest.fixture
+def surveys(pytestconfig: pytest.Config) -> int:
+    return 10_000 if pytestconfig.getoption("--complete") else 4_000
+
+
+def simulated(setting: Setting, surveys: int) -> tuple[list[Estimate], Any]:
     """Estimates of the distinct surveys, and which of them each survey is."""
     channel = setting.design.channel(setting.design.schema.names)
     expected = channel.disguised(np.array(setting.true))
@@ -131,14 +139,14 @@ def coverage(interval: Interval, target: Array, which: Any) -> Array:
     "name",
     [pytest.param(name, marks=pytest.mark.complete if name in LONG else ()) for name in REQUIRED],
 )
-def test_95_percent_intervals_cover_94_to_96_percent(name: str) -> None:
+def test_95_percent_intervals_cover_94_to_96_percent(name: str, surveys: int) -> None:
     setting = REQUIRED[name]
-    estimates, which = simulated(setting, SURVEYS * (40 if np.size(setting.true) == 2 else 1))
+    surveys = 400_000 if np.size(setting.true) == 2 else surveys
+    estimates, which = simulated(setting, surveys)
     covered = coverage(stacked(estimates, setting.n), setting.target, which)
-    assert (covered >= LEAST).all(), covered
-    assert (covered <= MOST).all(), covered
+    assert (np.abs(covered - LEVEL) <= BAND[surveys]).all(), covered
     control = coverage(too_short(estimates, setting.n), setting.target, which)
-    assert (control < LEAST).all(), control
+    assert (control < LEVEL - BAND[surveys]).all(), control
 
 
 def too_short(estimates: list[Estimate], n: int) -> Interval:
@@ -149,12 +157,12 @@ def too_short(estimates: list[Estimate], n: int) -> Interval:
 
 
 @pytest.mark.parametrize("name", AT_LEAST)
-def test_95_percent_intervals_near_the_border_never_cover_less(name: str) -> None:
+def test_95_percent_intervals_near_the_border_never_cover_less(name: str, surveys: int) -> None:
     setting = AT_LEAST[name]
-    estimates, which = simulated(setting)
+    estimates, which = simulated(setting, surveys)
     lower, upper = stacked(estimates, setting.n)
     covered = coverage(Interval(lower, upper), setting.target, which)
-    unlucky = binom.cdf(np.round(covered * SURVEYS), SURVEYS, LEAST)
+    unlucky = binom.cdf(np.round(covered * surveys), surveys, LEAST)
     assert (unlucky * covered.size >= FALSE_ALARM).all(), covered
     assert (lower >= 0).all()
     assert (upper <= 1).all()

@@ -19,9 +19,9 @@ from tests.statistical.interval_study import plain, stated, true_figures, true_l
 from tests.support.chance import FALSE_ALARM
 from tests.support.populations import surveyed
 
-LEVEL, WRONG_LEVEL, SURVEYS, SEED, RECORDS = 0.95, 0.6, 100, 4242, 2000
+LEVEL, WRONG_LEVEL, SURVEYS, SEED, RECORDS = 0.95, 0.5, 60, 4242, 2000
 LEAST = int(binom.ppf(FALSE_ALARM, SURVEYS, LEVEL))
-FEWER = 60  # surveys of naive Bayes
+FEWER = 40  # surveys of naive Bayes
 SCHEMA = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(8)])
 DESIGN = Design(
     SCHEMA, [Group(SCHEMA.names[:4], related(0.8)), Group(SCHEMA.names[4:], related(0.8))]

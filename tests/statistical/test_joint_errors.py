@@ -26,7 +26,7 @@ from tests.statistical.joint_study import (
 )
 from tests.support.chance import FALSE_ALARM
 
-RUNS = 10 * len(SETTINGS)
+RUNS = 5 * len(SETTINGS)
 MOST = binom.ppf(1 - FALSE_ALARM, RUNS, 0.05)
 
 
@@ -63,7 +63,7 @@ def test_intervals_of_queries_cover_the_truth() -> None:
 
     A third of the length must fail.
     """
-    runs = 150
+    runs = 80
     found = [scores(0.8, 1, 20_000, 10**7 + run) for run in range(runs)]
     kept = np.abs([one for one in found if one is not None])
     assert len(kept) == runs

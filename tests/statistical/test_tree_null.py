@@ -14,7 +14,7 @@ from scipy.stats import binom
 from tests.statistical.tree_null_study import CELLS, splits
 from tests.support.chance import FALSE_ALARM
 
-RUNS = 2 * len(CELLS)
+RUNS = len(CELLS)
 MOST = binom.ppf(1 - FALSE_ALARM, RUNS, 0.05)
 
 

@@ -6,8 +6,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +16,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tacit.service.store import Store
 from tacit.survey import Published
+from tests.support import warm_start
+from tests.support.warm_start import Process
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+#: The shell, a package of its own, has no windows; tests take half as long in it.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -139,18 +140,17 @@ def previewing(survey: Published, folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+def _running(arguments: list[str], folder: Path) -> Iterator[Process]:
     """A command of tacit that runs until it is ended."""
-    command = [sys.executable, "-m", "tacit", *arguments]
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server,
-    ):
+    with (folder / "log").open("w") as log:
+        server = warm_start.start(arguments, stderr=log)
+        assert server.stdout is not None
         try:
             yield server
         finally:
             server.terminate()
-            server.communicate(timeout=60)
+            server.wait(60)
+            server.stdout.close()
 
 
 def _links(survey: Published, database: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _links(survey: Published, database: str) -> tuple[str, ...]:
         return tuple(store.invite(survey.survey.fingerprint, 5))
 
 
-def _addresses(server: subprocess.Popen[str], surveys: Sequence[Published]) -> dict[str, str]:
+def _addresses(server: Process, surveys: Sequence[Published]) -> dict[str, str]:
     """Where each survey is served; the address holds the beginning of its fingerprint."""
     assert server.stdout is not None
     told = [server.stdout.readline().split()[1] for _ in surveys]

@@ -26,10 +26,12 @@ def all_pairs(properties: Iterable[Properties]) -> set[Properties]:
     return chosen
 
 
-def slow_but_first(values: Iterable[Any]) -> list[Any]:
-    """Values for `parametrize`: `make quick` runs the first one only."""
+def slow_but_first(values: Iterable[Any], usual: int) -> list[Any]:
+    """Values for `parametrize`: `make quick` runs the first, `make test` as many as are usual."""
     first, *others = values
-    return [first, *(pytest.param(value, marks=pytest.mark.slow) for value in others)]
+    marks = [pytest.mark.slow] * (usual - 1) + [pytest.mark.complete] * len(others)
+    more = zip(others, marks, strict=False)
+    return [first, *(pytest.param(value, marks=mark) for value, mark in more)]
 
 
 def thinned(chosen: Iterable[tuple[Any, ...]], others: Iterable[tuple[Any, ...]]) -> list[Any]:

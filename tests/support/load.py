@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.service.collect.padding import submission_length
-from tacit.survey import Published
+if TYPE_CHECKING:  # the process of the load imports nothing of tacit
+    from tacit.survey import Published
 
 _PAUSE = 0.05
 _LONGEST = 300.0
@@ -98,6 +98,8 @@ class Report:
 
 def plan(survey: Published, host: str, port: int, connections: int, **more: Any) -> Plan:
     """Responses to a survey of `tests.support.published`, or to any: its first categories."""
+    from tacit.service.collect.padding import submission_length
+
     record = {a.name: str(a.categories[0]) for a in survey.design.reported}
     if "number" in record:
         record["number"] = "n@NUMBER"

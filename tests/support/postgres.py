@@ -47,7 +47,8 @@ class Cluster:
         self._user = _unprivileged()
         if self._user is not None:
             shutil.chown(self.folder, self._user)
-        self._run("initdb", "-D", self.data, "-A", "trust", "-U", "tacit", "-E", "UTF8")
+        own = ("-A", "trust", "-U", "tacit", "-E", "UTF8", "--no-sync")
+        self._run("initdb", "-D", self.data, *own)
         settings = {**_SETTINGS, "unix_socket_directories": str(self.folder), **settings}
         with (self.data / "postgresql.conf").open("a", encoding="utf-8") as file:
             file.writelines(f"{key} = '{value}'\n" for key, value in settings.items())

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from sqlalchemy import select
 
@@ -17,6 +18,7 @@ from tacit.service.store import Store
 from tacit.service.store.sql_tables import tokens
 from tacit.service.store.store_values import token_hashes
 from tacit.survey import Published
+from tests.support import warm_start
 from tests.support.load import Report
 from tests.support.published import MANY
 from tests.support.serving import SECONDS, records_in
@@ -38,6 +40,14 @@ def free_port() -> int:
     return port
 
 
+def _given_a_socket(
+    arguments: Sequence[str], log: IO[bytes], passed: socket.socket
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", _PASS_SOCKET, str(passed.fileno())]
+    command += [sys.executable, "-m", "tacit", *arguments]
+    return subprocess.Popen(command, stdout=log, stderr=log, pass_fds=[passed.fileno()])
+
+
 class Service:
     """`tacit serve` on one port, started again whenever it is killed: what systemd would do.
 
@@ -57,21 +67,21 @@ class Service:
         published.write_text(survey.to_json(), encoding="utf-8")
         self.port = free_port() if port is None else port
         self._command = [
-            *(sys.executable, "-m", "tacit", "serve", str(published), "--database", database),
+            *("serve", str(published), "--database", database),
             *("--port", str(self.port), "--rate", "off", "--open-rate", "off", "--log", "json"),
             *flags,
         ]
-        if passed is not None:
-            self._command[1:1] = ["-c", _PASS_SOCKET, str(passed.fileno()), sys.executable]
-        self._passed = () if passed is None else (passed.fileno(),)
+        self._passed = passed
         self._log = folder / "log"
         self.start()
 
     def start(self) -> None:
         with self._log.open("ab") as log:
             self._before = log.tell()
-            self._process = subprocess.Popen(
-                self._command, stdout=log, stderr=log, pass_fds=self._passed
+            self._process = (
+                warm_start.start(self._command, log, log)
+                if self._passed is None
+                else _given_a_socket(self._command, log, self._passed)
             )
 
     def until_it_answers(self) -> None:

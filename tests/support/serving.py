@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,6 +15,8 @@ from typing import IO
 
 from tacit.service.store import Store
 from tacit.survey import Published
+from tests.support import warm_start
+from tests.support.warm_start import Process
 
 #: Far longer than a server needs to start, to drain or to end.
 SECONDS = 60.0
@@ -26,7 +26,7 @@ SECONDS = 60.0
 class Served:
     """A server that runs: where it is, what it said, how it ends."""
 
-    process: subprocess.Popen[str]
+    process: Process
     host: str
     port: int
     database: Path
@@ -72,13 +72,7 @@ def serving(
 @contextmanager
 def started(arguments: Sequence[str], database: Path) -> Iterator[Served]:
     """A command that says where it serves."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tacit", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={"TACIT_OPEN_RATE": "off", **os.environ, "PYTHONUNBUFFERED": "1"},
-    )
+    process = warm_start.start(arguments, env={"TACIT_OPEN_RATE": "off", **os.environ})
     served = Served(process, "", 0, database)
     assert process.stdout is not None
     assert process.stderr is not None

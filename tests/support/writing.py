@@ -1,13 +1,10 @@
-"""A process that writes through a Writer until it is killed, and says what was acknowledged.
-
-python -m tests.support.writing DATABASE
-"""
+"""A process that writes through a Writer until it is killed, and says what was acknowledged."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
+from collections.abc import Sequence
 
 from tacit.service.store import Store
 from tacit.service.writer import Writer
@@ -31,5 +28,6 @@ async def _write(url: str) -> None:
     await asyncio.gather(*(one_after_the_other() for _ in range(_AT_ONCE)))
 
 
-if __name__ == "__main__":
-    asyncio.run(_write(sys.argv[1]))
+def main(arguments: Sequence[str]) -> None:
+    """Write to the database that is given."""
+    asyncio.run(_write(arguments[0]))

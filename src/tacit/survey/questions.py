@@ -131,6 +131,15 @@ class Comprehension(SurveyPart):
     explanation: Texts | None = Field(default=None, description="Shown after a wrong answer.")
 
 
+class SurveyLink(SurveyPart):
+    """A link below the introduction, such as a contact or an imprint."""
+
+    text: Texts
+    address: Annotated[str, Field(pattern=r"^(https://|mailto:)\S+$", max_length=2000)] = Field(
+        description="Begins with https:// or mailto:."
+    )
+
+
 class Control(SurveyPart):
     """A question with known true shares, which shows whether people follow the rules."""
 

@@ -17,7 +17,14 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
-from tacit.survey.questions import Comprehension, Control, Labels, Practice, Question
+from tacit.survey.questions import (
+    Comprehension,
+    Control,
+    Labels,
+    Practice,
+    Question,
+    SurveyLink,
+)
 from tacit.survey.survey_problems import problems
 
 MOST_QUESTIONS = 500
@@ -35,6 +42,12 @@ class Survey(SurveyPart):
     version: Literal[1] = 1
     title: Texts
     introduction: Texts | None = Field(default=None, description="Shown before the questions.")
+    consent: Texts | None = Field(
+        default=None, description="What a respondent accepts by a tick before the first question."
+    )
+    links: Annotated[tuple[SurveyLink, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="Contact, imprint and the like, below the introduction."
+    )
     languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
         default=("en",), description="The first is the default."
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Part of the message for a category without a text.
 UNLABELLED = "needs a label in each language"
-_TEXTS = frozenset({"title", "introduction", "text", "help", "explanation", "innocent"})
+_TEXTS = frozenset({"title", "introduction", "consent", "text", "help", "explanation", "innocent"})
 
 
 def problems(survey: Survey) -> Iterator[PlacedProblem]:

@@ -204,8 +204,8 @@ def test_a_reload_does_not_throw_again(page: Page, served: Served) -> None:
 
 
 def test_a_reload_asks_the_questions_that_came_up(browser: Browser, served: Served) -> None:
-    """Thrown again, 8 devices would all ask the same again with a chance of 1/2 each."""
-    for _ in range(8):
+    """Thrown again twice, 5 devices would all ask the same with a chance of 1/4 each."""
+    for _ in range(5):
         context = device(browser)
         person = Respondent(context.new_page())
         asked = []

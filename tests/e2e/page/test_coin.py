@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
 from tacit.channel import FAMILIES
@@ -23,7 +22,7 @@ from tests.support.chance import looks_like
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
 from tests.support.page_surveys import every_kind
 
-DRAWS = 200_000  # of every family, over the cases of it
+DRAWS = 100_000  # of every family, over the cases of it
 #: One answer of several categories, and a group of two that share a throw.
 SHAPES = ((4,), (3, 2))
 
@@ -46,8 +45,9 @@ async ({ design, each }) => {
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser: Browser, served: Served) -> Iterator[Page]:
+    """One for all tests but those that change the program: they only call its functions."""
     context = device(browser)
     page = context.new_page()
     page.goto(served[every_kind()])
@@ -122,13 +122,16 @@ def tampered(page: Page, right: str, wrong: str) -> None:
         "**/page/disguise.js",
         lambda route: route.fulfill(body=changed, content_type="text/javascript"),
     )
-    page.goto(urljoin(page.url, "/openapi.json"))  # the page itself would refuse the file
 
 
 @pytest.mark.parametrize("name", [None, *TAMPERED], ids=str)
-def test_only_a_tampered_coin_is_detected(page: Page, name: str | None) -> None:
+def test_only_a_tampered_coin_is_detected(
+    context: BrowserContext, served: Served, name: str | None
+) -> None:
+    page = context.new_page()
     if name is not None:
         tampered(page, *TAMPERED[name])
+    page.goto(f"{served.origin}/openapi.json")  # the page itself would refuse the changed file
     counts, each = counts_of(page, ONE_OF_FOUR, DRAWS // 2)
     assert looks_like(counts, each, channel_of(ONE_OF_FOUR)) == (name is None)
 

@@ -29,7 +29,7 @@ _TALKATIVE = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def talkative(cluster: Cluster) -> Iterator[Cluster]:
     made = Cluster(**_TALKATIVE)
     yield made

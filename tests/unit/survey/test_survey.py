@@ -219,3 +219,18 @@ def test_the_published_json_schema_is_that_of_the_model() -> None:
     published = (ROOT / "docs" / "survey.schema.json").read_text(encoding="utf-8")
     assert published == json_schema()
     assert json.loads(published)["properties"]["device"]["enum"][0] == "browser"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.org", "javascript:alert(1)", "survey@example.org", "https://", ""]
+)
+def test_a_link_has_an_address_that_is_safe_to_open(address: str) -> None:
+    links = [{"text": "Imprint", "address": address}]
+    with pytest.raises(SurveyError, match="address"):
+        survey_from_dict(
+            {
+                "title": "T",
+                "links": links,
+                "questions": [{"name": "a", "kind": "yes_no", "text": "?", "sensitive": False}],
+            }
+        )

@@ -48,6 +48,7 @@ export function introductionStep(page) {
   const own = survey.device !== "browser";
   const disguised = page.design.groups.some(({ family }) => family !== "truthful");
   const open = page.design.groups.some(({ family }) => family === "truthful");
+  const consent = survey.consent ? consentBox(page) : null;
   return {
     body: [
       heading(speaker.own(survey.title)),
@@ -89,9 +90,31 @@ export function introductionStep(page) {
         ),
       ),
       forCheckers(page),
+      linkList(page),
+      consent?.node,
     ],
     next: speaker.say("start"),
+    read: consent?.read,
   };
+}
+
+/** A box that must be ticked; what is ticked is kept while the page is open, and never sent. */
+function consentBox(page) {
+  const box = el("input", { type: "checkbox", checked: page.consented });
+  const node = el("label", { class: "consent" }, box, page.speaker.own(page.survey.consent));
+  const read = () => {
+    page.consented = box.checked;
+    return box.checked ? null : { error: "consentFirst", control: box };
+  };
+  return { node, read };
+}
+
+/** Contact, imprint and the like. */
+function linkList({ speaker, survey }) {
+  if (!survey.links) return null;
+  const one = ({ text, address }) =>
+    el("li", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, speaker.own(text)));
+  return el("ul", { class: "links" }, survey.links.map(one));
 }
 
 function dates(speaker, { opens, closes }) {
