@@ -102,14 +102,40 @@ def numbers(array: Any) -> Array:
     return result
 
 
+def whole_numbers(array: Any) -> npt.NDArray[np.integer[Any]] | None:
+    """A column of integers, or of booleans as 0 and 1, without a copy where possible.
+
+    None for other columns, and for one with missing cells.
+    """
+    if not pa.types.is_integer(array.type) and not pa.types.is_boolean(array.type):
+        return None
+    if array.null_count:
+        return None
+    whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    parts = [_in_memory(chunk) for chunk in chunks if len(chunk)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def distinct(array: Any) -> Distinct:
     """The distinct values of a column by hashing, once, in compiled code."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
     values = [None if _is_nan(value) else value for value in encoded.dictionary.to_pylist()]
-    positions = encoded.indices.cast(pa.int32()).fill_null(len(values)).to_numpy()
-    return Distinct([*values, None], positions)
+    positions = encoded.indices.cast(pa.int32())
+    if positions.null_count:
+        positions = positions.fill_null(len(values))
+    return Distinct([*values, None], _in_memory(positions))
+
+
+def _in_memory(array: Any) -> npt.NDArray[Any]:
+    """An array of numbers without nulls.
+
+    Arrow's `to_numpy` and `fill_null` load pandas where it is installed, which takes longer than
+    the records of most files.
+    """
+    return np.from_dlpack(array)
 
 
 def _wrapped(records: object) -> Any:

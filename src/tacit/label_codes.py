@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BACKENDS = ("pandas", "polars", "pyarrow")
 FROM_0 = "(counting from 0)"
 UNKNOWN, ABSENT = -1, -2
+_SMALL_RANGE = 1 << 10
 
 
 def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
@@ -102,12 +103,38 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
 
     if attribute.edges and frames.is_numeric(column):
         return _binned_codes(frames.numbers(column), attribute, first)
+    whole = frames.whole_numbers(column)
+    codes = None if whole is None else _whole_codes(whole, attribute, frames.is_boolean(column))
+    if codes is not None:
+        return codes
     seen = frames.distinct(column)
     lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
-    codes: npt.NDArray[np.int32] = lookup[seen.positions]
+    found: npt.NDArray[np.int32] = lookup[seen.positions]
     if lookup.min() < 0:
-        _check_cells(codes, seen, attribute, first)
-    return codes
+        _check_cells(found, seen, attribute, first)
+    return found
+
+
+def _whole_codes(
+    values: npt.NDArray[np.integer[Any]], attribute: Attribute, boolean: bool
+) -> npt.NDArray[np.integer[Any]] | None:
+    """The codes of whole numbers in a small range; None if one has no category, or may not.
+
+    A lookup by the number itself is faster than one by a hash.
+    """
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _SMALL_RANGE:
+        return None
+    kind: type[int] = bool if boolean else int
+    lookup = [attribute.find(kind(value)) for value in range(low, high + 1)]
+    if None in lookup:
+        return None
+    if lookup == list(range(low, high + 1)):
+        return values
+    unsigned = np.dtype(f"u{values.dtype.itemsize}")
+    places = values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
+    found: npt.NDArray[np.int32] = np.array(lookup, np.int32)[places]
+    return found
 
 
 def _binned_codes(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from tacit.arrays import Codes
 from tacit.counting.count_engine import CountEngine, PatternsBy
-from tacit.counting.distinct import combined, merged
-from tacit.counting.memory import count
+from tacit.counting.memory import count_batches
 from tacit.counting.patterns import PatternTable
 from tacit.errors import DataError
 from tacit.files import Progress
@@ -32,9 +30,7 @@ class ReadFiles(CountEngine):
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
-        counted = (count(codes, schema) for codes in self._batches(schema))
-        tables = ((table.patterns, table.counts) for table in counted)
-        return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
+        return count_batches(self._batches(schema), schema)
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
         raise DataError(
