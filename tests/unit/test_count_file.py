@@ -100,7 +100,9 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_a_database_is_recognised_however_it_is_named(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     of = CountedPart.of_database
-    assert of("survey.db", "d") == of(f"{tmp_path}/survey.db", "d") == of("sqlite:///survey.db", "d")
+    assert (
+        of("survey.db", "d") == of(f"{tmp_path}/survey.db", "d") == of("sqlite:///survey.db", "d")
+    )
     plain = of("postgresql://db/research#answers", "d")
     assert plain == of("postgresql://ann:secret@db/research?sslmode=require#answers", "d")
     assert "secret" not in plain.name
