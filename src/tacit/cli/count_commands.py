@@ -67,7 +67,7 @@ def count(
             return
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:
-            table = file_engine(new, design.reported, tell).patterns()
+            table = file_engine(new, design.reported, tell).fitting_patterns()
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)
 

@@ -34,6 +34,7 @@ from tacit.errors import DataError, EngineError, FileError
 from tacit.extras import optional_imports
 from tacit.files.paths import PARQUET, check_columns, check_parquet
 from tacit.files.record_files import partition_keys
+from tacit.files.record_reader import records_in_parquet
 from tacit.schema import Schema
 
 with optional_imports():
@@ -94,6 +95,9 @@ class DuckDBFiles(CountEngine):
                     if batch.num_rows:
                         table = pa.Table.from_batches([batch])
                         yield codes_of_keys(self._keys(table), self.schema)
+
+    def n_records(self) -> int | None:
+        return sum(map(records_in_parquet, self.files)) if self._parquet else None
 
     def _part_patterns(self, part: FilePart, schema: Schema) -> PatternTable:
         table = self._grouped(part, schema, ())

@@ -12,6 +12,7 @@ from tacit.counting.memory import count_batches
 from tacit.counting.patterns import PatternTable
 from tacit.errors import DataError
 from tacit.files import Progress
+from tacit.files.paths import PARQUET, kind_of
 from tacit.schema import Schema
 
 
@@ -40,6 +41,13 @@ class ReadFiles(CountEngine):
 
     def blocks(self) -> Iterator[Codes]:
         return self._batches(self.schema)
+
+    def n_records(self) -> int | None:
+        if kind_of(self.files[0]) != PARQUET:
+            return None
+        from tacit.files.record_reader import records_in_parquet
+
+        return sum(map(records_in_parquet, self.files))
 
     def _batches(self, schema: Schema) -> Iterator[Codes]:
         from tacit.files import read_batches

@@ -130,6 +130,13 @@ def parquet_metadata(path: Path) -> dict[bytes, bytes]:
         return pyarrow.parquet.read_schema(path).metadata or {}
 
 
+def records_in_parquet(path: Path) -> int:
+    """How many records a Parquet file has, by its metadata."""
+    with _reading(path):
+        check_parquet(path)
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+
+
 def _parquet_batches(path: Path, schema: Schema, progress: Progress) -> Iterator[Any]:
     with _reading(path):
         check_parquet(path)
