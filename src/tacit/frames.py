@@ -114,7 +114,14 @@ def whole_numbers(array: Any) -> npt.NDArray[np.integer[Any]] | None:
     whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
     chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
     parts = [_in_memory(chunk) for chunk in chunks if len(chunk)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
+
+
+def integers(column: Any) -> npt.NDArray[np.int64]:
+    """A column of whole numbers without missing cells, in 64 bits."""
+    found = whole_numbers(column.cast(pa.int64()))
+    assert found is not None, "no cell is missing"
+    return found.astype(np.int64, copy=False)
 
 
 def distinct(array: Any) -> Distinct:
