@@ -103,17 +103,26 @@ def all_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
 def split(keys: Unsigned, sizes: Sequence[int]) -> Unsigned:
     """The codes, records x attributes in Fortran order, that the keys stand for.
 
-    Keys are first split into parts of at most 256 cells, and these with byte arithmetic.
+    Keys are first split into parts of at most 256 cells, and these with byte arithmetic. Blocks are
+    so short that the memory for intermediate results is used again.
     """
     codes = np.empty((len(keys), len(sizes)), smallest(max(sizes)), order="F")
     spans = _spans(sizes, len(sizes))
+    for start in range(0, len(keys), RECORD_BLOCK):
+        block = slice(start, start + RECORD_BLOCK)
+        _split_block(keys[block], sizes, spans, codes[block])
+    return codes
+
+
+def _split_block(
+    keys: Unsigned, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Unsigned
+) -> None:
     for start, stop in reversed(spans[1:]):
         cells = math.prod(sizes[start:stop])
         keys, part = _divided(keys, cells)
         _split_part(part.astype(smallest(cells)), sizes[start:stop], codes[:, start:stop])
     stop = spans[0][1]
     _split_part(keys.astype(smallest(math.prod(sizes[:stop]))), sizes[:stop], codes[:, :stop])
-    return codes
 
 
 def _split_part(part: Unsigned, sizes: Sequence[int], codes: Unsigned) -> None:
