@@ -115,9 +115,9 @@ def plain_group_by(folder: Path) -> None:
 
 
 def patterns(folder: Path) -> None:
-    from tacit.counting import count_records
+    from tacit.counting.duckdb_files import DuckDBFiles
 
-    count_records(folder, _schema(folder))
+    DuckDBFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
 
 def our_reader(folder: Path) -> None:

@@ -117,6 +117,27 @@ def whole_numbers(array: Any) -> npt.NDArray[np.integer[Any]] | None:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
 
 
+def single_bytes(array: Any) -> npt.NDArray[np.uint8] | None:
+    """The bytes of a text column in which every cell is one ASCII character; None for others."""
+    if array.type not in (pa.string(), pa.large_string()) or array.null_count:
+        return None
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    parts = [_only_bytes(chunk) for chunk in chunks if len(chunk)]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else np.concatenate(known)
+
+
+def _only_bytes(chunk: Any) -> npt.NDArray[np.uint8] | None:
+    _, starts, content = chunk.buffers()
+    kind = np.int32 if chunk.type == pa.string() else np.int64
+    offsets = np.frombuffer(starts, kind)[chunk.offset : chunk.offset + len(chunk) + 1]
+    if offsets[-1] - offsets[0] != len(chunk) or (np.diff(offsets) != 1).any():
+        return None
+    return np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]]
+
+
 def integers(column: Any) -> npt.NDArray[np.int64]:
     """A column of whole numbers without missing cells, in 64 bits."""
     found = whole_numbers(column.cast(pa.int64()))

@@ -6,7 +6,7 @@ attribute, in Fortran order: an attribute is contiguous in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +103,7 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
 
     if attribute.edges and frames.is_numeric(column):
         return _binned_codes(frames.numbers(column), attribute, first)
-    whole = frames.whole_numbers(column)
-    codes = None if whole is None else _whole_codes(whole, attribute, frames.is_boolean(column))
+    codes = _codes_by_number(column, attribute)
     if codes is not None:
         return codes
     seen = frames.distinct(column)
@@ -115,26 +114,31 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
     return found
 
 
-def _whole_codes(
-    values: npt.NDArray[np.integer[Any]], attribute: Attribute, boolean: bool
-) -> npt.NDArray[np.integer[Any]] | None:
-    """The codes of whole numbers in a small range; None if one has no category, or may not.
+def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.integer[Any]] | None:
+    """The codes of whole numbers, booleans or single characters, looked up by their number.
 
-    A lookup by the number itself is faster than one by a hash.
+    This is faster than a hash. None for other columns, and if a cell has no category.
     """
+    from tacit import frames
+
+    label: Callable[[int], Label] = bool if frames.is_boolean(column) else int
+    values = frames.whole_numbers(column)
+    if values is None:
+        values, label = frames.single_bytes(column), chr
+    if values is None:
+        return None
     low, high = int(values.min()), int(values.max())
     if high - low >= _SMALL_RANGE:
         return None
-    kind: type[int] = bool if boolean else int
-    lookup = [attribute.find(kind(value)) for value in range(low, high + 1)]
-    if None in lookup:
-        return None
-    if lookup == list(range(low, high + 1)):
+    found = [attribute.find(label(value)) for value in range(low, high + 1)]
+    if found == list(range(low, high + 1)):
         return values
+    lookup = np.array([UNKNOWN if code is None else code for code in found], np.int32)
     unsigned = np.dtype(f"u{values.dtype.itemsize}")
-    places = values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
-    found: npt.NDArray[np.int32] = np.array(lookup, np.int32)[places]
-    return found
+    codes: npt.NDArray[np.int32] = lookup[
+        values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
+    ]
+    return None if None in found and codes.min() < 0 else codes
 
 
 def _binned_codes(

@@ -264,7 +264,7 @@ def _numpy(request: pytest.FixtureRequest, folder: Path) -> Put:
     return lambda table: table
 
 
-def _duckdb_files(request: pytest.FixtureRequest, folder: Path) -> Put:
+def _files(request: pytest.FixtureRequest, folder: Path) -> Put:
     return lambda table: put_parts(table, folder)
 
 
@@ -292,7 +292,8 @@ def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Put:
 
 ENGINES = {
     "numpy": _numpy,
-    "duckdb files": _duckdb_files,
+    "our reader": _files,
+    "duckdb files": _files,
     "duckdb table": _duckdb_table,
     "postgresql": _postgresql,
 }
@@ -305,7 +306,8 @@ ENGINES = {
     ]
 )
 def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    fewest = 1 << 40 if request.param == "our reader" else 0
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
     return ENGINES[request.param](request, tmp_path)
 
 

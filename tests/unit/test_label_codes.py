@@ -82,9 +82,13 @@ def test_every_way_to_store_text_gives_the_same_codes(frame: Any) -> None:
         ([7], pa.array([7, 7])),
         ([True, False], pa.array([False, True, True])),
         ([1.0, "0"], pa.chunked_array([[0, 1], [], [1, 1]], pa.int64())),
+        (["n", "y"], pa.chunked_array([["y"], [], ["n", "y"]], pa.string())),
+        ([1, 0], pa.array(["11", "0", "1", "1"], pa.large_string())[1:]),
+        (["a", "é"], pa.array(["a", "é"])),
+        (["a", "", "bb"], pa.array(["a", "", "bb"])),
     ],
 )
-def test_whole_numbers_and_booleans_find_their_categories(
+def test_numbers_booleans_and_single_characters_find_their_categories(
     categories: list[Any], values: Any
 ) -> None:
     schema = Schema([Attribute("a", [*categories, "other"])])
@@ -94,9 +98,16 @@ def test_whole_numbers_and_booleans_find_their_categories(
 
 
 @pytest.mark.parametrize(
-    ("values", "named"), [([0, 1, 3], "3"), ([0, 10**6], "1000000"), ([False, False], "False")]
+    ("values", "named"),
+    [
+        ([0, 1, 3], "3"),
+        ([0, 10**6], "1000000"),
+        ([False, False], "False"),
+        (["0", "3"], "'3'"),
+        (["0", "10", ""], "'10'"),
+    ],
 )
-def test_a_whole_number_without_a_category_is_named(values: list[int], named: str) -> None:
+def test_a_number_or_character_without_a_category_is_named(values: list[Any], named: str) -> None:
     schema = Schema([Attribute("a", [0, 1, 2, 4])])
     with pytest.raises(DataError, match=f"unknown category {named} of attribute 'a' at record"):
         encode(pa.table({"a": values}), schema)

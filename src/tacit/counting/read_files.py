@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -34,6 +35,10 @@ class ReadFiles(CountEngine):
         return count_batches(self._batches(schema), schema)
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        if kind_of(self.files[0]) == PARQUET and find_spec("duckdb"):
+            from tacit.counting.duckdb_files import DuckDBFiles
+
+            return DuckDBFiles(self.files, self.schema).patterns_by(columns)
         raise DataError(
             f"{self.files[0]}: counts by undisguised columns need a frame, an Ibis table, or "
             "Parquet files with DuckDB: pip install 'tacit[scale]'"

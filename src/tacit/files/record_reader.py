@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.arrays import Codes
-from tacit.attribute import Attribute
+from tacit.attribute import Attribute, text
 from tacit.errors import DataError, FileError
 from tacit.files.paths import (
     CSV_GZ,
@@ -204,11 +204,16 @@ def _options(schema: Schema, header: Header, ragged: list[Any]) -> dict[str, Any
         "parse_options": _lines(header, invalid_row_handler=note),
         "convert_options": pyarrow.csv.ConvertOptions(
             include_columns=list(schema.names),
-            column_types={a.name: pa.string() if a.edges else labels for a in schema},
+            column_types={a.name: pa.string() if _is_plain(a) else labels for a in schema},
             null_values=[""],
             strings_can_be_null=True,
         ),
     }
+
+
+def _is_plain(attribute: Attribute) -> bool:
+    """Whether cells are not hashed while they are read: numbers, and single characters."""
+    return bool(attribute.edges) or all(len(text(c)) == 1 for c in attribute.categories)
 
 
 def _cells(column: Any, attribute: Attribute) -> Any:
