@@ -74,6 +74,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "frapp": {"lambda": 4},
     "forced": {"theta": "2/3", "forced": ["1/2", "1/2"]},
     "crosswise": {"p": "1/4", "innocent": "Born in spring?"},
+    "triangular": {"p": "1/4", "innocent": "Born in spring?"},
+    "mangat": {"p": "2/3"},
+    "mangat_singh": {"truth": "1/3", "p": "3/4"},
+    "kuk": {"red_yes": "2/3", "red_no": "1/3", "cards": 3},
+    "christofides": {"distribution": ["1/2", "1/3", "1/6"]},
     "matrix": {"matrix": [["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]], "reported": "xyz"},
 }
 
@@ -136,6 +141,10 @@ def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
         {"family": "uniform_perturbation", "q": 1},
         {"family": "forced", "theta": 1, "forced": ["1/3", "2/3"]},
         {"family": "crosswise", "p": 1, "innocent": "?"},
+        {"family": "triangular", "p": 0, "innocent": "?"},
+        {"family": "mangat", "p": 1},
+        {"family": "mangat_singh", "truth": "1/2", "p": 1},
+        {"family": "christofides", "distribution": [1, 0]},
         {"family": "frapp", "lambda": 0},
         {"family": "matrix", "matrix": [["1/2", 0], ["1/2", 0], [0, 1]]},
     ],
