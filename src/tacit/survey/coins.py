@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from tacit.channel import FAMILIES, Coin, unrelated
 from tacit.channel.numbered_reports import MOST_CARDS
 from tacit.design import Group
+from tacit.survey.devices import MOVABLE
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
@@ -53,7 +54,7 @@ class _Group(SurveyPart):
     def at(self, theta: Fraction) -> _Group | None:
         """The same group with another probability; None if it has no probability."""
         main = next(iter(self.parameters), None)
-        return self.model_copy(update={main: theta}) if main in ("theta", "q", "p") else None
+        return self.model_copy(update={main: theta}) if main in MOVABLE else None
 
 
 class TruthfulGroup(_Group):

@@ -18,6 +18,8 @@ from tacit.design import Design, Group
 
 #: Equally likely outcomes of one throw.
 OUTCOMES = {"coin": 2, "die": 6, "birth_month": 12}
+#: Parameters that are probabilities of the truth; others near them may be what a device can decide.
+MOVABLE = ("theta", "q", "p")
 #: For messages.
 _PARTS = {"coin": "halves", "die": "sixths", "birth_month": "twelfths"}
 _NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth month"}
@@ -43,7 +45,9 @@ def fault(
     if near:
         return f"{what}; the nearest possible {main}: {' or '.join(map(str, near))}"
     each = " or throw: each" if any(len(g.attributes) > 1 for g in design.groups) else ""
-    return f"{what}; no {main} works here: use another family, another device{each}"
+    if main in MOVABLE:
+        return f"{what}; no {main} works here: use another family, another device{each}"
+    return f"{what}; use other probabilities, another family, another device{each}"
 
 
 def _nearest(
