@@ -93,7 +93,7 @@ def main() -> None:
     settings = [(epsilon, n) for epsilon in (1, 2, 4) for n in (1_000, 10_000)]
     row("ranges", *(f"epsilon {epsilon}, {n:,} reports" for epsilon, n in settings))
     for shape in SHAPES:
-        found = (range_coverage(shape, *setting, SURVEYS // 20) for setting in settings)
+        found = (range_coverage(shape, *setting, SURVEYS // 40) for setting in settings)
         row(shape, *(f"{average:.2f}, {worst:.2f}" for average, worst in found))
 
 

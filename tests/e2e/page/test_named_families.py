@@ -112,7 +112,7 @@ def test_other_decks_make_other_rules(reader: Page) -> None:
 
 
 def test_decks_that_a_device_cannot_make_are_refused(reader: Page) -> None:
-    with pytest.raises(Exception, match="6 outcomes cannot make 3/4"):
+    with pytest.raises(Exception, match="6 outcomes cannot make 5/12"):
         rules_of(reader, BY_DEVICE["birth_month"].design, 2, "die")
 
 
