@@ -24,7 +24,7 @@ from tacit.quantitative import (
     variance,
 )
 
-SURVEYS = 4_000
+SURVEYS, OF_RANGES = 1_000, 60
 SIZES = (20, 100, 500, 2_000)
 #: Right-skewed, like incomes; cut at 1, which one person in 10^6 exceeds.
 INCOMES = gamma(2, scale=1 / 16)
@@ -93,7 +93,7 @@ def main() -> None:
     settings = [(epsilon, n) for epsilon in (1, 2, 4) for n in (1_000, 10_000)]
     row("ranges", *(f"epsilon {epsilon}, {n:,} reports" for epsilon, n in settings))
     for shape in SHAPES:
-        found = (range_coverage(shape, *setting, SURVEYS // 40) for setting in settings)
+        found = (range_coverage(shape, *setting, OF_RANGES) for setting in settings)
         row(shape, *(f"{average:.2f}, {worst:.2f}" for average, worst in found))
 
 
