@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,12 +59,12 @@ class SquareWave(Scrambling):
     def ratio(self) -> Fraction:
         return self.largest_ratio
 
-    @property
+    @cached_property
     def reach(self) -> int:
         """b: how many points on each side are likely."""
         return best_reach(self.largest_ratio, self.steps)
 
-    @property
+    @cached_property
     def far(self) -> Fraction:
         """q: the probability of a point that is not near."""
         return 1 / ((2 * self.reach + 1) * self.largest_ratio + self.steps - 1)
@@ -81,7 +82,7 @@ class SquareWave(Scrambling):
     def unit(self) -> Fraction:
         return (self.high - self.low) / (self.steps - 1)
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         b, d, none = self.reach, self.steps, Fraction(0)
         slope = (self.largest_ratio - 1) * self.far * (2 * b + 1)
@@ -144,6 +145,7 @@ class SquareWave(Scrambling):
         return below.astype(np.intp) + above
 
 
+@cache
 def _uniform(size: int) -> Draws:
     return Draws([[Fraction(1, size)] * size])
 
