@@ -21,12 +21,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit import Attribute, Design, Group, Schema
 from tacit.channel import related
 
 CHUNK = 1_000_000
+_UNQUOTED = pa_csv.WriteOptions(quoting_style="none")
 PER_FILE = 10_000_000
 BINARY = Design(
     Schema([Attribute(f"a{i}", [0, 1]) for i in range(17)]),
@@ -81,27 +83,51 @@ def make(folder: Path, chunk: Callable[[np.random.Generator, int], Any], records
         part.rename(path)
 
 
+def make_csv(folder: Path, source: Path) -> None:
+    """The records of Parquet files as CSV files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.glob("*.parquet")):
+        made = folder / f"{path.stem}.csv"
+        if made.exists():
+            continue
+        part = made.with_suffix(".part")
+        with pq.ParquetFile(path) as file:
+            plain = pa.schema((field.name, _plain(field.type)) for field in file.schema_arrow)
+            with pa_csv.CSVWriter(part, plain, write_options=_UNQUOTED) as writer:
+                for batch in file.iter_batches():
+                    writer.write_table(pa.Table.from_batches([batch]).cast(plain))
+        part.rename(made)
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 # Pieces of work: each has the folder of its data ------------------------------------------------
 
 
 def plain_group_by(folder: Path) -> None:
     import duckdb
 
-    sql = f"SELECT *, count(*) FROM read_parquet('{folder}/*.parquet') GROUP BY ALL"
+    kind = "csv" if folder.name.endswith("csv") else "parquet"
+    sql = f"SELECT *, count(*) FROM read_{kind}('{folder}/*.{kind}') GROUP BY ALL"
     duckdb.connect().execute(sql).to_arrow_table()
 
 
 def patterns(folder: Path) -> None:
-    from tacit.counting import count_records
+    from tacit.counting.duckdb_files import DuckDBFiles
 
-    count_records(folder, LABELS if folder.name == "labels" else BINARY.schema)
+    DuckDBFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
 
 def our_reader(folder: Path) -> None:
     from tacit.counting.read_files import ReadFiles
 
-    schema = LABELS if folder.name == "labels" else BINARY.schema
-    ReadFiles(sorted(folder.glob("*.parquet")), schema).patterns()
+    ReadFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
+
+
+def _schema(folder: Path) -> Schema:
+    return LABELS if folder.name.startswith("labels") else BINARY.schema
 
 
 def naive_bayes(folder: Path) -> None:
@@ -134,7 +160,10 @@ def spark_and_duckdb(folder: Path) -> None:
 WORK = {
     "binary": [plain_group_by, patterns, our_reader, naive_bayes, tree],
     "labels": [plain_group_by, patterns, our_reader],
+    "binary-csv": [plain_group_by, our_reader],
+    "labels-csv": [plain_group_by, our_reader],
 }
+CHUNKS = {"binary": binary_chunk, "labels": label_chunk}
 
 
 def measured(work: str, folder: Path) -> dict[str, float]:
@@ -162,6 +191,21 @@ def run(work: str, folder: Path) -> None:
     print(json.dumps(found))
 
 
+def compare(name: str, folder: Path, records: int) -> None:
+    """Print a row for each piece of work on these data."""
+    kind = name.removesuffix("-csv")
+    make(folder / kind, CHUNKS[kind], records)
+    if name != kind:
+        make_csv(folder / name, folder / kind)
+    base = 0.0
+    for work in WORK[name]:
+        found = measured(work.__name__, folder / name)
+        base = base or found["cpu"]
+        cells = (f"{found['cpu']:.1f}", f"{found['cpu'] / base:.2f}", f"{found['mb']:.0f}")
+        shown = work.__name__.replace("_", " ")
+        print(f"| {records:,} {name} | {shown} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--records", type=int, default=10_000_000)
@@ -175,19 +219,9 @@ def main() -> None:
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     print("| data | work | CPU s | of GROUP BY | peak MB |\n|---|---|---|---|---|")
-    for name, chunk in (("binary", binary_chunk), ("labels", label_chunk)):
-        if given.only in (None, name):
-            folder = given.folder / f"{given.records}" / name
-            make(folder, chunk, given.records)
-            base = 0.0
-            for work in WORK[name]:
-                if work is our_reader and given.records > PER_FILE:
-                    continue  # twice the time of DuckDB
-                found = measured(work.__name__, folder)
-                base = base or found["cpu"]
-                cells = (f"{found['cpu']:.1f}", f"{found['cpu'] / base:.2f}", f"{found['mb']:.0f}")
-                shown = work.__name__.replace("_", " ")
-                print(f"| {given.records:,} {name} | {shown} | {' | '.join(cells)} |", flush=True)
+    for name in WORK:
+        if given.only in (None, name) and (given.records <= PER_FILE or "csv" not in name):
+            compare(name, given.folder / f"{given.records}", given.records)
     if given.spark:
         spark_and_duckdb(given.folder / f"{given.records}" / "binary")
 

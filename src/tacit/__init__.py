@@ -7,7 +7,9 @@ from tacit.lazy_names import lazy_names
 if TYPE_CHECKING:
     from tacit.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
     from tacit.channel.matrix import matrix
-    from tacit.channel.related import crosswise, related
+    from tacit.channel.numbered_reports import christofides, kuk
+    from tacit.channel.one_sided import mangat, triangular
+    from tacit.channel.related import crosswise, mangat_singh, related
     from tacit.design import Design, Group
     from tacit.errors import TacitError
     from tacit.reconstruction.reconstruct import reconstruct
@@ -22,13 +24,18 @@ __all__ = [
     "Group",
     "Schema",
     "TacitError",
+    "christofides",
     "crosswise",
     "disguise",
     "forced",
     "frapp",
+    "kuk",
+    "mangat",
+    "mangat_singh",
     "matrix",
     "reconstruct",
     "related",
+    "triangular",
     "truthful",
     "uniform_perturbation",
     "unrelated",
@@ -38,7 +45,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tacit.channel": (
-            "crosswise forced frapp matrix related truthful uniform_perturbation unrelated"
+            "christofides crosswise forced frapp kuk mangat mangat_singh matrix related "
+            "triangular truthful uniform_perturbation unrelated"
         ),
         "tacit.design": "Design Group",
         "tacit.errors": "TacitError",

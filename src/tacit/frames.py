@@ -102,14 +102,68 @@ def numbers(array: Any) -> Array:
     return result
 
 
+def whole_numbers(array: Any) -> npt.NDArray[np.integer[Any]] | None:
+    """A column of integers, or of booleans as 0 and 1, without a copy where possible.
+
+    None for other columns, and for one with missing cells.
+    """
+    if not pa.types.is_integer(array.type) and not pa.types.is_boolean(array.type):
+        return None
+    if array.null_count:
+        return None
+    whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    parts = [_in_memory(chunk) for chunk in chunks if len(chunk)]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
+
+
+def single_bytes(array: Any) -> npt.NDArray[np.uint8] | None:
+    """The bytes of a text column in which every cell is one ASCII character; None for others."""
+    if array.type not in (pa.string(), pa.large_string()) or array.null_count:
+        return None
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    parts = [_only_bytes(chunk) for chunk in chunks if len(chunk)]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else np.concatenate(known)
+
+
+def _only_bytes(chunk: Any) -> npt.NDArray[np.uint8] | None:
+    _, starts, content = chunk.buffers()
+    kind = np.int32 if chunk.type == pa.string() else np.int64
+    offsets = np.frombuffer(starts, kind)[chunk.offset : chunk.offset + len(chunk) + 1]
+    if offsets[-1] - offsets[0] != len(chunk) or (np.diff(offsets) != 1).any():
+        return None
+    return np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]]
+
+
+def integers(column: Any) -> npt.NDArray[np.int64]:
+    """A column of whole numbers without missing cells, in 64 bits."""
+    found = whole_numbers(column.cast(pa.int64()))
+    assert found is not None, "no cell is missing"
+    return found.astype(np.int64, copy=False)
+
+
 def distinct(array: Any) -> Distinct:
     """The distinct values of a column by hashing, once, in compiled code."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
     values = [None if _is_nan(value) else value for value in encoded.dictionary.to_pylist()]
-    positions = encoded.indices.cast(pa.int32()).fill_null(len(values)).to_numpy()
-    return Distinct([*values, None], positions)
+    positions = encoded.indices.cast(pa.int32())
+    if positions.null_count:
+        positions = positions.fill_null(len(values))
+    return Distinct([*values, None], _in_memory(positions))
+
+
+def _in_memory(array: Any) -> npt.NDArray[Any]:
+    """An array of numbers without nulls.
+
+    Arrow's `to_numpy` and `fill_null` load pandas where it is installed, which takes longer than
+    the records of most files.
+    """
+    return np.from_dlpack(array)
 
 
 def _wrapped(records: object) -> Any:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import psycopg
 import pyarrow as pa
@@ -19,11 +20,20 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.channel import truthful
-from tacit.counting import count, count_reported, engine_choice, engine_of, pair_tables
+from tacit.counting import (
+    count,
+    count_engine,
+    count_reported,
+    engine_choice,
+    engine_of,
+    memory,
+    pair_tables,
+)
+from tacit.counting.duckdb_files import DuckDBFiles
 from tacit.counting.pair_tables import PairCounts
 from tacit.counting.remote_patterns import RemotePatterns
 from tacit.errors import DataError, EngineError, FileError, TacitError
-from tacit.mine import DecisionTree, NaiveBayes, model_to_json
+from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
 from tacit.mine.bayes_parameters import pairs
 from tacit.service.store import Store
 from tests.support.engines import (
@@ -125,8 +135,27 @@ def same_tree_of_records_beyond_memory(put: Put) -> None:
         NaiveBayes(WIDE, "w0", method=pairs).fit(records) for records in (remote, table_of("wide"))
     )
     assert model_to_json(found) == model_to_json(expected)
-    with pytest.raises(DataError, match=r"70 attributes of 3,000 distinct records do not fit"):
+    with pytest.raises(DataError, match=r"70 attributes of .* distinct records do not fit"):
         NaiveBayes(WIDE, "w0").fit(remote)
+
+
+def wide_records_beyond_memory_stay_where_they_are(put: Put) -> None:
+    """Tables are estimated from them; what needs every record is refused before it is fetched."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(count_engine, "MOST_BYTES", 1 << 10)
+        patch.setattr(memory, "FEW_RECORDS", 0)
+        records = put(table_of("wide"))
+        if isinstance(records, pa.Table):
+            return  # in memory already
+        found = reconstruct(records, WIDE)
+        assert isinstance(found.patterns, RemotePatterns)
+        for names in (["w0", "w3"], ["w1", "w2", "w5"]):
+            own, other = expected("wide").table(names), found.table(names)
+            np.testing.assert_allclose(other.value, own.value, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(other.stderr, own.stderr, rtol=0, atol=1e-12)
+        for model in (LatentClass(WIDE, 2), ChowLiuTree(WIDE), DecisionTree(WIDE, "w0")):
+            with pytest.raises(DataError, match="fit in memory, which this needs; give fewer"):
+                model.fit(records)
 
 
 def same_pair_tables(put: Put) -> None:
@@ -215,6 +244,7 @@ CHECKS: list[Callable[[Put], None]] = [
     same_models,
     same_wide_tree,
     same_tree_of_records_beyond_memory,
+    wide_records_beyond_memory_stay_where_they_are,
     same_pair_tables,
     same_counts_by_undisguised_columns,
     missing_cells_get_their_category,
@@ -234,7 +264,7 @@ def _numpy(request: pytest.FixtureRequest, folder: Path) -> Put:
     return lambda table: table
 
 
-def _duckdb_files(request: pytest.FixtureRequest, folder: Path) -> Put:
+def _files(request: pytest.FixtureRequest, folder: Path) -> Put:
     return lambda table: put_parts(table, folder)
 
 
@@ -262,7 +292,8 @@ def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Put:
 
 ENGINES = {
     "numpy": _numpy,
-    "duckdb files": _duckdb_files,
+    "our reader": _files,
+    "duckdb files": _files,
     "duckdb table": _duckdb_table,
     "postgresql": _postgresql,
 }
@@ -275,12 +306,18 @@ ENGINES = {
     ]
 )
 def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    fewest = 1 << 40 if request.param == "our reader" else 0
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
     return ENGINES[request.param](request, tmp_path)
 
 
 #: Checks that take long.
-LONG = (same_models, same_wide_tree, same_tree_of_records_beyond_memory)
+LONG = (
+    same_models,
+    same_wide_tree,
+    same_tree_of_records_beyond_memory,
+    wide_records_beyond_memory_stay_where_they_are,
+)
 
 
 @pytest.mark.parametrize(
@@ -305,12 +342,54 @@ def test_spark_keeps_the_contract_also_if_an_executor_is_killed(tmp_path: Path) 
 
         for check in CHECKS:
             check(put)
+        _a_level_of_a_tree_is_one_job(session, put(table_of("wide")))
         _a_damaged_part_is_refused(lambda folder: session.read.parquet(str(folder)), tmp_path)
         engine = engine_of(put(table_of("labelled")), LABELLED.reported)
         own = pair_tables(engine_of(table_of("labelled"), LABELLED.reported))
         killing = KillingOnce(PairCounts(LABELLED.reported.sizes), tmp_path / "killed")
         np.testing.assert_array_equal(engine.total(killing), own.counts)
         assert killing.mark.exists()
+
+
+def _a_level_of_a_tree_is_one_job(session: Any, records: Any) -> None:
+    """As Spark counts its jobs: one for all pairs, one per level, each a single scan."""
+    context, tree = session.sparkContext, DecisionTree(WIDE, "w0", caution=1, max_depth=4)
+    context.setJobGroup("tree", "a tree of records beyond memory")
+    tree.fit(RemotePatterns(engine_of(records, WIDE.reported)))
+    jobs = context.statusTracker().getJobIdsForGroup("tree")
+    assert len(jobs) == 1 + tree.get_depth() == 5
+    stages = [context.statusTracker().getJobInfo(job).stageIds for job in jobs]
+    assert [len(own) for own in stages] == [1] * len(jobs)
+
+
+@pytest.mark.slow
+def test_a_level_of_a_tree_is_one_query_of_duckdb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    engine = engine_of(put_parts(table_of("wide"), tmp_path), WIDE.reported)
+    assert isinstance(engine, DuckDBFiles)
+    connect, scans = duckdb.connect, []
+
+    class Connection:
+        """Notes each query that reads the files."""
+
+        def __init__(self) -> None:
+            self._own = connect()
+
+        def execute(self, sql: str) -> Any:
+            scans.extend([sql] * sql.count("read_parquet"))
+            return self._own.execute(sql)
+
+        def __enter__(self) -> Connection:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self._own.close()
+
+    monkeypatch.setattr(duckdb, "connect", Connection)
+    tree = DecisionTree(WIDE, "w0", caution=1, max_depth=4).fit(RemotePatterns(engine))
+    assert len(scans) == 1 + tree.get_depth() == 5
 
 
 # What goes wrong ------------------------------------------------------------------------------

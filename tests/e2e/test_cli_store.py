@@ -249,3 +249,15 @@ def test_a_published_survey_that_was_changed_is_no_design(tacit: Any) -> None:
     status, _, err = tacit("design", "check", "open.json")
     assert status == 2
     assert "changed since it was published" in err
+
+
+def test_a_database_is_counted_again_and_not_added_to_its_own_counts(tacit: Any, url: str) -> None:
+    """Records have no order, so new ones cannot be told from those that were counted."""
+    _filled(url, OPEN, 3)
+    count = ("count", "open.json", "--database", url, "--out", "a.counts")
+    assert "3 records" in tacit(*count)[1]
+    _filled(url, OPEN, 5)
+    status, out, err = tacit(*count, "--add", "a.counts")
+    assert (status, out) == (2, "")
+    assert "count all again, without --add" in err
+    assert "8 records" in tacit(*count)[1]

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ LIMITED = published(access="invited", quota=QUOTA)
 LONGEST_LIFE = 0.4
 #: Answers by the others before a killed server is started again.
 MEANWHILE = 50
+#: Responses to each of the other servers, some before a kill and some after it.
+FIXED = 2_000
 #: Every so many kills, the server is killed again while it starts.
 EARLY = 4
 
@@ -121,6 +123,36 @@ def test_servers_killed_often_lose_and_double_nothing_and_the_others_go_on(
         assert report.lost <= 2 * CONNECTIONS * killed[number], "only its own kills are felt"
     assert whole.lost >= kills, "the load must have felt the kills"
     check_stored(database, INVITED, whole, links)
+
+
+def test_a_kill_leaves_no_request_to_the_other_servers_unanswered(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    """They take a fixed number of responses; one server is killed in between and stays away."""
+    database = cluster.url()
+    with servers(tmp_path, database, OPEN) as services:
+        plans = [plan(OPEN, "127.0.0.1", one.port, CONNECTIONS, most=FIXED) for one in services[1:]]
+        others = [Running(replace(one, waits=True)) for one in plans]
+        victim = Running(plan(OPEN, "127.0.0.1", services[0].port, CONNECTIONS))
+        until_stored(database, OPEN)
+        for one in others:
+            one.begin()
+        until_stored(database, OPEN, more=100)
+        services[0].kill()
+        left = 2 * FIXED - records_in(database, OPEN)
+        assert left > 0, "the others were done before the kill"
+        reports = [one.report() for one in others]
+        services[0].start()
+        services[0].until_it_answers()
+        victim.stop()
+        felt = victim.report()
+        assert [service.stop() for service in services] == [0] * SERVERS
+    for report in reports:
+        assert report.answers == {"201": FIXED}
+        assert (report.lost, report.cut, report.refused) == (0, 0, 0)
+    assert felt.cut > 0, "the kill must interrupt something"
+    assert felt.refused > 0
+    check_stored(database, OPEN, together([felt, *reports]))
 
 
 def finished(loads: list[Running]) -> list[Report]:

@@ -9,9 +9,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tacit import Attribute, Design, Group, Schema
+from tacit.channel import truthful
 from tacit.extras import EXTRAS
+from tacit.files import writing_records
 
 
 def _loaded(code: str) -> set[str]:
@@ -44,6 +48,21 @@ def test_the_help_loads_neither_the_service_nor_scikit_learn() -> None:
     loaded = _loaded("from tacit.cli import main; main(['--help'])")
     assert {"typer", "tacit"} <= loaded
     assert loaded & {*EXTRAS, "pydantic", "scipy", "sklearn"} == set()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_counting_a_file_does_not_load_pandas(tmp_path: Path, suffix: str) -> None:
+    """Some functions of Arrow load it where it is installed, which takes a quarter of a second."""
+    schema = Schema([Attribute("a", ["no", "yes"]), Attribute("b", [0, 1])])
+    design = Design(schema, [Group(["a", "b"], truthful())])
+    path = tmp_path / f"reported{suffix}"
+    with writing_records(path, design.reported) as write:
+        write(np.array([[0, 1], [1, 1]], np.uint8))
+    (tmp_path / "design.json").write_text(design.to_json())
+    arguments = ["estimate", str(tmp_path / "design.json"), str(path)]
+    loaded = _loaded(f"from tacit.cli import main; main({arguments})")
+    assert "pyarrow" in loaded
+    assert "pandas" not in loaded
 
 
 def test_every_optional_package_is_known_by_its_extra(root: Path) -> None:

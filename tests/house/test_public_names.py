@@ -6,7 +6,17 @@ import subprocess
 import sys
 
 import tacit
-from tacit import compliance, mine, privacy, reconstruction, regression, reproduce, sampling, survey
+from tacit import (
+    compliance,
+    mine,
+    privacy,
+    quantitative,
+    reconstruction,
+    regression,
+    reproduce,
+    sampling,
+    survey,
+)
 from tacit.service import store
 
 PROMISED = {
@@ -15,13 +25,18 @@ PROMISED = {
     "Group",
     "Schema",
     "TacitError",
+    "christofides",
     "crosswise",
     "disguise",
     "forced",
     "frapp",
+    "kuk",
+    "mangat",
+    "mangat_singh",
     "matrix",
     "reconstruct",
     "related",
+    "triangular",
     "truthful",
     "uniform_perturbation",
     "unrelated",
@@ -141,6 +156,20 @@ PROMISED_OF_REGRESSION = {
     "logit",
 }
 
+PROMISED_OF_QUANTITATIVE = {
+    "Scrambling",
+    "additive",
+    "bar_lev",
+    "distribution",
+    "eriksson",
+    "mean",
+    "multiplicative",
+    "scramble",
+    "scrambling_from_json",
+    "square_wave",
+    "variance",
+}
+
 PROMISED_OF_COMPLIANCE = {
     "Careless",
     "Cheaters",
@@ -166,11 +195,12 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(sampling.__all__) == PROMISED_OF_SAMPLING
     assert set(regression.__all__) == PROMISED_OF_REGRESSION
     assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
+    assert set(quantitative.__all__) == PROMISED_OF_QUANTITATIVE
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:
-    for package in (tacit, mine):
+    for package in (tacit, mine, quantitative):
         assert len(package.__all__) == len(set(package.__all__))
         assert [name for name in package.__all__ if not hasattr(package, name)] == []
 

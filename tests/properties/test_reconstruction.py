@@ -9,9 +9,23 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Attribute, Design, Group, Schema, disguise, matrix, reconstruct, related
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    christofides,
+    disguise,
+    forced,
+    kuk,
+    matrix,
+    reconstruct,
+    related,
+)
 from tacit.arrays import Array
 from tacit.channel import Coin, coin_from_dict
+from tacit.channel.numbered_reports import Christofides, Kuk
+from tacit.channel.one_sided import OneSided
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tests.support.families import designs, partitions, seeds
 from tests.support.tables import (
@@ -152,6 +166,8 @@ def reordered(coin: Coin, own: tuple[Attribute, ...], orders: list[list[int]]) -
         place = cells[np.ix_(*orders)].ravel()
         table = np.array(plain["matrix"], dtype=object)[:, place]
         return matrix((table[place] if coin.reported(own) == own else table).tolist())
+    if coin.family in ("kuk", "christofides", "mangat", "triangular") and orders[0] == [1, 0]:
+        return mirrored(coin, own)
     for key in {"personal", "forced"} & set(plain):
         known = plain[key]
         if not isinstance(known, dict) and not isinstance(known[0], list):
@@ -162,6 +178,18 @@ def reordered(coin: Coin, own: tuple[Attribute, ...], orders: list[list[int]]) -
         else:
             plain[key] = np.array(known, dtype=object)[np.ix_(*orders)].tolist()
     return coin_from_dict(plain, "coin")
+
+
+def mirrored(coin: Coin, own: tuple[Attribute, ...]) -> Coin:
+    """A coin for which the second category is yes, if yes comes first."""
+    match coin:
+        case Kuk(red_yes, red_no, cards):
+            return kuk(red_no, red_yes, cards)
+        case Christofides(shares):
+            return christofides(shares[::-1])
+        case OneSided():
+            return forced(coin.weight(own), [1, 0])
+    raise AssertionError(coin)
 
 
 @given(designs(max_attributes=3), seeds())

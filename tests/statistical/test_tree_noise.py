@@ -29,7 +29,7 @@ UNDECIDED = "it is uncertain which class is the most common"
 
 # The standard error of a cell ---------------------------------------------------------------------
 
-SURVEYS = 300
+SURVEYS = 200
 SCHEMA = Schema(
     [
         Attribute("class", ["x", "y", "z"]),
@@ -98,7 +98,7 @@ def test_the_noise_of_a_cell_is_its_spread_over_disguises_of_the_same_records(na
 
 # Splits of pure noise -----------------------------------------------------------------------------
 
-FITS = 100
+FITS = 60
 TWO_SIDED = 2 * norm.sf(2.0)  # 4.55 %
 
 
@@ -144,8 +144,11 @@ def test_pure_noise_is_rarely_split(n_attributes: int, k: int, groups: int, crit
 # What cannot be known -----------------------------------------------------------------------------
 
 
+REPEATS = 24
+
+
 @cache
-def undecided(theta: float, repeats: int = 40) -> int:
+def undecided(theta: float, repeats: int = REPEATS) -> int:
     """How often a tree learnt from 8,000 records of Adult says so."""
     every, schema = adult_binary()
     codes, schema = every[:8000, -5:], schema.subset(schema.names[-5:])
@@ -163,7 +166,7 @@ def test_near_one_half_the_reports_do_not_tell_the_commonest_class_and_the_tree_
     lead = abs(1 - 2 * codes[:8000, -1].mean())
     error = 1 / (0.02 * np.sqrt(8000))
     expected = norm.cdf(2 - lead / error) - norm.cdf(-2 - lead / error)
-    low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 40, expected)
+    low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], REPEATS, expected)
     assert low <= undecided(0.51) <= high
-    assert undecided(0.51) > 20
+    assert undecided(0.51) > REPEATS / 2
     assert undecided(0.8, 10) == 0

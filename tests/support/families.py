@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from tacit import Attribute, Design, Group, Schema
 from tacit.channel import (
     Coin,
+    christofides,
     crosswise,
     forced,
     frapp,
+    kuk,
+    mangat,
+    mangat_singh,
     matrix,
     related,
+    triangular,
     truthful,
     uniform_perturbation,
     unrelated,
@@ -74,6 +79,14 @@ def _tall(a: tuple[Attribute, ...], rng: np.random.Generator) -> Coin:
     return matrix(stochastic(rng, cells + int(rng.integers(1, 4)), cells))
 
 
+def _kuk(rng: np.random.Generator, cards: int) -> Coin:
+    return kuk(share(rng, 0.5, 1), share(rng, 0, 0.5), cards)
+
+
+def _christofides(rng: np.random.Generator) -> Coin:
+    return christofides(sorted(shares(rng, int(rng.integers(2, 6)))))
+
+
 #: Family -> its random coin for these attributes.
 MAKERS: dict[str, Any] = {
     "truthful": lambda a, rng: truthful(),
@@ -86,6 +99,12 @@ MAKERS: dict[str, Any] = {
     "frapp below 1": lambda a, rng: frapp(share(rng, 0, 0.3)),
     "forced": lambda a, rng: forced(share(rng, 0.3, 1), {x.name: shares(rng, x.size) for x in a}),
     "crosswise": lambda a, rng: crosswise(share(rng, 0, 1)),
+    "triangular": lambda a, rng: triangular(share(rng, 0, 0.7)),
+    "mangat": lambda a, rng: mangat(share(rng, 0.3, 1)),
+    "mangat_singh": lambda a, rng: mangat_singh(share(rng, 0, 1), share(rng, 0, 1)),
+    "kuk, one card": lambda a, rng: _kuk(rng, 1),
+    "kuk": lambda a, rng: _kuk(rng, int(rng.integers(2, 5))),
+    "christofides": lambda a, rng: _christofides(rng),
     "matrix": _square,
     "matrix, m > n": _tall,
     "matrix, joint": _square,
@@ -99,7 +118,7 @@ def fits(family: str, sizes: Sizes) -> bool:
             return len(set(sizes)) == 1
         case "unrelated, joint":
             return len(sizes) >= 2
-        case "crosswise":
+        case "crosswise" | "triangular" | "mangat" | "kuk, one card" | "kuk" | "christofides":
             return sizes == (2,)
         case "matrix":
             return len(sizes) == 1
@@ -162,6 +181,14 @@ SINGULAR = [
     (Case("frapp", frapp(1), attributes_of((3, 2))), "lambda=1"),
     (Case("forced", forced(NONE, ["1/6", "5/6"]), attributes_of((2,))), "theta=0"),
     (Case("crosswise", crosswise(0.5), attributes_of((2,))), "p=1/2"),
+    (Case("triangular", triangular(1), attributes_of((2,))), "p=1"),
+    (Case("mangat", mangat(0), attributes_of((2,))), "p=0"),
+    (Case("mangat_singh", mangat_singh("1/5", "3/8"), attributes_of((2,))), "truth=1/5, p=3/8"),
+    (Case("kuk", kuk("1/3", "1/3", 2), attributes_of((2,))), "red_yes=1/3, red_no=1/3, cards=2"),
+    (
+        Case("christofides", christofides(["1/4", "1/2", "1/4"]), attributes_of((2,))),
+        "distribution=[1/4, 1/2, 1/4]",
+    ),
     (Case("matrix", matrix(ALIKE), attributes_of((2,))), "matrix=[[1/2, 1/2], [1/2, 1/2]]"),
 ]
 

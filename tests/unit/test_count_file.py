@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -94,3 +95,16 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     pq.write_table(table.replace_schema_metadata(metadata), path)
     with pytest.raises(FileError, match=r"version 9.*upgrade tacit"):
         read_counts(path)
+
+
+def test_a_database_is_recognised_however_it_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    of = CountedPart.of_database
+    assert (
+        of("survey.db", "d") == of(f"{tmp_path}/survey.db", "d") == of("sqlite:///survey.db", "d")
+    )
+    plain = of("postgresql://db/research#answers", "d")
+    assert plain == of("postgresql://ann:secret@db/research?sslmode=require#answers", "d")
+    assert "secret" not in plain.name
+    others = [("other.db", "d"), ("survey.db", "e"), ("postgresql://db/research#more", "d")]
+    assert len({of(*other).mark for other in others} | {plain.mark, of("survey.db", "d").mark}) == 5

@@ -103,6 +103,17 @@ def test_blocks_are_merged_into_one_table(
     assert_counts(count(codes, schema_of(SIZES[name])), codes)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", ["one attribute", "17 binary", "40 binary", "65 bits"])
+def test_batches_of_records_are_counted_as_all_at_once(
+    name: str, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "BUFFERED", 1 << 12)
+    codes = records(SIZES[name], 5001)
+    parts = (np.asarray(part, order=order) for part in np.split(codes, [1, 700, 3000]))
+    assert_counts(memory.count_batches(parts, schema_of(SIZES[name])), codes)
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", ">u2", "u8"])
 @pytest.mark.parametrize("name", ["17 binary", "mixed", "65 bits"])
 def test_any_integer_type_is_counted(name: str, dtype: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.attribute import text
 from tacit.errors import DataError
 from tacit.frames import backend_of
 from tacit.label_codes import code_type, decode, encode, frame_of
@@ -68,6 +69,48 @@ def test_numbers_booleans_and_their_text_find_their_categories(make: Any) -> Non
 )
 def test_every_way_to_store_text_gives_the_same_codes(frame: Any) -> None:
     assert encode(frame, YES_NO)[:, 0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("categories", "values"),
+    [
+        ([0, 1, 2], pa.array([2, 0, 1], pa.int8())),
+        ([2, 1, 5], pa.array([5, 1, 2, 2], pa.uint16())),
+        ([-128, 127, 3], pa.array([127, -128, 3], pa.int8())),
+        ([2**63, 2**63 + 2], pa.array([2**63 + 2, 2**63], pa.uint64())),
+        ([0, 10**6], pa.array([10**6, 0])),
+        ([7], pa.array([7, 7])),
+        ([True, False], pa.array([False, True, True])),
+        ([1.0, "0"], pa.chunked_array([[0, 1], [], [1, 1]], pa.int64())),
+        (["n", "y"], pa.chunked_array([["y"], [], ["n", "y"]], pa.string())),
+        ([1, 0], pa.array(["11", "0", "1", "1"], pa.large_string())[1:]),
+        (["a", "é"], pa.array(["a", "é"])),
+        (["a", "", "bb"], pa.array(["a", "", "bb"])),
+    ],
+)
+def test_numbers_booleans_and_single_characters_find_their_categories(
+    categories: list[Any], values: Any
+) -> None:
+    schema = Schema([Attribute("a", [*categories, "other"])])
+    texts = [text(label) for label in categories]
+    expected = [texts.index(text(value)) for value in values.to_pylist()]
+    assert encode(pa.table({"a": values}), schema)[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ([0, 1, 3], "3"),
+        ([0, 10**6], "1000000"),
+        ([False, False], "False"),
+        (["0", "3"], "'3'"),
+        (["0", "10", ""], "'10'"),
+    ],
+)
+def test_a_number_or_character_without_a_category_is_named(values: list[Any], named: str) -> None:
+    schema = Schema([Attribute("a", [0, 1, 2, 4])])
+    with pytest.raises(DataError, match=f"unknown category {named} of attribute 'a' at record"):
+        encode(pa.table({"a": values}), schema)
 
 
 def test_a_full_set_of_declared_categories_leaves_room_for_missing_cells() -> None:

@@ -10,7 +10,9 @@ from tacit.channel.channel import Channel
 from tacit.channel.coin import Coin
 from tacit.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
 from tacit.channel.matrix import matrix
-from tacit.channel.related import crosswise, related
+from tacit.channel.numbered_reports import christofides, kuk
+from tacit.channel.one_sided import mangat, triangular
+from tacit.channel.related import crosswise, mangat_singh, related
 from tacit.errors import DesignError, TacitError, unknown
 
 FAMILIES: dict[str, Callable[..., Coin]] = {
@@ -23,6 +25,11 @@ FAMILIES: dict[str, Callable[..., Coin]] = {
         frapp,
         forced,
         crosswise,
+        triangular,
+        mangat,
+        mangat_singh,
+        kuk,
+        christofides,
         matrix,
     )
 }
@@ -54,12 +61,17 @@ __all__ = [
     "FAMILIES",
     "Channel",
     "Coin",
+    "christofides",
     "coin_from_dict",
     "crosswise",
     "forced",
     "frapp",
+    "kuk",
+    "mangat",
+    "mangat_singh",
     "matrix",
     "related",
+    "triangular",
     "truthful",
     "uniform_perturbation",
     "unrelated",

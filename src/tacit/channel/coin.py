@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from tacit.channel.channel import Channel
 from tacit.channel.numbers import shortened
+from tacit.errors import DesignError
 from tacit.schema import Attribute
 
 Attributes = tuple[Attribute, ...]
@@ -56,8 +57,9 @@ class Coin(ABC):
     """How one group is disguised. Subclasses are the families, equal when their parameters are."""
 
     family: ClassVar[str]
-    #: A respondent is asked for the answer, one of two questions, or whether two answers agree.
-    asks: ClassVar[Literal["answer", "either", "comparison"]] = "answer"
+    #: A respondent is asked for the answer, one of two questions, whether two answers agree, or
+    #: whether any of two answers is yes.
+    asks: ClassVar[Literal["answer", "either", "comparison", "any_yes"]] = "answer"
 
     def check(self, attributes: Attributes) -> None:
         """Raise DesignError if the coin cannot disguise these attributes."""
@@ -78,6 +80,11 @@ class Coin(ABC):
     @abstractmethod
     def channel(self, attributes: Attributes, kept: Unit | None = None) -> Channel:
         """The channel of the attributes at the positions `kept`, in that order; all if None."""
+
+    @property
+    def each_throw(self) -> tuple[Fraction, ...] | None:
+        """The probabilities that each of several throws decides; None if one throw decides."""
+        return None
 
     @property
     @abstractmethod
@@ -106,6 +113,15 @@ def plain(value: Any) -> Any:
 def is_pair(value: Any) -> bool:
     """Whether value is a (name, parameters) pair, the frozen form of a JSON object's member."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def require_one_yes_no(family: str, attributes: Attributes) -> None:
+    """Raise DesignError unless the group is one attribute with two categories."""
+    if len(attributes) != 1 or attributes[0].size != 2:
+        raise DesignError(
+            f"{family} needs a group of one attribute with two categories, got "
+            + ", ".join(f"{a.name!r} with {a.size}" for a in attributes)
+        )
 
 
 def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:

@@ -1,4 +1,4 @@
-"""related and crosswise: tell the truth, or the opposite, about all answers of the group.
+"""related, crosswise, mangat_singh: the truth, or the opposite, about all answers of the group.
 
     M = theta * I + (1 - theta) * kron_a L_a,    L_a = (J - I) / (k_a - 1)
 
@@ -6,6 +6,10 @@ For yes/no answers L is the complement: one group is the scheme of Du & Zhan (20
 g groups those of Soni & Shrivastva (2013, eq. 4-9; their M_3 has an error in entry (2,6) and
 eq. 9 lists 17 entries for 16, so we take Kronecker products). One attribute of any k is Warner's
 scheme as Huang & Du (2008, section III-B) extend it.
+
+crosswise(p) is related(p) for one yes/no answer (Yu, Tian & Tang, 2008). mangat_singh(truth, p) has
+two stages: the truth with probability `truth`, else Warner's device with p. That is related with
+theta = truth + (1 - truth) p (Mangat & Singh, 1990).
 
 At theta = 1/2 for yes/no answers (1/k for one attribute of k categories; in general where
 theta/(1-theta) is the product of 1/(k_a - 1) over an odd number of attributes) M is singular: no
@@ -23,10 +27,18 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
-from tacit.channel.coin import Attributes, Coin, Differ, Keep, Strategy, Unit, all_positions
+from tacit.channel.coin import (
+    Attributes,
+    Coin,
+    Differ,
+    Keep,
+    Strategy,
+    Unit,
+    all_positions,
+    require_one_yes_no,
+)
 from tacit.channel.linear_maps import Agreement
 from tacit.channel.numbers import Number, probability
-from tacit.errors import DesignError
 
 #: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
 _LARGEST_PRODUCT = 10**13
@@ -67,11 +79,7 @@ class Crosswise(Coin):
     asks = "comparison"
 
     def check(self, attributes: Attributes) -> None:
-        if len(attributes) != 1 or attributes[0].size != 2:
-            raise DesignError(
-                "crosswise needs a group of one attribute with two categories, got "
-                + ", ".join(f"{a.name!r} with {a.size}" for a in attributes)
-            )
+        require_one_yes_no(self.family, attributes)
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         return Related(self.p).strategies(attributes)
@@ -84,6 +92,33 @@ class Crosswise(Coin):
         return (
             "an innocent question with p = 1/2 hides the answer from everyone; "
             "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
+        )
+
+
+@dataclass(frozen=True)
+class MangatSingh(Coin):
+    """The truth with probability `truth`, else related(p): two devices one after the other."""
+
+    truth: Fraction
+    p: Fraction
+    family: ClassVar[str] = "mangat_singh"
+
+    @property
+    def both(self) -> Related:
+        """The one device with the same channel."""
+        return Related(self.truth + (1 - self.truth) * self.p)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return self.both.strategies(attributes)
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
+        return self.both.channel(attributes, kept)
+
+    @property
+    def remedy(self) -> str:
+        return (
+            f"both devices together give the truth with probability {self.both.theta}, at which "
+            "the truth and its opposite cannot be told apart; take a larger truth or another p"
         )
 
 
@@ -177,3 +212,8 @@ def related(theta: Number) -> Related:
 def crosswise(p: Number) -> Crosswise:
     """Report whether the answer equals that to an innocent question of known prevalence p."""
     return Crosswise(probability(p, "crosswise: p"))
+
+
+def mangat_singh(truth: Number, p: Number) -> MangatSingh:
+    """The truth with probability `truth`, else Warner's device: the truth with probability p."""
+    return MangatSingh(probability(truth, "mangat_singh: truth"), probability(p, "mangat_singh: p"))

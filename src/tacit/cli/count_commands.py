@@ -50,7 +50,13 @@ def count(
         raise DataError("give files of reported records or a --database")
     old = None if add is None else read_counts(add)
     if database is not None:
-        fresh = StoredCounts(counted(design_file, design, database), origin)
+        part = CountedPart.of_database(database, origin.design)
+        if old is not None and old.has(part):
+            raise DataError(
+                f"{add}: has records of this database already, and new ones cannot be told from "
+                "them, because records are stored without order; count all again, without --add"
+            )
+        fresh = StoredCounts(counted(design_file, design, database), origin, (part,))
     else:
         files = list(dict.fromkeys(path for given in data or [] for path in record_files(given)))
         for path in files:
@@ -61,7 +67,7 @@ def count(
             return
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:
-            table = file_engine(new, design.reported, tell).patterns()
+            table = file_engine(new, design.reported, tell).fitting_patterns()
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)
 

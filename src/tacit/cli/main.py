@@ -101,7 +101,7 @@ COMMANDS = {
     ),
     "studio": (
         "studio_command:studio",
-        "Serve the studio: surveys and results in the browser, for people with an account.",
+        "Serve the studio: surveys and their results in the browser, for people with an account.",
     ),
     "page": (
         "page_commands:page_commands",

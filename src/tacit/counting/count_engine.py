@@ -12,6 +12,7 @@ of a block and of the result.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ from tacit.schema import Schema
 
 #: Distinct records are fetched if they take at most this much memory.
 MOST_BYTES = 1 << 32
+#: Bytes per pattern for its count, and for its key while it is sorted.
+_PER_PATTERN = 32
 NO_RECORDS = "there are no records to count; at least one is needed"
 #: A table of numbers from a block of codes, records x attributes; it must be picklable.
 BlockTable = Callable[[Codes], npt.NDArray[Any]]
@@ -88,6 +91,13 @@ class CountEngine(ABC):
     def sample(self) -> Codes:
         """Some of the records."""
         return next(islice(self.blocks(), 1))
+
+    def fitting_patterns(self) -> PatternTable:
+        """The distinct records; they stay where they are if they need more than MOST_BYTES."""
+        sizes, room = self.schema.sizes, MOST_BYTES // (schema_bytes(self.schema) + _PER_PATTERN)
+        if math.prod(sizes) <= room or (self.n_records() or 0) <= room:
+            return self.patterns()
+        return RemotePatterns(self) if mostly_distinct(self.sample(), sizes) else self.patterns()
 
     def patterns_or_records(self) -> PatternTable:
         """The patterns if records repeat; otherwise every record as a pattern of its own.

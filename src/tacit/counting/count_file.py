@@ -1,14 +1,15 @@
 """StoredCounts: a count table in a file, tied to its design, to which others can be added.
 
 A file `NAME.counts` is a Parquet table: one column of codes per reported attribute, and the count
-of each pattern. Its metadata name the design by its fingerprint and every file of records that was
-counted, so that no file is counted twice.
+of each pattern. Its metadata name the design by its fingerprint and every file or database that was
+counted, so that none is counted twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,10 @@ _END = 1 << 16
 
 @dataclass(frozen=True)
 class CountedPart:
-    """A file of records that was counted: its name, and a mark of its content."""
+    """What was counted: the name of a file and a mark of its content, or a database and its place.
+
+    A database has no mark of its content: records are added to it, and they have no order.
+    """
 
     name: str
     mark: str
@@ -52,6 +56,13 @@ class CountedPart:
             stream.seek(max(0, size - _END))
             digest.update(stream.read())
         return cls(path.name, digest.hexdigest()[:32])
+
+    @classmethod
+    def of_database(cls, address: str, design: str) -> CountedPart:
+        """The part that the records of a design in a database are, however many they are."""
+        place = _place(address)
+        marked = f"{platform.node()} {place} {design}"
+        return cls(Path(place).name, hashlib.sha256(marked.encode()).hexdigest()[:32])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +86,10 @@ class StoredCounts:
             raise DataError(f"{', '.join(twice[:3])}: counted in both tables; merge each once")
         return StoredCounts(self.table + other.table, self.origin, self.parts + other.parts)
 
+    def has(self, part: CountedPart) -> bool:
+        """Whether a part is counted already."""
+        return any(part.mark == own.mark for own in self.parts)
+
     def new_files(self, files: Sequence[Path]) -> list[Path]:
         """Those of the files that are not counted yet."""
         known = {part.mark for part in self.parts}
@@ -95,6 +110,15 @@ class StoredCounts:
         sink = pa.BufferOutputStream()
         pyarrow.parquet.write_table(noted, sink, compression="zstd", write_page_checksum=True)
         write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def _place(address: str) -> str:
+    """Where a database is: a path, or a URL without user and parameters."""
+    scheme, separator, rest = address.partition("://")
+    if separator and not scheme.startswith("sqlite"):
+        bare, mark, table = rest.rpartition("@")[2].partition("#")
+        return bare.partition("?")[0] + mark + table
+    return str(Path(rest.removeprefix("/") if separator else address).resolve())
 
 
 def read_counts(path: Path) -> StoredCounts:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from operator import mul
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,19 @@ def distinct(codes: Codes, sizes: Sequence[int], weights: Counts | None = None) 
     return _chosen(codes, places, smallest(max(sizes))), counts
 
 
+def merged_keys(tables: Sequence[Counted]) -> Counted:
+    """One table of keys from several that are sorted."""
+    keys, weights = (np.concatenate(column) for column in zip(*tables, strict=True))
+    places, counts = _grouped(keys, weights, "stable")
+    return keys[places], counts
+
+
 def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
-    """One table of patterns from several."""
+    """One table of patterns from several that are sorted."""
     patterns = np.concatenate([patterns.T for patterns, _ in tables], axis=1).T
-    return distinct(patterns, sizes, np.concatenate([counts for _, counts in tables]))
+    weights = np.concatenate([counts for _, counts in tables])
+    places, counts = _grouped(_ordered_keys(patterns, sizes), weights, "stable")
+    return _chosen(patterns, places, smallest(max(sizes))), counts
 
 
 def combined(tables: Iterable[Counted], merge: Callable[[Sequence[Counted]], Counted]) -> Counted:
@@ -54,9 +64,14 @@ def combined(tables: Iterable[Counted], merge: Callable[[Sequence[Counted]], Cou
     return kept[0] if len(kept) == 1 else merge(kept)
 
 
-def _grouped(keys: Unsigned, weights: Counts | None) -> tuple[Index, Counts]:
-    """The place of one record per distinct key, in the order of the keys, and sums of weights."""
-    order = np.argsort(keys)
+def _grouped(
+    keys: Unsigned, weights: Counts | None, sort: Literal["quicksort", "stable"] = "quicksort"
+) -> tuple[Index, Counts]:
+    """The place of one record per distinct key, in the order of the keys, and sums of weights.
+
+    A stable sort (timsort) merges runs that are sorted already.
+    """
+    order = np.argsort(keys, kind=sort)
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     if weights is None:

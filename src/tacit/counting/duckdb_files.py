@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -34,6 +33,8 @@ from tacit.errors import DataError, EngineError, FileError
 from tacit.extras import optional_imports
 from tacit.files.paths import PARQUET, check_columns, check_parquet
 from tacit.files.record_files import partition_keys
+from tacit.files.record_reader import records_in_parquet
+from tacit.frames import integers
 from tacit.schema import Schema
 
 with optional_imports():
@@ -82,7 +83,7 @@ class DuckDBFiles(CountEngine):
         found = [self._grouped(part, self.schema, columns) for part in self._parts]
         table = pa.concat_tables(found, promote_options="default")
         codes = codes_of_keys(self._keys(table), self.schema)
-        patterns = PatternTable(self.schema, codes, table.column("n").to_numpy())
+        patterns = PatternTable(self.schema, codes, integers(table.column("n")))
         own = table.select([f"by {name}" for name in columns])
         return PatternsBy(patterns, own.rename_columns(list(columns)))
 
@@ -100,9 +101,12 @@ class DuckDBFiles(CountEngine):
                         table = pa.Table.from_batches([batch])
                         yield codes_of_keys(self._keys(table), self.schema)
 
+    def n_records(self) -> int | None:
+        return sum(map(records_in_parquet, self.files)) if self._parquet else None
+
     def _part_patterns(self, part: FilePart, schema: Schema) -> PatternTable:
         table = self._grouped(part, schema, ())
-        return patterns_of_keys(schema, self._keys(table), table.column("n").to_numpy())
+        return patterns_of_keys(schema, self._keys(table), integers(table.column("n")))
 
     def _grouped(self, part: FilePart, schema: Schema, by: Sequence[str]) -> Any:
         """How often the keys occur, as an Arrow table."""
@@ -116,7 +120,7 @@ class DuckDBFiles(CountEngine):
         columns = [table.column(name) for name in names]
         if any(column.null_count for column in columns):
             self._refuse()
-        return [column.to_numpy().astype(np.int64, copy=False) for column in columns]
+        return [integers(column) for column in columns]
 
     # Files ------------------------------------------------------------------------------------
 

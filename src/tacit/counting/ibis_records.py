@@ -34,6 +34,7 @@ from tacit.counting.ibis_codes import (
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, TacitError, unknown
+from tacit.frames import integers
 from tacit.schema import Schema
 
 BLOCK = 1 << 17  # records
@@ -112,7 +113,7 @@ class IbisRecords(CountEngine):
         keys = [table.column(name) for name in table.column_names if name.startswith("key_")]
         if any(key.null_count for key in keys):
             self._refuse()
-        return [key.to_numpy().astype(np.int64) for key in keys]
+        return [integers(key) for key in keys]
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a cell that has no category."""
@@ -175,7 +176,7 @@ class _PartTotals:
             if any(column.null_count for column in batch.columns):
                 yield pa.record_batch([pa.array([None], pa.binary())], names=["part"])
                 return
-            keys = [column.to_numpy() for column in batch.columns]
+            keys = [integers(column) for column in batch.columns]
             own = self._table(codes_of_keys(keys, self._schema))
             found = own if found is None else found + own
         if found is not None:
@@ -185,8 +186,7 @@ class _PartTotals:
 
 
 def _counts(table: Any) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = table.column("n").to_numpy().astype(np.int64, copy=False)
-    return found
+    return integers(table.column("n"))
 
 
 def table_of_spark(frame: Any) -> Any:

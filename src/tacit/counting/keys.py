@@ -101,15 +101,41 @@ def all_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
 
 
 def split(keys: Unsigned, sizes: Sequence[int]) -> Unsigned:
-    """The codes, records x attributes in Fortran order, that the keys stand for."""
+    """The codes, records x attributes in Fortran order, that the keys stand for.
+
+    Keys are first split into parts of at most 256 cells, and these with byte arithmetic. Blocks are
+    so short that the memory for intermediate results is used again.
+    """
     codes = np.empty((len(keys), len(sizes)), smallest(max(sizes)), order="F")
-    for place in range(len(sizes) - 1, 0, -1):
-        size = keys.dtype.type(sizes[place])
-        above = keys // size
-        codes[:, place] = keys - above * size
-        keys = above
-    codes[:, 0] = keys
+    spans = _spans(sizes, len(sizes))
+    for start in range(0, len(keys), RECORD_BLOCK):
+        block = slice(start, start + RECORD_BLOCK)
+        _split_block(keys[block], sizes, spans, codes[block])
     return codes
+
+
+def _split_block(
+    keys: Unsigned, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Unsigned
+) -> None:
+    for start, stop in reversed(spans[1:]):
+        cells = math.prod(sizes[start:stop])
+        keys, part = _divided(keys, cells)
+        _split_part(part.astype(smallest(cells)), sizes[start:stop], codes[:, start:stop])
+    stop = spans[0][1]
+    _split_part(keys.astype(smallest(math.prod(sizes[:stop]))), sizes[:stop], codes[:, :stop])
+
+
+def _split_part(part: Unsigned, sizes: Sequence[int], codes: Unsigned) -> None:
+    for place in range(len(sizes) - 1, 0, -1):
+        part, codes[:, place] = _divided(part, sizes[place])
+    codes[:, 0] = part
+
+
+def _divided(keys: Unsigned, cells: int) -> tuple[Unsigned, Unsigned]:
+    """Quotient and remainder."""
+    size = keys.dtype.type(cells)
+    above = keys // size
+    return above, keys - above * size
 
 
 def smallest(cells: int) -> np.dtype[np.unsignedinteger[Any]]:
@@ -148,7 +174,10 @@ def _horner(columns: Sequence[Codes], sizes: Sequence[int], space: _Space) -> Pa
     out = space.array("part", smallest(cells), len(columns[0]))
     out[...] = columns[0]
     for column, size in zip(columns[1:], sizes[1:], strict=True):
-        np.multiply(out, size, out=out)
+        if size == 2:
+            np.add(out, out, out=out)  # faster than a product
+        else:
+            np.multiply(out, size, out=out)
         np.add(out, column, out=out, dtype=out.dtype, casting="unsafe")
     return out, cells
 
@@ -196,15 +225,24 @@ class _Word:
 
 
 def _join(parts: Iterable[Part], n: int, space: _Space) -> Unsigned:
-    """Join parts, each with its number of cells, into keys."""
+    """Join parts, each with its number of cells, into keys.
+
+    Casts are copies of their own: within the arithmetic, NumPy makes them in small pieces.
+    """
     cells = 1
     keys = space.array("keys", np.uint8, 0)
     for part, size in parts:
-        wider = space.array("keys", smallest(cells * size), n)
+        kind = smallest(cells * size)
+        wider, own = space.array("keys", kind, n), part
         if cells == 1:
             wider[...] = part
         else:
-            np.multiply(keys, size, out=wider, dtype=wider.dtype)
-            np.add(wider, part, out=wider)
+            if wider.dtype != keys.dtype:
+                wider[...] = keys
+            np.multiply(wider, kind.type(size), out=wider)
+            if part.dtype != kind:
+                own = space.array("cast", kind, n)
+                own[...] = part
+            np.add(wider, own, out=wider)
         keys, cells = wider, cells * size
     return keys

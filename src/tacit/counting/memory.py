@@ -7,13 +7,21 @@ tables merged. Beside the records and the result this takes some tens of megabyt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from tacit.counting.distinct import Counted, combined, distinct, distinct_keys, merged
+from tacit.counting.distinct import (
+    Counted,
+    combined,
+    distinct,
+    distinct_keys,
+    merged,
+    merged_keys,
+)
 from tacit.counting.keys import (
     COLUMN_BLOCK,
     KEY_CELLS,
@@ -31,6 +39,7 @@ from tacit.schema import Schema
 DENSE_CELLS = 1 << 22  # 16 MB of counts
 ALWAYS_DENSE = 1 << 16
 SORT_BLOCK = 1 << 20  # records
+BUFFERED = 1 << 22  # keys that are sorted at once if records come in batches
 SAMPLED = 16  # one record in so many shows whether most records are distinct
 FEW_RECORDS = 1 << 14
 
@@ -43,6 +52,24 @@ def count(codes: Codes, schema: Schema) -> PatternTable:
     """
     _check(codes, schema)
     return PatternTable(schema, *_counter(len(codes), schema.sizes)(codes, schema.sizes))
+
+
+def count_batches(batches: Iterable[Codes], schema: Schema) -> PatternTable:
+    """The same from batches of codes, at least one; takes the memory of a batch and of the table.
+
+    Each record becomes a key at once, and keys become patterns only at the end.
+    """
+    sizes = schema.sizes
+    cells = math.prod(sizes)
+    if cells <= DENSE_CELLS:
+        found = _cells_of(batches, sizes, np.uint64)
+    elif cells <= KEY_CELLS:
+        keys, counts = combined(_key_tables(batches, sizes), merged_keys)
+        found = split(keys, sizes), counts
+    else:
+        tables = (distinct(codes, sizes) for codes in batches)
+        found = combined(tables, partial(merged, sizes=sizes))
+    return PatternTable(schema, *found)
 
 
 def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
@@ -91,24 +118,42 @@ def _check(codes: Codes, schema: Schema) -> None:
 
 def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
     """Few cells: add 1 to the cell of each record. Narrow counts keep the table in the cache."""
-    kind = np.uint32 if len(codes) < 1 << 32 else np.uint64
+    return _cells_of([codes], sizes, np.uint32 if len(codes) < 1 << 32 else np.uint64)
+
+
+def _cells_of(
+    batches: Iterable[Codes], sizes: tuple[int, ...], kind: type[np.unsignedinteger[Any]]
+) -> Counted:
     table = np.zeros(math.prod(sizes), kind)
     index = np.empty(COLUMN_BLOCK, np.intp)
-    for keys in key_blocks(codes, sizes, in_order=False):
-        index[: len(keys)] = keys
-        np.add.at(table, index[: len(keys)], kind(1))
+    for codes in batches:
+        for keys in key_blocks(codes, sizes, in_order=False):
+            index[: len(keys)] = keys
+            np.add.at(table, index[: len(keys)], kind(1))
     cells = np.flatnonzero(table)
     keys = cells.astype(smallest(len(table)))
     return split(keys, sizes), table[cells].astype(np.int64)
 
 
+def _key_tables(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Iterator[Counted]:
+    """Tables of distinct keys, each of so many records that a sort is worth it."""
+    room = np.empty(BUFFERED, smallest(math.prod(sizes)))
+    used = 0
+    for codes in batches:
+        for keys in key_blocks(codes, sizes, in_order=False):
+            if used + len(keys) > BUFFERED:
+                yield distinct_keys(room[:used])
+                used = 0
+            room[used : used + len(keys)] = keys
+            used += len(keys)
+    yield distinct_keys(room[:used])
+
+
 def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
     """At most 2^64 cells: sort the keys."""
-
-    def merge(tables: Sequence[Counted]) -> Counted:
-        return distinct_keys(*map(np.concatenate, zip(*tables, strict=True)))
-
-    keys, counts = _in_blocks(codes, lambda block: distinct_keys(all_keys(block, sizes)), merge)
+    keys, counts = _in_blocks(
+        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
+    )
     return split(keys, sizes), counts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,11 @@ import numpy as np
 
 from tacit.arrays import Codes
 from tacit.counting.count_engine import CountEngine, PatternsBy
-from tacit.counting.distinct import combined, merged
 from tacit.counting.grouped_columns import numbers_if_possible
-from tacit.counting.memory import count, listed
+from tacit.counting.memory import count_batches, listed
 from tacit.counting.patterns import PatternTable
 from tacit.files import Progress
-from tacit.files.paths import CSV, CSV_GZ, kind_of
+from tacit.files.paths import CSV, CSV_GZ, PARQUET, kind_of
 from tacit.schema import Schema
 
 
@@ -36,12 +35,14 @@ class ReadFiles(CountEngine):
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
-        counted = (count(codes, schema) for codes in self._batches(schema))
-        tables = ((table.patterns, table.counts) for table in counted)
-        return PatternTable(schema, *combined(tables, partial(merged, sizes=schema.sizes)))
+        return count_batches(self._batches(schema), schema)
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        """Every record as a pattern of its own; these take the memory of all records."""
+        """Those of DuckDB for Parquet; else every record is a pattern, in the memory of all."""
+        if kind_of(self.files[0]) == PARQUET and find_spec("duckdb"):
+            from tacit.counting.duckdb_files import DuckDBFiles
+
+            return DuckDBFiles(self.files, self.schema).patterns_by(columns)
         import pyarrow as pa
 
         from tacit.files import read_batches_by
@@ -66,6 +67,13 @@ class ReadFiles(CountEngine):
 
     def blocks(self) -> Iterator[Codes]:
         return self._batches(self.schema)
+
+    def n_records(self) -> int | None:
+        if kind_of(self.files[0]) != PARQUET:
+            return None
+        from tacit.files.record_reader import records_in_parquet
+
+        return sum(map(records_in_parquet, self.files))
 
     def _batches(self, schema: Schema) -> Iterator[Codes]:
         from tacit.files import read_batches

@@ -26,7 +26,7 @@ def count_records(
     that hardly repeat are not sorted.
     """
     engine = engine_of(records, schema, progress)
-    return engine.patterns() if distinct else engine.patterns_or_records()
+    return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
 def count_reported(
@@ -42,7 +42,7 @@ def count_reported(
         return counts_of_design(Path(records), design.fingerprint)
     check_origins(records, design)
     engine = engine_of(records, schema or design.reported, design=design.fingerprint)
-    return engine.patterns() if distinct else engine.patterns_or_records()
+    return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
 def check_origins(records: Any, design: Design) -> None:

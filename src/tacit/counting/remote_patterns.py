@@ -34,15 +34,20 @@ class RemotePatterns(PatternTable):
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse `patterns` and `counts`, which a table in memory has."""
         if name in ("patterns", "counts"):
-            raise DataError(
-                f"{len(self.schema)} attributes of {self.n_records:,} distinct records do not fit "
-                "in memory, which this needs; choose fewer attributes, or a method that needs "
-                "only tables: DecisionTree(caution=2), naive Bayes from pairs"
-            )
+            raise self._too_many()
         raise AttributeError(name)
 
     def __len__(self) -> NoReturn:
-        raise DataError("the number of distinct records is not known; they do not fit in memory")
+        raise self._too_many()
+
+    def _too_many(self) -> DataError:
+        known = self.engine.n_records()
+        many = "the" if known is None else f"{known:,}"
+        return DataError(
+            f"{len(self.schema)} attributes of {many} distinct records do not fit in memory, which "
+            "this needs; give fewer attributes or fewer records, or choose a method that needs "
+            "only tables: DecisionTree(caution=2), naive Bayes from pairs"
+        )
 
     def __bool__(self) -> bool:
         return True

@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.arrays import Codes
-from tacit.attribute import Attribute
+from tacit.attribute import Attribute, text
 from tacit.errors import DataError, FileError
 from tacit.files.paths import (
     CSV_GZ,
@@ -153,6 +153,13 @@ def parquet_metadata(path: Path) -> dict[bytes, bytes]:
         return pyarrow.parquet.read_schema(path).metadata or {}
 
 
+def records_in_parquet(path: Path) -> int:
+    """How many records a Parquet file has, by its metadata."""
+    with _reading(path):
+        check_parquet(path)
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+
+
 def _parquet_batches(
     path: Path, schema: Schema, progress: Progress, columns: Sequence[str]
 ) -> Iterator[Any]:
@@ -227,12 +234,17 @@ def _options(
         "parse_options": _lines(header, invalid_row_handler=note),
         "convert_options": pyarrow.csv.ConvertOptions(
             include_columns=[*schema.names, *columns],
-            column_types={a.name: pa.string() if a.edges else labels for a in schema}
+            column_types={a.name: pa.string() if _is_plain(a) else labels for a in schema}
             | dict.fromkeys(columns, labels),
             null_values=[""],
             strings_can_be_null=True,
         ),
     }
+
+
+def _is_plain(attribute: Attribute) -> bool:
+    """Whether cells are not hashed while they are read: numbers, and single characters."""
+    return bool(attribute.edges) or all(len(text(c)) == 1 for c in attribute.categories)
 
 
 def _cells(column: Any, attribute: Attribute) -> Any:

@@ -10,7 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.channel import FAMILIES, Coin, unrelated
+from tacit.channel.numbered_reports import MOST_CARDS
 from tacit.design import Group
+from tacit.survey.devices import MOVABLE
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
 
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
@@ -40,6 +42,11 @@ class _Group(SurveyPart):
     )
     family: str
 
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        """Names of reports that are not categories of the questions."""
+        return ()
+
     def coin(self, names: tuple[str, ...]) -> Coin:
         """The coin for these attributes of the group."""
         return FAMILIES[self.family](*(getattr(self, key) for key in self.parameters))
@@ -47,7 +54,7 @@ class _Group(SurveyPart):
     def at(self, theta: Fraction) -> _Group | None:
         """The same group with another probability; None if it has no probability."""
         main = next(iter(self.parameters), None)
-        return self.model_copy(update={main: theta}) if main in ("theta", "q") else None
+        return self.model_copy(update={main: theta}) if main in MOVABLE else None
 
 
 class TruthfulGroup(_Group):
@@ -96,6 +103,58 @@ class CrosswiseGroup(_Group):
     innocent: Texts = Field(description="The innocent question.")
 
 
+class TriangularGroup(_Group):
+    """Whether the answer, or that to an innocent yes/no question with known share p, is yes."""
+
+    parameters = ("p",)
+    family: Literal["triangular"]
+    p: Exact
+    innocent: Texts = Field(description="The innocent question.")
+
+
+class MangatGroup(_Group):
+    """Yes is sent as yes; no with probability p, else also as yes."""
+
+    parameters = ("p",)
+    family: Literal["mangat"]
+    p: Exact
+
+
+class MangatSinghGroup(_Group):
+    """The truth, or another device that gives the truth with probability p."""
+
+    parameters = ("truth", "p")
+    family: Literal["mangat_singh"]
+    truth: Exact = Field(description="Probability of the truth by the first device.")
+    p: Exact = Field(description="Probability of the truth by the second device.")
+
+
+class KukGroup(_Group):
+    """The number of red cards among draws from the deck of the true answer."""
+
+    parameters = ("red_yes", "red_no", "cards")
+    family: Literal["kuk"]
+    red_yes: Exact = Field(description="Share of red cards in the deck for yes.")
+    red_no: Exact = Field(description="Share of red cards in the deck for no.")
+    cards: int = Field(default=1, ge=1, le=MOST_CARDS, description="Number of draws.")
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return tuple(str(number) for number in range(self.cards + 1))
+
+
+class ChristofidesGroup(_Group):
+    """A number from 1 to L if the answer is no, L + 1 minus the number if it is yes."""
+
+    parameters = ("distribution",)
+    family: Literal["christofides"]
+    distribution: Shares = Field(description="Probability of each number from 1 to L.")
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return tuple(str(number) for number in range(1, len(self.distribution) + 1))
+
+
 class UniformGroup(_Group):
     """The truth with probability q, else any category with equal probability."""
 
@@ -122,6 +181,10 @@ class MatrixGroup(_Group):
         default=None, description="Names of the reports, if they differ from the categories."
     )
 
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return self.reported or ()
+
 
 SurveyGroup = Annotated[
     TruthfulGroup
@@ -129,6 +192,11 @@ SurveyGroup = Annotated[
     | UnrelatedGroup
     | ForcedGroup
     | CrosswiseGroup
+    | TriangularGroup
+    | MangatGroup
+    | MangatSinghGroup
+    | KukGroup
+    | ChristofidesGroup
     | UniformGroup
     | FrappGroup
     | MatrixGroup,

@@ -2,7 +2,8 @@
 
 One throw must distinguish the truth and everything else that the group's coin may decide. So each
 of these probabilities must be a multiple of 1/2 (coin), 1/6 (die) or 1/12 (birth month, assumed
-uniform). Personal and innocent questions are answered, not thrown.
+uniform). For `kuk` every throw draws a card, red or black. Personal and innocent questions are
+answered, not thrown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tacit.design import Design, Group
 
 #: Equally likely outcomes of one throw.
 OUTCOMES = {"coin": 2, "die": 6, "birth_month": 12}
+#: Parameters that are probabilities of the truth; others near them may be what a device can decide.
+MOVABLE = ("theta", "q", "p")
 #: For messages.
 _PARTS = {"coin": "halves", "die": "sixths", "birth_month": "twelfths"}
 _NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth month"}
@@ -24,10 +27,13 @@ _NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth mo
 _MOST_CELLS = 1000
 
 
-def fault(device: str, design: Design, at: Callable[[Fraction], Design | None]) -> str | None:
+def fault(
+    device: str, design: Design, main: str, at: Callable[[Fraction], Design | None]
+) -> str | None:
     """Why a device cannot decide a design's coins, with the nearest possible thetas.
 
-    `at` gives the same design with another theta; None if there is none or it is singular.
+    `main` is the name of the parameter, such as theta; `at` gives the same design with another
+    value of it, None if there is none or it is singular.
     """
     unfit = _unfit(design, OUTCOMES[device]) if device in OUTCOMES else []
     if not unfit:
@@ -37,9 +43,11 @@ def fault(device: str, design: Design, at: Callable[[Fraction], Design | None]) 
     what = f"{_NAMES[device]} gives only {_PARTS[device]}, not {unfit[0]}"
     near = _nearest(device, asked, at)
     if near:
-        return f"{what}; the nearest possible theta: {' or '.join(map(str, near))}"
+        return f"{what}; the nearest possible {main}: {' or '.join(map(str, near))}"
     each = " or throw: each" if any(len(g.attributes) > 1 for g in design.groups) else ""
-    return f"{what}; no theta works here: use another family, another device{each}"
+    if main in MOVABLE:
+        return f"{what}; no {main} works here: use another family, another device{each}"
+    return f"{what}; use other probabilities, another family, another device{each}"
 
 
 def _nearest(
@@ -60,7 +68,10 @@ def _unfit(design: Design, outcomes: int) -> list[Fraction]:
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
     """The probabilities that the device decides for a group; the rest is answered."""
-    if group.coin.asks == "comparison" or group.coin.family == "truthful":
+    if group.coin.asks in ("comparison", "any_yes") or group.coin.family == "truthful":
+        return
+    if group.coin.each_throw is not None:
+        yield from group.coin.each_throw
         return
     attributes = design.attributes_of(group)
     for weight, strategy in group.coin.strategies(attributes):

@@ -135,7 +135,7 @@ def _group(survey: Survey, asked: Asked, number: int, group: Any) -> Iterator[Pl
             f"every report reveals the truth, but {bare!r} is sensitive; use another "
             "value, or write sensitive: false in the question",
         )
-    fault = devices.fault(survey.device, made, partial(_at, asked, group))
+    fault = devices.fault(survey.device, made, _main(group), partial(_at, asked, group))
     if fault:
         yield (*where, _main(group)), fault
 

@@ -116,8 +116,8 @@ def _questions(survey: Survey) -> Iterator[PlacedProblem]:
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
-    """The categories that a question may show, including the reports of matrices."""
-    sent = [g.reported or () for g in survey.groups if g.family == "matrix"]
+    """The categories that a question may show, including reports with names of their own."""
+    sent = [group.report_names for group in survey.groups]
     own = {str(c) for a in attributes_or_none(question) or () for c in a.categories}
     return (*question.answers, *sorted(own), *(name for names in sent for name in names))
 

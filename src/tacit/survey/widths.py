@@ -6,6 +6,13 @@ own and other are the second moments of a report's weight in the estimate by inv
 in the category and outside it (corrected Theorem 6 of Huang & Du 2008). If the others differ, the
 largest counts; if categories differ, the one with the largest error. The worst p is (own - other) /
 2, clipped to [0, 1]. Without disguise this is p (1 - p) / n.
+
+A yes/no answer with more than two reports (`kuk`, `christofides`, a tall matrix) is estimated by
+generalised least squares. Its variance is that of the most likely share:
+
+    Var(p_hat) = 1 / (n sum_y (M[y, yes] - M[y, no])^2 / (p M[y, yes] + (1 - p) M[y, no]))
+
+The worst p is then the worst of 0, .01, ..., 1.
 """
 
 from __future__ import annotations
@@ -29,7 +36,8 @@ _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 class Width:
     """Standard errors of one attribute's shares: at the worst share, at .1 and at .5.
 
-    None if the attribute has no inverse of its own (a joint or tall matrix).
+    None if the attribute has no inverse of its own (a joint matrix, or a tall one of three or more
+    categories).
     """
 
     attribute: str
@@ -55,6 +63,9 @@ def _width(design: Design, name: str, n: int) -> Width:
     channel = None
     if group.coin.separable or len(group.attributes) == 1:
         channel = design.channel([name]).factors[0].channel
+    if channel is not None and channel.inverse is None and channel.true_shape == (2,):
+        shares = (np.linspace(0, 1, 101), 0.1, 0.5)
+        return Width(name, n, *(_likely_stderr(channel.matrix, p, n) for p in shares))
     if channel is None or channel.inverse is None:
         return Width(name, n, None, None, None)
     moments = channel.second_moments
@@ -66,3 +77,11 @@ def _stderr(moments: SecondMoments, p: Array | float, n: int) -> float:
     """The largest standard error over categories with the share p."""
     variance = p * moments.own + (1 - p) * moments.high - np.square(p)
     return math.sqrt(max(float(np.max(variance)), 0.0) / n)
+
+
+def _likely_stderr(matrix: Array, p: Array | float, n: int) -> float:
+    """The largest standard error of the most likely share of yes, if the true share is p."""
+    no, yes = matrix[:, :, None].transpose(1, 0, 2)
+    reported = np.maximum(p * yes + (1 - p) * no, np.finfo(float).tiny)
+    information = ((yes - no) ** 2 / reported).sum(axis=0)
+    return math.sqrt(float(np.max(1 / information)) / n)

@@ -107,7 +107,7 @@ TAMPERED = {
     ),
     "the truth told a little more often": (
         "export const throwCoin = (group) =>",
-        "export const throwCoin = (group) => below(8n) === 0n ? KEEP :",
+        'export const throwCoin = (group) => below(8n) === 0n ? { kind: "keep" } :',
     ),
     "the other answer always the next": ("+ below(each.cells - 1n)", ""),
 }

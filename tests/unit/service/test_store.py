@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -253,3 +255,20 @@ def test_stored_records_that_do_not_fit_are_refused() -> None:
         unpacked([packed([1, 1000], reported)], reported)
     with pytest.raises(StoreError, match="does not have 2 attributes"):
         unpacked([b"\0"], reported)
+
+
+def test_a_backup_does_not_wait_for_a_server_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.0)
+    path = tmp_path / "survey.db"
+    with closing(Store(path)) as store:
+        store.register(OPEN)
+        store.write([response(OPEN, number) for number in range(5)], TODAY)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with closing(Store(path, must_exist=True)) as reader:
+                assert len(reader.codes(fingerprint_of(OPEN))) == 5
+                reader.backup(tmp_path / "backup.db")
+    with closing(Store(tmp_path / "backup.db")) as copy:
+        assert len(copy.codes(fingerprint_of(OPEN))) == 5

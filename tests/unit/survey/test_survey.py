@@ -74,6 +74,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "frapp": {"lambda": 4},
     "forced": {"theta": "2/3", "forced": ["1/2", "1/2"]},
     "crosswise": {"p": "1/4", "innocent": "Born in spring?"},
+    "triangular": {"p": "1/4", "innocent": "Born in spring?"},
+    "mangat": {"p": "2/3"},
+    "mangat_singh": {"truth": "1/3", "p": "3/4"},
+    "kuk": {"red_yes": "2/3", "red_no": "1/3", "cards": 3},
+    "christofides": {"distribution": ["1/2", "1/3", "1/6"]},
     "matrix": {"matrix": [["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]], "reported": "xyz"},
 }
 
@@ -136,6 +141,10 @@ def test_a_theta_that_the_device_cannot_make_is_refused_with_the_nearest(
         {"family": "uniform_perturbation", "q": 1},
         {"family": "forced", "theta": 1, "forced": ["1/3", "2/3"]},
         {"family": "crosswise", "p": 1, "innocent": "?"},
+        {"family": "triangular", "p": 0, "innocent": "?"},
+        {"family": "mangat", "p": 1},
+        {"family": "mangat_singh", "truth": "1/2", "p": 1},
+        {"family": "christofides", "distribution": [1, 0]},
         {"family": "frapp", "lambda": 0},
         {"family": "matrix", "matrix": [["1/2", 0], ["1/2", 0], [0, 1]]},
     ],
@@ -146,6 +155,28 @@ def test_a_sensitive_question_is_never_given_away(given: dict[str, Any]) -> None
     assert "every report reveals the truth, but 'a' is sensitive" in said
     free = [flags("a")[0] | {"sensitive": False}]
     assert survey(free, group).design
+
+
+def test_each_card_of_kuk_is_a_throw() -> None:
+    group = {"questions": ["a"], "family": "kuk", "red_yes": "5/6", "red_no": "1/6", "cards": 4}
+    assert survey(flags("a"), group, device="die").design
+    said = fault(flags("a"), group | {"red_no": "1/5"}, device="die")
+    assert "groups[0].red_yes: a die roll gives only sixths, not 1/5; use other probab" in said
+    assert "groups[0].cards" in fault(flags("a"), group | {"cards": 0})
+    assert "groups[0].red_yes: kuk: red_yes must lie" in fault(flags("a"), group | {"red_yes": 2})
+
+
+def test_numbers_that_are_reported_may_have_labels() -> None:
+    group = {"questions": ["a"], "family": "christofides", "distribution": ["1/2", "1/3", "1/6"]}
+    question = {"name": "a", **FLAG, "labels": {"3": "Three"}}
+    assert survey([question], group).design.reported["a"].categories == ("1", "2", "3")
+    assert "unknown category '4'" in fault([question | {"labels": {"4": "Four"}}], group)
+
+
+def test_a_p_that_the_device_cannot_make_is_refused_with_the_nearest() -> None:
+    group = {"questions": ["a"], "family": "mangat", "p": "0.7"}
+    said = fault(flags("a"), group, device="die")
+    assert said.endswith("not 7/10; the nearest possible p: 2/3 or 5/6")
 
 
 def test_a_coin_makes_halves() -> None:

@@ -7,7 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Attribute, Design, Group, Schema, crosswise, forced, matrix, related, truthful
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    christofides,
+    crosswise,
+    forced,
+    kuk,
+    mangat,
+    matrix,
+    related,
+    truthful,
+)
 from tacit.channel import Coin
 from tacit.errors import DataError
 from tacit.reconstruction import reconstruct
@@ -65,9 +78,27 @@ def test_the_estimate_has_the_error_that_was_planned() -> None:
 
 
 def test_what_has_no_inverse_of_its_own_is_not_known() -> None:
-    (width,) = widths(of(FLAG, matrix([["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]])), 10)
+    tall = [["1/2", "0", "0"], ["0", "1/2", "0"], ["0", "0", "1/2"], ["1/2"] * 3]
+    (width,) = widths(of(THREE, matrix(tall)), 10)
     assert (width.worst, width.at_tenth, width.at_half) == (None, None, None)
     assert width.half(width.worst) is None
+
+
+@pytest.mark.parametrize(
+    "coin", [kuk("4/5", "1/5", 3), christofides(["1/2", "1/3", "1/6"]), mangat("2/3")]
+)
+def test_the_error_of_numbered_reports_is_the_one_planned(coin: Coin) -> None:
+    """At expected counts; generalised least squares adds half a record per answer."""
+    design = of(FLAG, coin)
+    counts = 9_000_000 * (design.channel(["a"]).matrix @ [0.9, 0.1])
+    reported = np.repeat(np.arange(len(counts)), np.rint(counts / 10).astype(int))[:, None]
+    table = reconstruct(reported, design).table(["a"])
+    assert table.value[1] == pytest.approx(0.1, abs=1e-5)
+    (width,) = widths(design, len(reported))
+    assert width.at_tenth == pytest.approx(table.stderr[1], rel=1e-4)
+    assert width.worst is not None
+    assert width.at_half is not None
+    assert width.worst >= width.at_half
 
 
 @pytest.mark.parametrize("respondents", [0, -5, 1.5, True])

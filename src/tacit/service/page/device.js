@@ -7,18 +7,23 @@
 //   say [codes]      give these answers, whatever the truth
 //   other            answer the personal questions instead
 //   table [codes..]  give these answers, by the joint true answer
+//   count outcomes   throw several times and count these outcomes; one rule for each true answer
 
 import { DesignError } from "./disguise.js";
-import { ONE, over, times } from "./fractions.js";
+import { ONE, minus, over, times } from "./fractions.js";
 
 export const OUTCOMES = { coin: 2, die: 6, birth_month: 12 };
 /** Rules that are listed one by one; no device has as many outcomes. */
 const MOST = 1000n;
 
-/** The rule for each outcome of one throw, in order; an error if the device cannot make them. */
+/** The rule for each outcome of one throw, in order; an error if the device cannot make them.
+ *
+ * Rules to count are one for each true answer.
+ */
 export function rulesOf(group, device) {
   const outcomes = OUTCOMES[device];
-  if (group.family === "matrix") return tableRules(group, outcomes);
+  if (group.throws) return countRules(group, outcomes);
+  if (group.strategies[0].kind === "substitute") return tableRules(group, outcomes);
   const shared = group.strategies.flatMap((strategy, i) =>
     decided(strategy, group).map(([share, rule]) => [times(group.weights[i], share), rule]),
   );
@@ -102,4 +107,19 @@ function tableRules(group, outcomes) {
     kind: "table",
     codes: columns.map((column) => column[o]),
   }));
+}
+
+/** The first outcomes, as many as the share of red cards in the deck of each true answer. */
+function countRules({ throws }, outcomes) {
+  return throws.shares.map((share) => {
+    const counted = dealt(
+      [
+        [share, true],
+        [minus(ONE, share), false],
+      ],
+      outcomes,
+    );
+    const held = counted.flatMap((red, outcome) => (red ? [outcome] : []));
+    return { kind: "count", times: throws.times, outcomes: held };
+  });
 }

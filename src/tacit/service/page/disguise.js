@@ -1,34 +1,15 @@
 // The coin. This module reads a published design, the same JSON that the survey's analysts read,
 // and disguises answers by it on this device. It asks for nothing and sends nothing.
 //
-// A design's group is disguised by one coin. The coin picks a strategy with a known chance:
-//   keep        report the truth
-//   differ      report one of the other answers, all alike; for yes/no the opposite
-//   replace     report a draw from a known distribution, whatever the truth
-//   substitute  report a draw from the distribution that belongs to the truth
-// Answers are codes here: the position of a category in its attribute's list, from 0.
-// All chances are exact fractions and all draws exact: whole random numbers from the browser's
+// A design's group is disguised by one coin, which picks a strategy with a known chance: see
+// coin_families.js. Answers are codes here: the position of a category in its attribute's list,
+// from 0. All chances are exact fractions and all draws exact: whole random numbers from the browser's
 // cryptographic source, compared with whole thresholds. There is no floating point in between.
 
-import {
-  ONE,
-  divided,
-  equal,
-  fraction,
-  ladder,
-  less,
-  minus,
-  over,
-  plus,
-  total,
-  ZERO,
-} from "./fractions.js";
+import { DesignError, FAMILIES, check, product } from "./coin_families.js";
+import { ONE, ZERO, equal, ladder, less, total } from "./fractions.js";
 
-export class DesignError extends Error {}
-
-function check(holds, message) {
-  if (!holds) throw new DesignError(message);
-}
+export { DesignError };
 
 // Drawing ------------------------------------------------------------------------------------
 
@@ -52,8 +33,6 @@ export function draw({ length, steps }) {
 
 // Several answers as one joint code and back; the last one runs fastest.
 
-const product = (sizes) => sizes.reduce((cells, size) => cells * BigInt(size), 1n);
-
 const joined = (codes, sizes) =>
   codes.reduce((cell, code, i) => cell * BigInt(sizes[i]) + BigInt(code), 0n);
 
@@ -66,152 +45,12 @@ function parted(cell, sizes) {
   return codes;
 }
 
-// Strategies ---------------------------------------------------------------------------------
-
-const KEEP = { kind: "keep" };
-
-/** Positions of answers that are handled as one, with their sizes. */
-const unit = (positions, sizes) => {
-  const own = positions.map((i) => sizes[i]);
-  return { positions, sizes: own, cells: product(own) };
-};
-const eachAlone = (sizes) => sizes.map((_, i) => unit([i], sizes));
-const allTogether = (sizes) => [
-  unit(
-    sizes.map((_, i) => i),
-    sizes,
-  ),
-];
-
-function distribution(values, what) {
-  check(Array.isArray(values), `${what} must be a list`);
-  const chances = values.map(fraction);
-  check(equal(total(chances), ONE), `${what} must sum to 1`);
-  return chances;
-}
-
-function replace(units, distributions) {
-  units.forEach(({ cells }, i) =>
-    check(BigInt(distributions[i].length) === cells, "one chance is needed for each answer"),
-  );
-  return { kind: "replace", units, distributions, ladders: distributions.map(ladder) };
-}
-
-/** A known distribution: shared by all attributes, by attribute name, or one joint table. */
-function known(given, sizes, names, what) {
-  if (!Array.isArray(given)) {
-    const own = names.every((name) => Object.hasOwn(given, name));
-    check(own && Object.keys(given).length === names.length, `${what}: one list an attribute`);
-    return replace(
-      eachAlone(sizes),
-      names.map((name) => distribution(given[name], what)),
-    );
-  }
-  if (Array.isArray(given[0])) {
-    return replace(allTogether(sizes), [distribution(flattened(given, sizes, what), what)]);
-  }
-  const shared = distribution(given, what);
-  return replace(
-    eachAlone(sizes),
-    sizes.map(() => shared),
-  );
-}
-
-function flattened(table, sizes, what) {
-  check(Array.isArray(table) && table.length === sizes[0], `${what} does not fit the answers`);
-  if (sizes.length === 1) return table;
-  return table.flatMap((part) => flattened(part, sizes.slice(1), what));
-}
-
-const uniform = (sizes) =>
-  replace(
-    eachAlone(sizes),
-    sizes.map((size) => Array(size).fill(over(1n, BigInt(size)))),
-  );
-
-function probability(text, what) {
-  const chance = fraction(text);
-  check(!less(ONE, chance), `${what} must lie between 0 and 1`);
-  return chance;
-}
-
-const keepOr = (chance, otherwise) => [
-  [chance, KEEP],
-  [minus(ONE, chance), otherwise],
-];
-
-/** Each family: its parameters, and what its coin may decide, with the probability of each.
- *
- * A family asks for the answer, unless it asks one of two questions ("either") or only whether two
- * answers are the same ("comparison").
- */
-const FAMILIES = {
-  truthful: { parameters: [], decide: () => [[ONE, KEEP]] },
-  related: {
-    parameters: ["theta"],
-    decide: ({ theta }, sizes) =>
-      keepOr(probability(theta, "theta"), { kind: "differ", units: eachAlone(sizes) }),
-  },
-  crosswise: {
-    parameters: ["p"],
-    asks: "comparison",
-    decide: ({ p }, sizes) => {
-      check(sizes.length === 1 && sizes[0] === 2, "crosswise needs one yes/no answer");
-      return keepOr(probability(p, "p"), { kind: "differ", units: eachAlone(sizes) });
-    },
-  },
-  unrelated: {
-    parameters: ["theta", "personal"],
-    asks: "either",
-    decide: ({ theta, personal }, sizes, names) =>
-      keepOr(probability(theta, "theta"), known(personal, sizes, names, "personal")),
-  },
-  forced: {
-    parameters: ["theta", "forced"],
-    decide: ({ theta, forced }, sizes, names) =>
-      keepOr(probability(theta, "theta"), known(forced, sizes, names, "forced")),
-  },
-  uniform_perturbation: {
-    parameters: ["q"],
-    decide: ({ q }, sizes) => keepOr(probability(q, "q"), uniform(sizes)),
-  },
-  frapp: { parameters: ["lambda"], decide: decideFrapp },
-  matrix: { parameters: ["matrix", "reported"], decide: decideMatrix },
-};
-
-/** The truth is lambda times as likely as any other of the n joint answers. */
-function decideFrapp({ lambda }, sizes) {
-  const truth = fraction(lambda);
-  const others = over(product(sizes) - 1n);
-  if (!less(truth, ONE)) {
-    return keepOr(divided(minus(truth, ONE), plus(truth, others)), uniform(sizes));
-  }
-  const kept = divided(truth, plus(truth, others));
-  return keepOr(kept, { kind: "differ", units: allTogether(sizes) });
-}
-
-function decideMatrix({ matrix }, sizes) {
-  const cells = Number(product(sizes));
-  check(Array.isArray(matrix) && matrix.length >= cells, "matrix: too few rows");
-  check(
-    matrix.every((row) => row.length === cells),
-    "matrix: one column for each true answer",
-  );
-  const columns = matrix[0].map((_, j) =>
-    distribution(
-      matrix.map((row) => row[j]),
-      "a column",
-    ),
-  );
-  return [[ONE, { kind: "substitute", columns, ladders: columns.map(ladder) }]];
-}
-
 // Reading ------------------------------------------------------------------------------------
 
 /** A group of attributes with its coin; refused unless all of it is understood and adds up. */
 export function readGroup(attributes, coin) {
   check(Object.hasOwn(FAMILIES, coin.family), `unknown family: ${coin.family}`);
-  const { parameters, asks = "answer", decide } = FAMILIES[coin.family];
+  const { parameters, asks = "answer", decide, throws } = FAMILIES[coin.family];
   for (const key of Object.keys(coin)) {
     const allowed = key === "family" || parameters.includes(key);
     check(allowed, `unknown parameter of ${coin.family}: ${key}`);
@@ -234,17 +73,17 @@ export function readGroup(attributes, coin) {
     categories: attributes.map(({ categories }) => categories),
     weights,
     strategies: weighted.map(([, strategy]) => strategy),
+    throws: throws?.(coin),
     ladder: ladder(weights),
     reported: reportedAttributes(attributes, coin),
   };
 }
 
-/** What is reported of a group: its attributes, or one of its own where a matrix says so. */
-function reportedAttributes(attributes, { matrix, reported }) {
+/** What is reported of a group: its attributes, or one with categories of its own. */
+function reportedAttributes(attributes, coin) {
   const cells = Number(product(attributes.map(({ categories }) => categories.length)));
-  if (!matrix || (!reported && matrix.length === cells)) return attributes;
-  const categories = reported ?? matrix.map((_, i) => `r${i + 1}`);
-  check(categories.length === matrix.length, "matrix: one name for each row");
+  const categories = FAMILIES[coin.family].reports?.(coin, cells) ?? null;
+  if (categories === null) return attributes;
   return [{ name: attributes.map(({ name }) => name).join("+"), categories }];
 }
 

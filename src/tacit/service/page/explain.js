@@ -241,8 +241,10 @@ function alike(rules) {
 export function ruleList(speaker, group, device, items, reports) {
   const names = outcomesOf(speaker, device);
   const rules = rulesOf(group, device);
-  const lines = rules[0].kind === "table" ? tableLines : ruleLines;
-  return el(
+  const counts = rules[0].kind === "count";
+  const lines = counts ? countLines : rules[0].kind === "table" ? tableLines : ruleLines;
+  const often = device === "birth_month" ? "countPeople" : "countTimes";
+  const list = el(
     "dl",
     { class: "rules" },
     lines(speaker, group, rules, items, reports).map(([outcomes, doing]) =>
@@ -264,7 +266,17 @@ export function ruleList(speaker, group, device, items, reports) {
       ),
     ),
   );
+  return counts ? [el("p", {}, speaker.say(often, { n: rules[0].times })), list] : list;
 }
+
+/** For each true answer, the outcomes to count. */
+const countLines = (speaker, group, rules, items) =>
+  rules.map(({ outcomes }, truth) => [
+    outcomes,
+    speaker.say(outcomes.length ? "countThese" : "countNone", {
+      truth: items[0].labels[truth].cloneNode(true),
+    }),
+  ]);
 
 function ruleLines(speaker, group, rules, items) {
   return alike(rules).map(({ rule, outcomes }) => [outcomes, doing(speaker, group, rule, items)]);

@@ -21,13 +21,34 @@ export const reportLabels = (speaker, group, asked) =>
     ),
   );
 
-/** What is read for a reported category; of two answers that are compared, whether they agree.
+/** What is asked of two answers that are not entered themselves, and what the codes 0 and 1 say. */
+export const PAIRED = {
+  comparison: {
+    title: "crosswise",
+    how: "crosswiseHow",
+    why: "crosswiseWhy",
+    options: ["different", "same"],
+    short: ["differentShort", "sameShort"],
+    shown: [1, 0],
+  },
+  any_yes: {
+    title: "triangular",
+    how: "triangularHow",
+    why: "triangularWhy",
+    options: ["bothNo", "anyYes"],
+    short: ["bothNoShort", "anyYesShort"],
+    shown: [0, 1],
+  },
+};
+
+/** What is read for a reported category; of two answers, whether they agree, or any is yes.
  *
  * What questions report together is labelled by any of them.
  */
 export function reportLabel(speaker, group, category, asked) {
   const labelled = ({ question }) => question.labels && Object.hasOwn(question.labels, category);
   const { question, categories } = asked.find(labelled) ?? asked[0];
-  if (group.asks !== "comparison") return speaker.label(category, question);
-  return el("bdi", {}, speaker.say(category === categories[1] ? "sameShort" : "differentShort"));
+  const paired = PAIRED[group.asks];
+  if (!paired) return speaker.label(category, question);
+  return el("bdi", {}, speaker.say(paired.short[categories.indexOf(category)]));
 }

@@ -42,7 +42,7 @@ const BY_KIND = {
 /** True and reported categories whose odds can be told: of one attribute, or of a joint group. */
 export function sizesOf(group, position) {
   const cells = group.sizes.reduce((all, size) => all * size, 1);
-  const rows = group.family === "matrix" ? group.strategies[0].columns[0].length : null;
+  const rows = group.strategies[0].columns?.[0].length ?? null;
   return isJoint(group)
     ? { truths: cells, reports: rows }
     : { truths: group.sizes[position], reports: rows ?? group.sizes[position] };

@@ -2,13 +2,13 @@
 //
 // An answer is either true and disguised at the end ("direct"), or already what is sent ("given"):
 // where the page decides which questions it asks (unrelated), where the respondent says only
-// whether two answers are the same (crosswise), or where she throws a device of her own.
+// whether two answers are the same (crosswise) or any is yes (triangular), or where she throws a device of her own.
 
 import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
 import { ruleList } from "./explain.js";
-import { labelsOf, questionText, reportLabels } from "./labels.js";
+import { PAIRED, labelsOf, questionText, reportLabels } from "./labels.js";
 import { oddsOfAll } from "./stated_odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
@@ -153,8 +153,8 @@ function directControl({ speaker, answers, typed }, question, own) {
 function givenStep(page, group, asked) {
   const { speaker, survey } = page;
   const shape =
-    group.asks === "comparison"
-      ? crosswise(page, asked[0])
+    PAIRED[group.asks]
+      ? paired(page, asked[0])
       : survey.device === "browser"
         ? unrelated(page, group, asked)
         : thrown(page, group, asked);
@@ -192,15 +192,14 @@ function framed(speaker, title, inner, alone, extra = null) {
   return el("fieldset", {}, el("legend", {}, told), extra, inner);
 }
 
-/** Asks whether two answers are the same; the second category stands for "the same". */
-function crosswise(page, item) {
+/** Asks whether two answers are the same, or whether any of them is yes. */
+function paired(page, item) {
   const { speaker, given } = page;
+  const { title, how, why, options, shown } = PAIRED[item.group.asks];
   const [no, yes] = labelsOf(speaker, item);
-  const labels = [speaker.say("same"), speaker.say("different")].map((said) =>
-    el("span", {}, said),
-  );
+  const labels = shown.map((code) => el("span", {}, speaker.say(options[code])));
   const before = given.get(item.group)?.[0];
-  const control = oneOf(speaker, labels, before === undefined ? null : 1 - before);
+  const control = oneOf(speaker, labels, before === undefined ? null : shown.indexOf(before));
   const count =
     item.question.kind === "yes_no"
       ? null
@@ -216,21 +215,21 @@ function crosswise(page, item) {
       el("dd", {}, speaker.own(item.question.text), help(speaker, item.question), count),
     ),
   );
-  const extra = [el("p", {}, speaker.say("crosswiseHow")), pair];
+  const extra = [el("p", {}, speaker.say(how)), pair];
   const read = () => {
     const found = control.read();
-    return found === null ? null : 1 - found;
+    return found === null ? null : shown[found];
   };
   return {
     top: null,
     controls: [
       {
-        frame: framed(speaker, speaker.say("crosswise"), control.node, true, extra),
+        frame: framed(speaker, speaker.say(title), control.node, true, extra),
         control: { ...control, read },
       },
     ],
     after: [
-      el("p", { class: "odds" }, speaker.say("crosswiseWhy")),
+      el("p", { class: "odds" }, speaker.say(why)),
       oddsOfAll(page, [item], [item]),
     ],
   };

@@ -2,7 +2,7 @@
 
 import { el } from "./elements.js";
 import { folded, odds } from "./explain.js";
-import { labelsOf, reportLabels } from "./labels.js";
+import { PAIRED, labelsOf, reportLabels } from "./labels.js";
 import { inOwnCategories, isJoint } from "./odds.js";
 
 /** The odds of attributes of one group; once where they read the same, else by question.
@@ -48,7 +48,7 @@ function oddsOf({ speaker, published }, group, asked, position) {
   const labels = {
     truth: (code) => own[code].cloneNode(true),
     report: (code) => reports[Math.min(position, reports.length - 1)][code].cloneNode(true),
-    same: inOwnCategories(group) && group.asks !== "comparison",
+    same: inOwnCategories(group) && !PAIRED[group.asks],
   };
   const bound = published.disclosure_bound.attributes[asked[position].name].disguised;
   return odds(speaker, group, position, labels, bound);

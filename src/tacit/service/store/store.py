@@ -18,7 +18,7 @@ from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.packed_codes import unpacked
-from tacit.service.store.sql_tables import migrate, surveys
+from tacit.service.store.sql_tables import REVISION, migrate, revision_of, surveys
 from tacit.service.store.store_values import Outcome, Response, SurveyState
 from tacit.survey import Published
 
@@ -53,12 +53,19 @@ class Store:
         self.order_erased = True  # unless the last erasure failed
         self.erasing_order = False  # while all rows are rewritten, which may take long
         try:
-            with self.database.writing() as connection:
-                self.database.lock_layout(connection)
-                migrate(connection, self.database.shown)
+            if not self._has_layout():
+                with self.database.writing() as connection:
+                    self.database.lock_layout(connection)
+                    migrate(connection, self.database.shown)
         except BaseException:
             self.close()
             raise
+
+    def _has_layout(self) -> bool:
+        """Whether nothing is to be migrated; asked without a lock, for which a backup or an export
+        would have to wait while a busy server writes, or rewrites all rows."""
+        with self.database.reading() as connection:
+            return revision_of(connection) == REVISION
 
     # Surveys -----------------------------------------------------------------------------------
 

@@ -1,0 +1,50 @@
+"""Numbers that are scrambled instead of binned: how, what it discloses, and what can be estimated.
+
+`additive`, `multiplicative`, `bar_lev`, `eriksson` and `square_wave` describe how a number is
+scrambled; `scramble` draws reported numbers; `mean`, `variance` and `distribution` estimate from
+them. The modules that scramble do not import those that estimate.
+"""
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tacit.quantitative.additive_scrambling import additive
+    from tacit.quantitative.bar_lev_scrambling import bar_lev
+    from tacit.quantitative.eriksson_scrambling import eriksson
+    from tacit.quantitative.moment_estimates import mean, variance
+    from tacit.quantitative.multiplicative_scrambling import multiplicative
+    from tacit.quantitative.number_distribution import distribution
+    from tacit.quantitative.number_scramble import scramble, scrambling_from_json
+    from tacit.quantitative.scrambling import Scrambling
+    from tacit.quantitative.square_wave_scrambling import square_wave
+
+__all__ = [
+    "Scrambling",
+    "additive",
+    "bar_lev",
+    "distribution",
+    "eriksson",
+    "mean",
+    "multiplicative",
+    "scramble",
+    "scrambling_from_json",
+    "square_wave",
+    "variance",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "tacit.quantitative.additive_scrambling": "additive",
+        "tacit.quantitative.bar_lev_scrambling": "bar_lev",
+        "tacit.quantitative.eriksson_scrambling": "eriksson",
+        "tacit.quantitative.moment_estimates": "mean variance",
+        "tacit.quantitative.multiplicative_scrambling": "multiplicative",
+        "tacit.quantitative.number_distribution": "distribution",
+        "tacit.quantitative.number_scramble": "scramble scrambling_from_json",
+        "tacit.quantitative.scrambling": "Scrambling",
+        "tacit.quantitative.square_wave_scrambling": "square_wave",
+    },
+)

@@ -1,0 +1,65 @@
+"""bar_lev: report the true number with probability p, else its product with a drawn one.
+
+    E[y | x] = x (p + (1-p) E s)        E[y^2 | x] = x^2 (p + (1-p) E s^2)
+
+With p = 0 it is `multiplicative`. A true 0 is always reported as 0, so epsilon is infinite.
+
+Reference: S. K. Bar-Lev, E. Bobovitch and B. Boukai, A note on randomized response models for
+quantitative data, Metrika 60 (2004) 255-260.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.channel.numbers import Number, probability
+from tacit.exact_draws import Draws, Source
+from tacit.quantitative.known_numbers import KnownNumbers, known_numbers
+from tacit.quantitative.scrambling import Moments, Scrambling
+
+
+@dataclass(frozen=True)
+class BarLev(Scrambling):
+    """The true number, or that times a drawn one."""
+
+    p: Fraction
+    noise: KnownNumbers
+    family: ClassVar[str] = "bar_lev"
+
+    @property
+    def moments(self) -> Moments:
+        none, rest = Fraction(0), 1 - self.p
+        first, second = (self.p + rest * self.noise.moment(power) for power in (1, 2))
+        return Moments(first, none, second, none, none)
+
+    @property
+    def privacy(self) -> str:
+        return (
+            f"No epsilon: with probability {self.p} the report is the true number, and a true 0 "
+            "is always reported as 0."
+        )
+
+    @property
+    def instructions(self) -> str:
+        return (
+            f"Let chance decide: with probability {self.p} report your true answer. Otherwise draw "
+            f"one card from a deck with these numbers (and shares): {self.noise}, multiply your "
+            "true answer by its number and report only the product."
+        )
+
+    def draw(self, true: Array, source: Source) -> Array:
+        scrambled = Draws([[self.p, 1 - self.p]]).draw(None, len(true), source) == 1
+        product = true * self.noise.draw(len(true), source)
+        return np.asarray(np.where(scrambled, product, true))
+
+
+def bar_lev(p: Number, noise: Any) -> BarLev:
+    """The true number with probability p, else that times a draw from `noise`."""
+    found = BarLev(probability(p, "bar_lev: p"), known_numbers(noise, "bar_lev: noise"))
+    found.require_estimable()
+    return found
