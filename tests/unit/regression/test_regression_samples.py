@@ -57,8 +57,9 @@ def test_a_logit_with_a_constant_alone_has_the_error_of_the_share_on_its_scale()
     assert fit.conf_int()[0, 1] - fit.params["constant"] == pytest.approx(half, rel=1e-9)
 
 
-def test_weights_count_as_copies_of_a_record_for_the_estimates() -> None:
-    frame = _frame()
+@pytest.mark.parametrize("n", [90, 600])  # few rows are searched for equal ones, even if none is
+def test_weights_count_as_copies_of_a_record_for_the_estimates(n: int) -> None:
+    frame = _frame(n)
     copies = frame[np.repeat(np.arange(len(frame)), frame["w"].to_numpy())]
     fit = logit("cheats ~ age + sex", frame, DESIGN, weights="w")
     other = logit("cheats ~ age + sex", copies, DESIGN)
