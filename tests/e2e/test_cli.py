@@ -561,12 +561,6 @@ BAD_DATA: dict[str, tuple[str, Callable[[str], object], str]] = {
         "unknown category 'yess' of attribute 'smokes' at record 0 (counting from 0); "
         "did you mean 'yes'?",
     ),
-    "missing cells": ("d.csv", _csv("smokes,income\n,low\n"), "'smokes': 1 missing cells"),
-    "missing cells of Parquet": (
-        "d.parquet",
-        _parquet(smokes=["no", None], income=["low", "mid"]),
-        "'smokes': 1 missing cells, the first at record 1",
-    ),
     "dates": (
         "d.parquet",
         _parquet(smokes=pa.array([0], pa.date32()), income=["low"]),

@@ -106,7 +106,7 @@ def test_disguise_leaves_missing_answers_missing(
     Path("reported.csv").rename("true.csv")
     for out in ("again.csv", "again.parquet"):
         assert run(["disguise", "design.json", "true.csv", "--out", out, "--seed", "1"]) == 0
-        assert "40 missing answers stay missing" in capsys.readouterr().err
+        assert "40 missing answers passed on as missing" in capsys.readouterr().err
         read = pl.read_csv(out) if out.endswith("csv") else pl.read_parquet(out)
         assert read["smokes"].is_null().to_list() == [True] * 40 + [False] * 360
 

@@ -56,8 +56,8 @@ def disguise_file(
     typer.echo(f"wrote {out}: {number_of(written.records, 'reported record')}")
     if written.missing:
         typer.echo(
-            f"note: {number_of(written.missing, 'missing answer')} stay missing: no coin disguises "
-            "them, and everybody can see that they are missing",
+            f"note: {number_of(written.missing, 'missing answer')} passed on as missing: no coin "
+            "disguises it, and everybody can see that it is missing",
             err=True,
         )
     if seed is not None:
