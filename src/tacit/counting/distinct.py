@@ -50,7 +50,7 @@ def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
     """One table of patterns from several that are sorted."""
     patterns = np.concatenate([patterns.T for patterns, _ in tables], axis=1).T
     weights = np.concatenate([counts for _, counts in tables])
-    places, counts = _grouped(_ordered_keys(patterns, sizes), weights, "stable")
+    places, counts = _grouped(ordered_keys(patterns, sizes), weights, "stable")
     return _chosen(patterns, places, smallest(max(sizes))), counts
 
 
