@@ -5,30 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DataFile, DesignFile
-from tacit.files import (
-    check_out,
-    check_true,
-    read_batches,
-    read_design,
-    read_design_origin,
-    writing_records,
-)
+from tacit.cli.arguments import DesignFile, MemoryLimit
+from tacit.file_disguise import disguise_files
+from tacit.files import read_design, read_design_origin
 from tacit.number_text import number_of
-from tacit.record_disguise import disguise
+
+TrueData = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="True records: .csv, .csv.gz or .parquet, a glob or a directory."
+    ),
+]
 
 
 def disguise_file(
     design_file: DesignFile,
-    data: DataFile,
+    data: TrueData,
     out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
     seed: Annotated[
         int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
     ] = None,
+    memory: MemoryLimit = None,
 ) -> None:
     """Draw reported records from true ones, as the design says.
 
@@ -37,19 +37,9 @@ def disguise_file(
 
     Example: [bold]tacit disguise survey.json true.csv --out reported.parquet[/bold]
     """
-    design = read_design(design_file)
-    check_out(out, data)
-    check_true(data, "disguise true ones")
-    rng = None if seed is None else np.random.default_rng(seed)
-    n_records = 0
-    origin = read_design_origin(design_file)
-    with (
-        show.progress("disguising") as tell,
-        writing_records(out, design.reported, origin=origin) as write,
-    ):
-        for codes in read_batches(data, design.schema, tell):
-            write(disguise(codes, design, rng))
-            n_records += len(codes)
+    design, origin = read_design(design_file), read_design_origin(design_file)
+    with show.progress("disguising") as tell:
+        n_records = disguise_files(data, design, out, seed, origin=origin, progress=tell)
     typer.echo(f"wrote {out}: {number_of(n_records, 'reported record')}")
     if seed is not None:
         typer.echo(
