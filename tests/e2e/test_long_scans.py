@@ -87,8 +87,7 @@ def test_a_scan_by_duckdb_is_interrupted_and_leaves_nothing(
 ) -> None:
     arguments = ["count", "design.json", str(long_records()), "--out", "all.counts"]
     found, errors = stopped(arguments, duckdb_works, number)
-    assert (found, errors.split("\n")[-2:-1] if said else errors.split()) == (status, said)
-    assert "Traceback" not in errors
+    assert (found, errors.split()) == (status, said)
     assert not list(Path("temporary").iterdir())
     assert sorted(os.listdir()) == ["design.json", "parts", "temporary"]
 
@@ -104,8 +103,8 @@ def test_a_query_of_postgresql_is_cancelled_in_the_server(cluster: Cluster) -> N
         )
 
         def active() -> bool:
-            sql = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%slow%'"
-            return connection.execute(f"{sql} AND pid <> pg_backend_pid()").fetchone() is not None
+            sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            return connection.execute(sql).fetchone() is not None
 
         arguments = ["count", "binary.json", "--database", f"{address}#slow", "--out", "a.counts"]
         status, errors = stopped(arguments, active, signal.SIGINT)

@@ -191,6 +191,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with optional_imports():
             app = command_line(name) if name in COMMANDS else outline()
             status = app(given, prog_name="tacit", standalone_mode=False) or 0
+        if status == INTERRUPTED:  # Typer's word for Ctrl-C
+            return _interrupted()
         tell_notes()
         sys.stdout.flush()
         return status
