@@ -50,12 +50,16 @@ def true_records(design: Design) -> Any:
     return table.append_column("name", pa.array(np.arange(len(table))))
 
 
+def in_order(session: Any, true: Any, partitions: int) -> Any:
+    """The records as a frame of partitions, in the same order."""
+    frame = session.createDataFrame(true.to_pandas())
+    return frame.repartitionByRange(partitions, "name").sortWithinPartitions("name")
+
+
 def reports_have_the_frequencies_of_the_channel(session: Any) -> None:
     """Every (true, reported) pair; a slightly wrong channel is found."""
     for design, seed in ((DESIGN, 7), (DESIGN, None), (TALL, 7)):
-        true = true_records(design)
-        frame = session.createDataFrame(true.to_pandas()).repartition(5, "name").sort("name")
-        reported = disguise_spark(frame.sortWithinPartitions("name"), design, seed)
+        reported = disguise_spark(in_order(session, true_records(design), 5), design, seed)
         assert reported.columns == list(design.reported.names)
         codes = encode(reported.toArrow(), design.reported)
         cells = int(np.prod(design.schema.sizes))
@@ -73,9 +77,8 @@ def reports_have_the_frequencies_of_the_channel(session: Any) -> None:
 
 def reports_are_the_same_for_the_same_partitions(session: Any) -> None:
     """For any size of Arrow batches, beside other frames, and for every action."""
-    true = true_records(DESIGN).to_pandas()
-    frame = session.createDataFrame(true).repartitionByRange(3, "name").sortWithinPartitions("name")
-    frame = frame.localCheckpoint()
+    true = true_records(DESIGN)
+    frame = in_order(session, true, 3).localCheckpoint()
     expected = disguise_spark(frame, DESIGN, 7).toArrow()
     batches = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = session.conf.get(batches)
