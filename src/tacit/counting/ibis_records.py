@@ -149,6 +149,8 @@ class IbisRecords(CountEngine):
         except TacitError:
             raise
         except Exception as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from None
             name = self._table.get_backend().name if hasattr(self._table, "get_backend") else "?"
             said = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise EngineError(f"{name}: the records could not be counted: {said}") from error
@@ -192,6 +194,13 @@ class _PartTotals:
             stream = io.BytesIO()
             np.save(stream, found)
             yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether an error hides Ctrl-C: Spark raises another one while it cancels its jobs."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _counts(table: Any) -> npt.NDArray[np.int64]:
