@@ -192,7 +192,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             app = command_line(name) if name in COMMANDS else outline()
             status = app(given, prog_name="tacit", standalone_mode=False) or 0
         if status == INTERRUPTED:  # Typer's word for Ctrl-C
-            return _interrupted()
+            raise KeyboardInterrupt
         tell_notes()
         sys.stdout.flush()
         return status
