@@ -96,8 +96,8 @@ def progress(what: str) -> Iterator[Tell]:
     task = bar.add_task(what, total=None)  # a pulse, until the share that is done is known
     start = time.monotonic()
 
-    def tell(done: float | None) -> None:
-        if done is not None:
+    def tell(done: float) -> None:
+        if not math.isnan(done):
             bar.update(task, completed=done, total=1.0)
         if errors.is_terminal and not bar.live.is_started and time.monotonic() - start > PATIENCE:
             bar.start()

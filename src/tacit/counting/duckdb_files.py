@@ -7,6 +7,7 @@ category, the files are read again by our own reader, whose error names the file
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ class DuckDBFiles(CountEngine):
         percent = connection.query_progress()
         before = sum(len(own.files) for own in self._parts[: self._parts.index(part)])
         own = len(part.files) * percent / 100
-        self._progress(None if percent < 0 else (before + own) / len(self.files))
+        self._progress(math.nan if percent < 0 else (before + own) / len(self.files))
 
     def _keys(self, table: Any) -> list[Any]:
         """The key columns of a result; an error if a record has a cell without a category."""

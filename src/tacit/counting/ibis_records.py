@@ -7,6 +7,7 @@ partition are sent.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -112,7 +113,7 @@ class IbisRecords(CountEngine):
         else:  # Spark cancels its jobs itself
             return expression.to_pyarrow()
         tell = self._progress or (lambda _: None)
-        return cancellable(expression.to_pyarrow, cancel, lambda: tell(None))
+        return cancellable(expression.to_pyarrow, cancel, lambda: tell(math.nan))
 
     def _codes(self, table: Any, schema: Schema) -> Codes:
         return codes_of_keys(self._keys(table), schema)

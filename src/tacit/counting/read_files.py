@@ -65,4 +65,4 @@ class ReadFiles(CountEngine):
         if self._progress is None:
             return None
         tell, n = self._progress, len(self.files)
-        return lambda done: tell((place + (done or 0)) / n)
+        return lambda done: tell((place + done) / n)

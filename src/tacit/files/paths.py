@@ -12,8 +12,8 @@ from typing import Any
 from tacit.errors import DataError, FileError, unknown
 from tacit.schema import Schema
 
-#: Called with the share of the work that is done, from 0 to 1; None if that is not known.
-Progress = Callable[[float | None], None]
+#: Called with the share of the work that is done, from 0 to 1; NaN if that is not known.
+Progress = Callable[[float], None]
 
 CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
 SUFFIXES = (CSV, CSV_GZ, PARQUET)

@@ -105,7 +105,7 @@ def _share(progress: Progress | None, place: int, n_files: int) -> Progress:
     """The progress of one file as that of all."""
     if progress is None:
         return lambda _: None
-    return lambda done: progress((place + (done or 0)) / n_files)
+    return lambda done: progress((place + done) / n_files)
 
 
 def read_frame(path: str | Path) -> Any:
