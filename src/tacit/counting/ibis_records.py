@@ -35,8 +35,8 @@ from tacit.counting.ibis_codes import (
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, TacitError, unknown
-from tacit.frames import integers
 from tacit.files import Progress
+from tacit.frames import integers
 from tacit.schema import Schema
 
 BLOCK = 1 << 17  # records
