@@ -1,6 +1,6 @@
 """`make bench-scale`: engines on data larger than memory should need; CPU time and peak memory.
 
-python -m benchmarks.scale_bench [--records 10000000] [--folder build/scale] [--spark]
+python -m benchmarks.scale_bench [--records 10000000] [--folder build/scale] [--work NAME] [--spark]
 
 Each piece of work runs in a process of its own, so that peak memory is its own. Files are made once
 and kept in the folder; delete it when you are done.
@@ -15,7 +15,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,36 @@ def tree(folder: Path) -> None:
     DecisionTree(BINARY, "a0", caution=2, max_depth=8).fit(folder)
 
 
+def copy_by_pyarrow(folder: Path) -> None:
+    """All files into one, with the compression of our files: what a disguise has to do at least."""
+    with _written(folder) as out:
+        writer = None
+        for path in sorted(folder.glob("*.parquet")):
+            with pq.ParquetFile(path) as file:
+                writer = writer or pq.ParquetWriter(out, file.schema_arrow, compression="zstd")
+                for batch in file.iter_batches(1 << 18):
+                    writer.write_batch(batch)
+        assert writer is not None
+        writer.close()
+
+
+def disguise_stream(folder: Path) -> None:
+    from tacit.file_disguise import disguise_files
+
+    with _written(folder) as out:
+        disguise_files(folder, BINARY, out)
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[Path]:
+    """A file beside the folder, removed at the end."""
+    out = folder.with_name(f"{folder.name}-{os.getpid()}.parquet")
+    try:
+        yield out
+    finally:
+        out.unlink(missing_ok=True)
+
+
 def spark_and_duckdb(folder: Path) -> None:
     """Spark with two executors on this machine, when it is warm, and DuckDB: wall time."""
     from tacit.counting import count_records
@@ -157,11 +188,15 @@ def spark_and_duckdb(folder: Path) -> None:
     print(f"seconds of wall time: Spark {times[0]:.1f}, warm {times[1]:.1f}; DuckDB {times[2]:.1f}")
 
 
-WORK = {
-    "binary": [plain_group_by, patterns, our_reader, naive_bayes, tree],
-    "labels": [plain_group_by, patterns, our_reader],
-    "binary-csv": [plain_group_by, our_reader],
-    "labels-csv": [plain_group_by, our_reader],
+#: Pieces of work by data; the first of each list is the peer of the others.
+WORK: dict[str, list[list[Callable[[Path], None]]]] = {
+    "binary": [
+        [plain_group_by, patterns, our_reader, naive_bayes, tree],
+        [copy_by_pyarrow, disguise_stream],
+    ],
+    "labels": [[plain_group_by, patterns, our_reader]],
+    "binary-csv": [[plain_group_by, our_reader]],
+    "labels-csv": [[plain_group_by, our_reader]],
 }
 CHUNKS = {"binary": binary_chunk, "labels": label_chunk}
 
@@ -191,19 +226,24 @@ def run(work: str, folder: Path) -> None:
     print(json.dumps(found))
 
 
-def compare(name: str, folder: Path, records: int) -> None:
-    """Print a row for each piece of work on these data."""
+def make_data(name: str, folder: Path, records: int) -> None:
+    """The files of these data."""
     kind = name.removesuffix("-csv")
     make(folder / kind, CHUNKS[kind], records)
     if name != kind:
         make_csv(folder / name, folder / kind)
-    base = 0.0
-    for work in WORK[name]:
-        found = measured(work.__name__, folder / name)
-        base = base or found["cpu"]
-        cells = (f"{found['cpu']:.1f}", f"{found['cpu'] / base:.2f}", f"{found['mb']:.0f}")
+
+
+def compare(data: str, works: list[Callable[[Path], None]], folder: Path) -> None:
+    """A row per piece of work, beside the first."""
+    peer: dict[str, float] = {}
+    for work in works:
+        found = measured(work.__name__, folder)
+        peer = peer or found
+        ratios = [(f"{found[key]:.1f}", f"{found[key] / peer[key]:.2f}") for key in ("cpu", "wall")]
+        cells = " | ".join(cell for pair in ratios for cell in pair)
         shown = work.__name__.replace("_", " ")
-        print(f"| {records:,} {name} | {shown} | {' | '.join(cells)} |", flush=True)
+        print(f"| {data} | {shown} | {cells} | {found['mb']:.0f} |", flush=True)
 
 
 def main() -> None:
@@ -211,6 +251,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--folder", type=Path, default=Path("build/scale"))
     parser.add_argument("--only", choices=tuple(WORK))
+    parser.add_argument("--work", help="only the rows of the list with this piece of work")
     parser.add_argument("--spark", action="store_true")
     parser.add_argument("--run")
     given = parser.parse_args()
@@ -218,10 +259,15 @@ def main() -> None:
         run(given.run, given.folder)
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    print("| data | work | CPU s | of GROUP BY | peak MB |\n|---|---|---|---|---|")
-    for name in WORK:
+    print("| data | work | CPU s | of the peer | wall s | of the peer | peak MB |")
+    print("|---|---|---|---|---|---|---|")
+    folder = given.folder / f"{given.records}"
+    for name, lists in WORK.items():
         if given.only in (None, name) and (given.records <= PER_FILE or "csv" not in name):
-            compare(name, given.folder / f"{given.records}", given.records)
+            make_data(name, folder, given.records)
+            for works in lists:
+                if given.work is None or given.work in [work.__name__ for work in works]:
+                    compare(f"{given.records:,} {name}", works, folder / name)
     if given.spark:
         spark_and_duckdb(given.folder / f"{given.records}" / "binary")
 

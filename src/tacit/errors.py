@@ -13,6 +13,7 @@
     │   └── Unavailable           the database does not answer; nothing was acknowledged
     ├── ServiceError              the service cannot run as asked: a setting, a port
     ├── EngineError               a database or a cluster could not count
+    ├── MemoryLimitError          the work needs more memory than it may take
     └── MissingExtraError         an optional package is not installed
 
 Each message says what was wrong, where, and what is allowed.
@@ -87,6 +88,10 @@ class ServiceError(TacitError):
 
 class EngineError(TacitError):
     """A database or a cluster could not count: it was lost, or it refused the query."""
+
+
+class MemoryLimitError(TacitError):
+    """The work needs more memory than it may take."""
 
 
 class MissingExtraError(TacitError):

@@ -17,12 +17,13 @@ Algorithms and Complexity (1976), here with bytes in place of bits.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,30 @@ def source_of(rng: np.random.Generator | None) -> Source:
         return words.view(np.uint8)[:n]
 
     return simulated
+
+
+def seeded_source(seed: int, *place: int) -> Source:
+    """Digits of a child of a seed, for simulation only: each place has its own.
+
+    Without a place, they are those of numpy.random.default_rng(seed).
+    """
+    return source_of(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place)))
+
+
+def keyed_source(key: bytes, place: int) -> Source:
+    """Digits that only those who have the key can repeat: SHAKE-256 of the key and the place.
+
+    For answers of real people that may have to be drawn again, such as those of a lost executor:
+    two different reports of a person would disclose more than one. The key is the operating
+    system's entropy.
+    """
+    calls = count()
+
+    def keyed(n: int) -> Bytes:
+        message = key + place.to_bytes(8) + next(calls).to_bytes(8)
+        return np.frombuffer(hashlib.shake_256(message).digest(n), dtype=np.uint8)
+
+    return keyed
 
 
 class Draws:

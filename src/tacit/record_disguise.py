@@ -73,15 +73,30 @@ def absent_reports(absent: Mask, design: Design) -> Mask:
 
 def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
     """Reported codes for validated true codes, in the same memory order."""
-    shape = (len(codes), len(design.reported))
-    order: Literal["F", "C"] = "F" if codes.flags.f_contiguous else "C"
-    reported = np.empty(shape, code_type(design.reported), order=order)
-    devices = _devices(design)
-    for start in range(0, len(codes), BLOCK):
-        block = slice(start, start + BLOCK)
-        for device in devices:
-            device.disguise(codes[block], reported[block], source)
-    return reported
+    return Disguiser(design).draw(codes, source)
+
+
+class Disguiser:
+    """A design prepared for drawing."""
+
+    def __init__(self, design: Design) -> None:
+        self._type, self._width = code_type(design.reported), len(design.reported)
+        self._devices = _devices(design)
+
+    def draw(self, codes: Codes, source: Source) -> Codes:
+        """Reported codes for validated true codes, in the same memory order.
+
+        Records that come in parts get the same draws, if all parts but the last are multiples
+        of BLOCK records.
+        """
+        by_column = codes.flags.f_contiguous or codes.strides[0] < codes.strides[1]
+        order: Literal["F", "C"] = "F" if by_column else "C"
+        reported = np.empty((len(codes), self._width), self._type, order=order)
+        for start in range(0, len(codes), BLOCK):
+            block = slice(start, start + BLOCK)
+            for device in self._devices:
+                device.disguise(codes[block], reported[block], source)
+        return reported
 
 
 def _devices(design: Design) -> list[_Flipping | _Following]:

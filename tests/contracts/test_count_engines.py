@@ -51,6 +51,7 @@ from tests.support.engines import (
     with_nulls,
 )
 from tests.support.published import published, response
+from tests.support.spark_disguises import SPARK_DISGUISES
 
 if TYPE_CHECKING:
     from tests.support.postgres import Cluster
@@ -349,6 +350,8 @@ def test_spark_keeps_the_contract_also_if_an_executor_is_killed(tmp_path: Path) 
         killing = KillingOnce(PairCounts(LABELLED.reported.sizes), tmp_path / "killed")
         np.testing.assert_array_equal(engine.total(killing), own.counts)
         assert killing.mark.exists()
+        for disguises in SPARK_DISGUISES:
+            disguises(session)
 
 
 def _a_level_of_a_tree_is_one_job(session: Any, records: Any) -> None:

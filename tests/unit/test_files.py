@@ -250,7 +250,7 @@ def test_a_parquet_file_without_records_is_an_error(tmp_path: Path) -> None:
 def test_a_path_that_is_no_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no such file"):
         codes_in(tmp_path / "none.csv")
-    with pytest.raises(FileError, match="is a directory"):
+    with pytest.raises(FileError, match="the directory has no file of records"):
         codes_in(tmp_path)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileError, match="not a regular file"):

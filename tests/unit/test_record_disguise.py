@@ -141,7 +141,6 @@ def test_one_related_group_lies_about_all_or_nothing() -> None:
         (np.zeros((0, 2), int), "0 records"),
         (pd.DataFrame({"smokes": ["no"]}), "no column for attribute 'income'"),
         (pd.DataFrame({"smokes": ["nope"], "income": ["low"]}), "did you mean 'no'"),
-        (pd.DataFrame({"smokes": [None], "income": ["low"]}), "smokes"),
         ([[0, 1]], "type list"),
     ],
 )

@@ -11,6 +11,7 @@ import typer
 
 from tacit.errors import DataError, SchemaError
 from tacit.files import read_described
+from tacit.memory_limit import parse_memory, start_limit
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ Events = Annotated[
         metavar="EVENT",
         help="The probability of an event: attribute=category, several separated by commas. An "
         "attribute named twice may have either category. May be repeated.",
+    ),
+]
+
+
+def _limit_memory(text: str | None) -> str | None:
+    if text is not None:
+        start_limit(parse_memory(text))
+    return text
+
+
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="AMOUNT",
+        callback=_limit_memory,
+        help="The most memory that the process may take, such as 500MB or 2GB; an error if it "
+        "needs more.",
     ),
 ]
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile
+from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.sources import FromDatabase, check_made_by, counted
 from tacit.counting.count_file import CountedPart, StoredCounts, check_suffix, read_counts
 from tacit.counting.engine_choice import file_engine
@@ -37,6 +37,7 @@ def count(
         typer.Option(help="A count file to add to; files that it has already are skipped."),
     ] = None,
     database: FromDatabase = None,
+    memory: MemoryLimit = None,
 ) -> None:
     """Count reported records into a file, from which every other command can estimate.
 

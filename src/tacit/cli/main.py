@@ -23,6 +23,7 @@ from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
 from tacit.errors import TacitError
 from tacit.extras import optional_imports
+from tacit.memory_limit import end_limit, exceeded_error, needs_more
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # Typer brings its own copy of Click or uses Click, depending on its version; the base class of
@@ -190,6 +191,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with optional_imports():
             app = command_line(name) if name in COMMANDS else outline()
             status = app(given, prog_name="tacit", standalone_mode=False) or 0
+        if status == INTERRUPTED:  # Typer's word for Ctrl-C
+            raise KeyboardInterrupt
         tell_notes()
         sys.stdout.flush()
         return status
@@ -200,12 +203,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
             str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
         )
     except MemoryError:
-        return _mistake("not enough memory; ask for fewer attributes at once")
+        return _mistake(str(needs_more() or "not enough memory; ask for fewer attributes at once"))
     except OSError as error:
         _drop_output()
         return _mistake(f"the output cannot be written: {error.strerror or error}")
     except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return _interrupted()
+    finally:
+        end_limit()
 
 
 def _mistake(*messages: str) -> int:
@@ -213,6 +218,16 @@ def _mistake(*messages: str) -> int:
         for message in messages:
             typer.echo("error: " + " ".join(message.split()), err=True)
     return MISTAKE
+
+
+def _interrupted() -> int:
+    """Ctrl-C, or the memory limit if it interrupted something that did not let its error pass."""
+    error = exceeded_error()
+    if error is not None:
+        return _mistake(str(error))
+    with suppress(OSError):
+        typer.echo("interrupted", err=True)
+    return INTERRUPTED
 
 
 def _drop_output() -> None:

@@ -93,11 +93,12 @@ def progress(what: str) -> Iterator[Tell]:
     errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=errors, transient=True)
-    task = bar.add_task(what, total=1.0)
+    task = bar.add_task(what, total=None)  # a pulse, until the share that is done is known
     start = time.monotonic()
 
     def tell(done: float) -> None:
-        bar.update(task, completed=done)
+        if not math.isnan(done):
+            bar.update(task, completed=done, total=1.0)
         if errors.is_terminal and not bar.live.is_started and time.monotonic() - start > PATIENCE:
             bar.start()
 

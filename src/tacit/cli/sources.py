@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile
+from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
 from tacit.counting import PatternTable, count, count_records, with_columns
@@ -52,6 +52,7 @@ class ReportedRecords:
     design_file: DesignFile
     data: OptionalData = None
     database: FromDatabase = None
+    memory: MemoryLimit = None
 
     def __post_init__(self) -> None:
         """Raise if the design cannot be read, or if no records are given."""
@@ -116,7 +117,8 @@ def counted(
     """
     schema = design.reported if schema is None else schema
     if isinstance(records, str) and "#" in records:  # a table, not the database of a service
-        return count_records(records, schema)
+        with show.progress("counting") as tell:
+            return count_records(records, schema, tell)
     if isinstance(records, str):
         from tacit.survey import read_published
 

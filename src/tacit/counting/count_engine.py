@@ -29,6 +29,7 @@ from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.counting.remote_patterns import RemotePatterns, schema_bytes
 from tacit.errors import DataError, unknown
+from tacit.memory_limit import limited
 from tacit.schema import Schema
 
 #: Distinct records are fetched if they take at most this much memory.
@@ -102,11 +103,12 @@ class CountEngine(ABC):
     def patterns_or_records(self) -> PatternTable:
         """The patterns if records repeat; otherwise every record as a pattern of its own.
 
-        Records that need more than MOST_BYTES of memory stay where they are.
+        Records that need more than MOST_BYTES of memory, or a quarter of what a limit leaves, stay
+        where they are.
         """
         if not mostly_distinct(self.sample(), self.schema.sizes):
             return self.patterns()
-        blocks, room = [], MOST_BYTES // schema_bytes(self.schema)
+        blocks, room = [], limited(MOST_BYTES, 1 / 4) // schema_bytes(self.schema)
         if (self.n_records() or 0) > room:
             return RemotePatterns(self)
         for block in self.blocks():

@@ -19,6 +19,7 @@ from tacit.counting.patterns import PatternTable
 from tacit.design import Design
 from tacit.errors import DataError, EngineError, unknown
 from tacit.extras import optional_imports
+from tacit.files import Progress
 from tacit.schema import Schema
 
 with optional_imports():
@@ -30,11 +31,13 @@ _ROWS = 1 << 16
 _MOST_IN_A_BYTE = 256
 
 
-def database_records(url: str, schema: Schema, design: str | None) -> CountEngine:
+def database_records(
+    url: str, schema: Schema, design: str | None, progress: Progress | None = None
+) -> CountEngine:
     """The records at a URL; responses of the service are those of the design given."""
     address, _, table = url.partition("#")
     if table:
-        return DatabaseTable(address, table, schema)
+        return DatabaseTable(address, table, schema, progress)
     if design is None:
         raise DataError(f"{shown(url)}: which table? give it as {shown(url)}#TABLE")
     return StoredResponses(address, schema, design)
@@ -60,9 +63,11 @@ def reaching(url: str) -> Iterator[None]:
 class DatabaseTable(CountEngine):
     """A table of labels; each operation has a connection of its own."""
 
-    def __init__(self, url: str, table: str, schema: Schema) -> None:
+    def __init__(
+        self, url: str, table: str, schema: Schema, progress: Progress | None = None
+    ) -> None:
         super().__init__(schema)
-        self._url = url
+        self._url, self._progress = url, progress
         self._space, _, self._name = table.rpartition(".")
         with self._opened():  # the columns are checked
             pass
@@ -102,7 +107,7 @@ class DatabaseTable(CountEngine):
             connection = psycopg.connect(self._url, connect_timeout=_PATIENCE)
         try:
             backend: Any = ibis.postgres.from_connection(connection)
-            yield IbisRecords(self._table(backend), self.schema)
+            yield IbisRecords(self._table(backend), self.schema, self._progress)
         finally:
             connection.close()
 

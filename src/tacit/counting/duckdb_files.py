@@ -7,7 +7,8 @@ category, the files are read again by our own reader, whose error names the file
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tacit.arrays import Codes
+from tacit.counting.cancellation import cancellable
 from tacit.counting.category_values import (
     ColumnKind,
     missing_values,
@@ -27,14 +29,17 @@ from tacit.counting.category_values import (
 from tacit.counting.count_engine import CountEngine, PatternsBy, check_by, patterns_of_keys
 from tacit.counting.distinct import combined, merged
 from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
+from tacit.counting.duckdb_connection import duckdb_connection
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
-from tacit.errors import DataError, EngineError, FileError
+from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
 from tacit.extras import optional_imports
+from tacit.files import Progress
 from tacit.files.paths import PARQUET, check_columns, check_parquet
 from tacit.files.record_files import partition_keys
 from tacit.files.record_reader import records_in_parquet
 from tacit.frames import integers
+from tacit.memory_limit import needs_more
 from tacit.schema import Schema
 
 with optional_imports():
@@ -66,9 +71,12 @@ class FilePart:
 class DuckDBFiles(CountEngine):
     """Files of one kind, all Parquet or all Arrow."""
 
-    def __init__(self, files: Sequence[Path], schema: Schema) -> None:
+    def __init__(
+        self, files: Sequence[Path], schema: Schema, progress: Progress | None = None
+    ) -> None:
         super().__init__(schema)
         self.files = list(files)
+        self._progress = progress
         self._parquet = self.files[0].name.lower().endswith(PARQUET)
         self._parts = self._parts_of(self.files)
 
@@ -95,7 +103,7 @@ class DuckDBFiles(CountEngine):
         for part in self._parts:
             keys = key_columns(self.schema, part.kinds)
             with self._querying(part) as (connection, source):
-                asked = connection.execute(f"SELECT {keys} FROM {source}")
+                asked = connection.execute(f"SELECT {keys} FROM {source}")  # runs batch by batch
                 for batch in asked.to_arrow_reader(BLOCK):
                     if batch.num_rows:
                         table = pa.Table.from_batches([batch])
@@ -112,7 +120,18 @@ class DuckDBFiles(CountEngine):
         """How often the keys occur, as an Arrow table."""
         kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
         with self._querying(part) as (connection, source):
-            return connection.execute(grouped_keys(schema, kinds, by, source)).to_arrow_table()
+            sql = grouped_keys(schema, kinds, by, source)
+            look = partial(self._tell, part, connection)
+            return _fetched(connection, sql, "to_arrow_table", look)
+
+    def _tell(self, part: FilePart, connection: Any) -> None:
+        """Tell how much of all files is done; DuckDB gives -1 if it does not know."""
+        if self._progress is None:
+            return
+        percent = connection.query_progress()
+        before = sum(len(own.files) for own in self._parts[: self._parts.index(part)])
+        own = len(part.files) * percent / 100
+        self._progress(math.nan if percent < 0 else (before + own) / len(self.files))
 
     def _keys(self, table: Any) -> list[Any]:
         """The key columns of a result; an error if a record has a cell without a category."""
@@ -159,9 +178,7 @@ class DuckDBFiles(CountEngine):
     @contextmanager
     def _querying(self, part: FilePart) -> Iterator[tuple[Any, str]]:
         """A connection, and what to select from."""
-        with duckdb.connect() as connection:
-            connection.execute("SET preserve_insertion_order = false")
-            connection.execute("SET enable_progress_bar = false")  # it would print among results
+        with duckdb_connection() as connection:
             if self._parquet:
                 paths = ", ".join(literal_sql(str(path)) for path in part.files)
                 source = (
@@ -174,6 +191,11 @@ class DuckDBFiles(CountEngine):
                 source = "records"
             try:
                 yield connection, source
+            except (duckdb.OutOfMemoryException, MemoryError) as error:
+                raise needs_more() or MemoryLimitError(
+                    f"{self._shown}: DuckDB needs more memory than there is: "
+                    f"{str(error).splitlines()[0]}"
+                ) from None
             except (duckdb.Error, pa.ArrowException) as error:
                 self._reread()
                 said = str(error).splitlines()[0]
@@ -205,15 +227,25 @@ class DuckDBFiles(CountEngine):
                 for attribute, kind in zip(self.schema, part.kinds, strict=True):
                     cell = quoted(attribute.name)
                     bad = f"FROM {source} WHERE {code_sql(attribute, kind, cell)} IS NULL"
-                    found = connection.execute(
-                        f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
-                    ).fetchone()
+                    known = f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
+                    found = _fetched(connection, known, "fetchone")
                     if found[1] and found[0] == found[0]:  # not NaN
                         raise unknown_value(found[0], attribute)
-                    (n,) = connection.execute(f"SELECT count(*) {bad}").fetchone()
+                    (n,) = _fetched(connection, f"SELECT count(*) {bad}", "fetchone")
                     if n:
                         raise missing_values(n, attribute)
         raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
+
+
+def _fetched(
+    connection: Any, sql: str, fetch: str, look: Callable[[], object] = lambda: None
+) -> Any:
+    """The result of a query as this method fetches it; Ctrl-C interrupts the query."""
+
+    def work() -> Any:
+        return getattr(connection.execute(sql), fetch)()
+
+    return cancellable(work, connection.interrupt, look)
 
 
 def _check_case(path: Path, columns: Sequence[str]) -> None:

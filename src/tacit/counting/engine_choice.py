@@ -53,14 +53,14 @@ def engine_of(
 ) -> CountEngine:
     """The engine for records of this schema; `design` is the fingerprint that they belong to."""
     if is_remote(records):
-        return _remote_engine(records, schema)
+        return _remote_engine(records, schema, progress)
     if is_url(records):
         if not records.startswith(_DATABASES):
             scheme = records.partition("://")[0]
             raise DataError(f"{scheme}://...: not a database that tacit knows; give postgresql://")
         with optional_imports():
             from tacit.counting.database_records import database_records
-        return database_records(records, schema, design)
+        return database_records(records, schema, design, progress)
     if isinstance(records, str | os.PathLike):
         return file_engine(record_files(records), schema, progress)
     return FrameRecords(records, schema)
@@ -77,15 +77,15 @@ def file_engine(
     for path in files:
         check_readable(path)
     if arrow:
-        return _duckdb_engine(files, schema)
+        return _duckdb_engine(files, schema, progress)
     known = [_outline(path) for path in files]
     # Programs that write directories also write files without records.
     kept = [path for path, own in zip(files, known, strict=True) if own.records] or files[:1]
     if by_path:
-        return _duckdb_engine(kept, schema)
+        return _duckdb_engine(kept, schema, progress)
     cells = len(schema) * sum(own.records for own in known)
     if cells >= FEWEST_CELLS and find_spec("duckdb") and all(own.plain for own in known):
-        return _duckdb_engine(kept, schema)
+        return _duckdb_engine(kept, schema, progress)
     return ReadFiles(kept, schema, progress)
 
 
@@ -110,13 +110,13 @@ def _outline(path: Path) -> _Outline:
     return _Outline(int(found.num_rows), plain)
 
 
-def _duckdb_engine(files: Sequence[Path], schema: Schema) -> CountEngine:
+def _duckdb_engine(files: Sequence[Path], schema: Schema, progress: Progress | None) -> CountEngine:
     with optional_imports():
         from tacit.counting.duckdb_files import DuckDBFiles
-    return DuckDBFiles(files, schema)
+    return DuckDBFiles(files, schema, progress)
 
 
-def _remote_engine(records: Any, schema: Schema) -> CountEngine:
+def _remote_engine(records: Any, schema: Schema, progress: Progress | None) -> CountEngine:
     with optional_imports():
         from tacit.counting.ibis_records import IbisRecords, SparkRecords, table_of_spark
     if type(records).__module__.startswith("pyspark"):
@@ -124,4 +124,4 @@ def _remote_engine(records: Any, schema: Schema) -> CountEngine:
     if not hasattr(records, "schema") or not hasattr(records, "group_by"):
         raise DataError(f"records are of type {type(records).__name__}; need a table")
     spark = records.get_backend().name == "pyspark"
-    return (SparkRecords if spark else IbisRecords)(records, schema)
+    return (SparkRecords if spark else IbisRecords)(records, schema, progress)

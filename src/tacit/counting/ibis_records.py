@@ -7,6 +7,7 @@ partition are sent.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacit.arrays import Codes
+from tacit.counting.cancellation import cancellable
 from tacit.counting.category_values import missing_values, unknown_value
 from tacit.counting.count_engine import (
     NO_RECORDS,
@@ -34,6 +36,7 @@ from tacit.counting.ibis_codes import (
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, TacitError, unknown
+from tacit.files import Progress
 from tacit.frames import integers
 from tacit.schema import Schema
 
@@ -43,9 +46,9 @@ BLOCK = 1 << 17  # records
 class IbisRecords(CountEngine):
     """The records of an Ibis table: columns are found by name, others are ignored."""
 
-    def __init__(self, table: Any, schema: Schema) -> None:
+    def __init__(self, table: Any, schema: Schema, progress: Progress | None = None) -> None:
         super().__init__(schema)
-        self._table = table
+        self._table, self._progress = table, progress
         with self._running():
             found = table.schema()
         for name in schema.names:
@@ -82,11 +85,11 @@ class IbisRecords(CountEngine):
 
     def n_records(self) -> int | None:
         with self._running():
-            return int(self._table.count().to_pyarrow().as_py())
+            return int(self._fetched(self._table.count()).as_py())
 
     def sample(self) -> Codes:
         with self._running():
-            table = self._keyed(self.schema).limit(BLOCK).to_pyarrow()
+            table = self._fetched(self._keyed(self.schema).limit(BLOCK))
         if not len(table):
             raise DataError(NO_RECORDS)
         return self._codes(table, self.schema)
@@ -103,7 +106,19 @@ class IbisRecords(CountEngine):
         """How often the keys occur, as an Arrow table."""
         keyed = self._keyed(schema, by)
         with self._running():
-            return keyed.group_by(list(keyed.columns)).agg(n=keyed.count()).to_pyarrow()
+            return self._fetched(keyed.group_by(list(keyed.columns)).agg(n=keyed.count()))
+
+    def _fetched(self, expression: Any) -> Any:
+        """The result of an expression, as Arrow; Ctrl-C cancels the query where it runs."""
+        backend = self._table.get_backend()
+        if backend.name == "postgres":
+            cancel = backend.con.cancel_safe
+        elif backend.name == "duckdb":
+            cancel = backend.con.interrupt
+        else:  # Spark cancels its jobs itself
+            return expression.to_pyarrow()
+        tell = self._progress or (lambda _: None)
+        return cancellable(expression.to_pyarrow, cancel, lambda: tell(math.nan))
 
     def _codes(self, table: Any, schema: Schema) -> Codes:
         return codes_of_keys(self._keys(table), schema)
@@ -140,6 +155,8 @@ class IbisRecords(CountEngine):
         except TacitError:
             raise
         except Exception as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from None
             name = self._table.get_backend().name if hasattr(self._table, "get_backend") else "?"
             said = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise EngineError(f"{name}: the records could not be counted: {said}") from error
@@ -183,6 +200,13 @@ class _PartTotals:
             stream = io.BytesIO()
             np.save(stream, found)
             yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether an error hides Ctrl-C: Spark raises another one while it cancels its jobs."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _counts(table: Any) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import Any
 from tacit.errors import DataError, FileError, unknown
 from tacit.schema import Schema
 
-#: Called with the share of the work that is done, from 0 to 1.
+#: Called with the share of the work that is done, from 0 to 1; NaN if that is not known.
 Progress = Callable[[float], None]
 
 CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"

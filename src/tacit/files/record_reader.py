@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,10 +35,15 @@ from tacit.files.paths import (
     kind_of,
     reason,
 )
+from tacit.files.record_files import record_files
 from tacit.label_codes import encode
+from tacit.memory_limit import limited
 from tacit.schema import Schema
 
-BATCH = 1 << 18  # records; a multiple of the blocks that disguise draws for
+BATCH = 1 << 18  # records
+LEAST_BATCH = 1 << 15  # the blocks that disguise draws for
+BATCH_BYTES = 256 << 20
+CELL_BYTES = 32  # as Arrow reads a cell, its codes, as Arrow writes it
 READ_RECORDS = 1 << 16
 READ_BYTES = 4 << 20
 
@@ -51,22 +56,56 @@ class Header(NamedTuple):
 
 
 def read_batches(
-    path: str | Path, schema: Schema, progress: Progress | None = None
+    source: str | Path, schema: Schema, progress: Progress | None = None
 ) -> Iterator[Codes]:
-    """The records of a file as validated codes, BATCH at a time however the file is laid out.
+    """The records of a file, a glob or a directory as validated codes, batch by batch.
 
-    Columns are found by name, others are not read. Errors name the record in the file.
+    Batches are equally long, however the files are laid out (see `batch_records`). Columns are
+    found by name, others are not read. Errors name the record in the file.
     """
+    files, some = record_files(source), False
+    parts = (
+        codes
+        for place, path in enumerate(files)
+        for codes, _ in _encoded(path, schema, _share(progress, place, len(files)))
+    )
+    for codes in rebatched(parts, batch_records(schema)):
+        some = True
+        yield codes
+    if not some:
+        raise DataError(f"{source}: holds 0 records; need at least one")
+
+
+def batch_records(schema: Schema) -> int:
+    """Records of a batch: BATCH, or fewer if the records are wide or memory is limited.
+
+    Always a multiple of LEAST_BATCH that divides BATCH.
+    """
+    room = limited(BATCH_BYTES, 1 / 4) // (CELL_BYTES * len(schema))
+    batch = BATCH
+    while batch > max(room, LEAST_BATCH):
+        batch //= 2
+    return batch
+
+
+def rebatched(parts: Iterable[Codes], size: int) -> Iterator[Codes]:
+    """The same records in batches of a size; the last one has the rest."""
     waiting: list[Codes] = []
-    for codes, _ in _encoded(Path(path), schema, progress or (lambda _: None)):
+    for codes in parts:
         waiting.append(codes)
-        while sum(map(len, waiting)) >= BATCH:
+        while sum(map(len, waiting)) >= size:
             joined = _joined(waiting)
-            yield joined[:BATCH]
-            waiting = [joined[BATCH:]]
-    rest = _joined(waiting)
-    if len(rest):
-        yield rest
+            yield joined[:size]
+            waiting = [joined[size:]] if len(joined) > size else []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _share(progress: Progress | None, place: int, n_files: int) -> Progress:
+    """The progress of one file as that of all."""
+    if progress is None:
+        return lambda _: None
+    return lambda done: progress((place + done) / n_files)
 
 
 def read_batches_by(
@@ -123,8 +162,6 @@ def _encoded(
                 raise type(error)(f"{path}: {error}") from None
             yield codes, table.select(list(columns))
             done += batch.num_rows
-    if not done:
-        raise DataError(f"{path}: holds 0 records; need at least one")
 
 
 def _joined(parts: list[Codes]) -> Codes:
@@ -170,9 +207,9 @@ def _parquet_batches(
     # Text comes as distinct labels and positions, which is how encode wants it.
     kinds = {name: found.field(name).type for name in schema.names}
     texts = [n for n, k in kinds.items() if pa.types.is_string(k) or pa.types.is_large_string(k)]
-    done = 0
+    done, size = 0, min(READ_RECORDS, batch_records(schema))
     with _reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(READ_RECORDS, columns=[*schema.names, *columns]):
+        for batch in file.iter_batches(size, columns=[*schema.names, *columns]):
             done += batch.num_rows
             progress(done / file.metadata.num_rows)
             yield batch

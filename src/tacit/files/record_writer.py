@@ -27,6 +27,7 @@ from tacit.errors import FileError
 from tacit.files.origin import KEY, Origin, note_beside
 from tacit.files.paths import CSV_GZ, PARQUET, kind_of
 from tacit.label_codes import decode
+from tacit.memory_limit import unfinished
 from tacit.schema import Schema
 
 #: Takes the next codes of a file that is being written, and a column for each name beside them.
@@ -190,7 +191,10 @@ def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     target = _target(path)
     part = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
     try:
-        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
+        with (
+            unfinished(part),
+            open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream,
+        ):
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
