@@ -12,6 +12,7 @@ hypothesis (Blair, Imai & Zhou, 2015).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -28,7 +29,7 @@ from tacit.reconstruction import Estimate
 from tacit.schema import Attribute, Schema
 
 #: Steps towards the smallest difference; each is closer by a factor of ten or more.
-_STEPS = 6
+_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class BetweenGroups:
                 "the difference must not be 0, and prevalence + difference must lie between 0 "
                 f"and 1; got {assumed.share:g} + {self.difference:g}"
             )
+
+    def distance(self, assumed: Assumption) -> float:
+        """The difference, as that of one share with the same standard error if groups are known."""
+        return abs(self.difference) * math.sqrt(self.share * (1 - self.share))
 
     def power(self, design: Design, name: str, assumed: Assumptions, n: int, level: float) -> float:
         """How often the interval of the difference excludes 0."""

@@ -44,6 +44,10 @@ class AgainstNull:
                 f"{self.null:g}; give two different shares"
             )
 
+    def distance(self, assumed: Assumption) -> float:
+        """How far apart both shares are."""
+        return abs(assumed.share - self.null)
+
     def power(self, design: Design, name: str, assumed: Assumptions, n: int, level: float) -> float:
         """How often the interval of the share excludes the null."""
         own = assumed[name]

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tacit.number_text import number_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from tacit.plan.survey_plan import SurveyPlan
     from tacit.plan.tradeoff import Tradeoff
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 _POINTS, _FACTOR = 13, 8
 #: Questions that get a curve of their own.
 _MOST_CURVES = 8
+#: Several families may be the same channel: dashes show the curve below.
+_STYLES = ("-", "--", "-.", ":")
 
 
 def plot_plan(found: SurveyPlan) -> Figure:
@@ -40,8 +45,8 @@ def plot_plan(found: SurveyPlan) -> Figure:
         for bias in question.biases:
             if bias.carriers == 0.1:
                 axes.axhline(100 * abs(bias.bias), lw=0.8, ls=":", color=color)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    _log_axis(axes, "x")
+    _log_axis(axes, "y")
     axes.set_xlabel("respondents")
     axes.set_ylabel(f"half the width of a {100 * found.level:g} % interval, points of 100")
     title = f"{number_of(found.n, 'respondent')} planned; dotted: bias if 10 % of carriers deny"
@@ -60,15 +65,15 @@ def plot_tradeoff(found: Tradeoff) -> Figure:
         height = float(point.respondents) if found.solved == "respondents" else 100 * point.width
         across = point.record_epsilon if found.questions > 1 else point.epsilon
         curves.setdefault((point.candidate, point.groups), []).append((across, height))
-    for (name, groups), marker in zip(curves, cycle("os^Dv<>P")):
+    for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
         label = name if found.questions == 1 else f"{name}, {number_of(groups, 'group')}"
         places = [place for place in curves[name, groups] if math.isfinite(place[0])]
         if not places:
             axes.plot([], [], label=f"{label}: epsilon is infinite")
             continue
-        axes.plot(*zip(*sorted(places), strict=True), marker=marker, ms=4, lw=1.4, label=label)
+        axes.plot(*zip(*sorted(places), strict=True), marker=marker, ms=4, ls=style, label=label)
     scope = "a record" if found.questions > 1 else "an answer"
-    axes.set_yscale("log")
+    _log_axis(axes, "y")
     axes.set_xlabel(f"epsilon of {scope}: further left is more private")
     confidence = f"{100 * found.level:g} % interval"
     shown = f"half the width of a {confidence}, points of 100"
@@ -76,3 +81,12 @@ def plot_tradeoff(found: Tradeoff) -> Figure:
     axes.grid(alpha=0.25, lw=0.5, which="both")
     axes.legend(frameon=False, fontsize=9)
     return figure
+
+
+def _log_axis(axes: Axes, name: str) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    getattr(axes, f"set_{name}scale")("log")
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -74,6 +74,8 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     if given is None and not isinstance(subject, Coin):
         task = _open_task(subject, prevalence, categories, category, wanted)
         return task.solved(n, wish)
+    if given is not None and categories is not None:
+        raise DataError("categories is for a coin or a family; a design has its own")
     if given is None:
         given = one_question(subject, number_of_categories(subject, prevalence, categories))
         attribute = ANSWER
@@ -165,6 +167,7 @@ class _Task:
         own, wanted = self.assumed[name], self.wanted
         place, compared = own.category, wanted.comparison
         power = between = None
+        disguised = not is_undisguised(self.design.group_of(name))
         if compared is not None:
             power = wanted.expected_power(self.design, name, self.assumed, n)
             if isinstance(compared, BetweenGroups):
@@ -178,8 +181,9 @@ class _Task:
             power=power,
             difference_width=between,
             respondents=needed,
+            disguised=disguised,
             privacy=answer_privacy(self.design, name, self.assumed),
-            biases=safe_answer_biases(self.design, name, self.assumed, n),
+            biases=safe_answer_biases(self.design, name, self.assumed, n) if disguised else (),
         )
 
 

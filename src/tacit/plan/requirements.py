@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -18,8 +18,8 @@ from tacit.plan.null_power import AgainstNull
 
 #: More respondents than people: a wish that needs more is refused.
 MOST_RESPONDENTS = 10**10
-#: Numbers of respondents tried one by one, because exact power rises in small steps with drops.
-_TRIED = 12
+#: Respondents at which standard errors are computed, to find a number to start from.
+_UNIT = 10**6
 
 Comparison = AgainstNull | BetweenGroups
 
@@ -80,32 +80,26 @@ class Requirements:
         """The fewest respondents that suffice for one attribute."""
         design.channel(design.closure([name])).require_reconstructable()
         found = 1
+        z = NormalDist().inv_cdf((1 + self.level) / 2)
+        stderr = float(np.max(expected_shares(design, name, assumed, _UNIT).stderr))
         if self.width is not None:
-            narrow = Requirements(self.width, None, None, self.level)
+            narrow = replace(self, power=None, comparison=None)
             found = _fewest(
                 lambda n: narrow.met(design, name, assumed, n),
-                self._rough(design, name, assumed),
+                _UNIT * (z * stderr / self.width) ** 2,
                 f"a width of {self.width:g} for {name!r}",
             )
-        if self.power is not None:
-            strong = Requirements(None, self.power, self.comparison, self.level)
+        if self.power is not None and self.comparison is not None:
+            strong = replace(self, width=None)
+            distance = self.comparison.distance(assumed[name])
+            ratio = (z + NormalDist().inv_cdf(self.power)) * stderr / distance
             enough = _fewest(
                 lambda n: strong.met(design, name, assumed, n),
-                1000,
+                _UNIT * ratio**2,
                 f"a power of {self.power:g} for {name!r}",
             )
-            tried = range(max(1, enough - _TRIED), enough + 1)
-            enough = next(n for n in tried if strong.met(design, name, assumed, n))
             found = max(found, enough)
         return found
-
-    def _rough(self, design: Design, name: str, assumed: Assumptions) -> int:
-        """The number of respondents by the normal approximation."""
-        assert self.width is not None, "a width"
-        unit = 10**6
-        stderr = float(np.max(expected_shares(design, name, assumed, unit).stderr))
-        z = NormalDist().inv_cdf((1 + self.level) / 2)
-        return max(1, math.ceil(min(unit * (z * stderr / self.width) ** 2, MOST_RESPONDENTS)))
 
 
 def check_respondents(n: int | None) -> None:
@@ -116,20 +110,26 @@ def check_respondents(n: int | None) -> None:
         )
 
 
-def _fewest(enough: Callable[[int], bool], near: int, what: str) -> int:
-    """The smallest number that is enough, searched from a number nearby."""
-    low, high = 0, max(near, 1)
-    while not enough(high):
+def _fewest(enough: Callable[[int], bool], near: float, what: str) -> int:
+    """The smallest number that is enough, searched from a number nearby.
+
+    Exact power rises in small steps with small drops: then it is a number that is enough after one
+    that is not.
+    """
+    high = max(1, math.ceil(min(near, MOST_RESPONDENTS)))
+    step = max(1, high // 50)
+    if enough(high):
+        while high > 1 and enough(max(1, high - step)):
+            high, step = max(1, high - step), 2 * step
+        return smallest(enough, max(0, high - step), high)
+    low = high
+    while not enough(high := min(low + step, MOST_RESPONDENTS)):
         if high >= MOST_RESPONDENTS:
             raise DataError(
                 f"{what} needs more than {MOST_RESPONDENTS:,} respondents; ask for less, or "
                 "disguise less"
             )
-        low, high = high, min(2 * high, MOST_RESPONDENTS)
-    step = max(1, high // 16)
-    while high - step > low and enough(high - step):
-        high, step = high - step, 2 * step
-    low = max(low, high - step)
+        low, step = high, 2 * step
     return smallest(enough, low, high)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ class QuestionPlan:
     power: float | None
     difference_width: float | None
     respondents: int | None
+    disguised: bool
     privacy: AnswerPrivacy
     biases: tuple[SafeAnswerBias, ...]
 
@@ -84,18 +86,24 @@ class SurveyPlan:
 
     @property
     def epsilon(self) -> float:
-        """Local differential privacy of the least private question."""
-        return max(question.privacy.epsilon for question in self.questions)
+        """Local differential privacy of the least private question that is disguised."""
+        return max(each.epsilon for each in self._disguised)
 
     @property
     def odds(self) -> float:
-        """The largest factor by which a report of one question changes odds."""
-        return max(question.privacy.odds for question in self.questions)
+        """The largest factor by which the report of one disguised question changes odds."""
+        return max(each.odds for each in self._disguised)
 
     @property
     def worst_posterior(self) -> float:
-        """The largest probability of an answer after the report of its question."""
-        return max(question.privacy.worst_posterior for question in self.questions)
+        """The largest probability of an answer after the report of its disguised question."""
+        return max(each.worst_posterior for each in self._disguised)
+
+    @property
+    def _disguised(self) -> list[AnswerPrivacy]:
+        """The privacy of the disguised questions; of all if none is."""
+        known = [each.privacy for each in self.questions if each.disguised]
+        return known or [each.privacy for each in self.questions]
 
     @property
     def record_epsilon(self) -> float:
@@ -117,13 +125,18 @@ class SurveyPlan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where the plan is less safe than its widths and its single answers look."""
-        found = [text for each in self.questions if (text := _bias_warning(each)) is not None]
+        found = [_bias_warning(share, self.questions) for share in self._exceeded]
         if len(self.design.schema) > 1 and math.isinf(self.disguised_epsilon):
             found.append(
                 "epsilon of the disguised answers together is infinite: a whole record discloses "
                 "more than its single answers"
             )
         return tuple(found)
+
+    @property
+    def _exceeded(self) -> list[float]:
+        """Shares of carriers whose safe answers exceed the width of some question first."""
+        return sorted({each.tolerated for each in self.questions if each.tolerated is not None})
 
     def tables(self) -> list[Table]:
         """What to expect, the privacy, the bias of safe answers, and the budget of a record."""
@@ -154,7 +167,7 @@ class SurveyPlan:
         return Table(heads, rows, title, "lllr" + "r" * (len(heads) - 4))
 
     def _privacy(self) -> Table:
-        heads = ("question", "epsilon", "odds, at most", "worst posterior", "P(answer), at most")
+        heads = ("question", "epsilon", "odds, at most", "worst posterior", "of this answer")
         rows = [
             [
                 each.attribute,
@@ -172,8 +185,8 @@ class SurveyPlan:
         shares = [bias.carriers for bias in known[0].biases] if known else []
         heads = ["question", "planned", *(f"{100 * share:g} % of carriers" for share in shares)]
         rows = [
-            [each.attribute, f"± {100 * each.width:.1f}"]
-            + [f"{100 * bias.bias:+.1f}" for bias in each.biases]
+            [each.attribute, f"± {100 * each.width:.2f}"]
+            + [f"{100 * bias.bias:+.2f}" for bias in each.biases]
             for each in known
         ]
         title = "Bias in points if some carriers always give the safe answer"
@@ -254,16 +267,16 @@ class SurveyPlan:
         return "".join(table.html() for table in self.tables()) + told
 
 
-def _bias_warning(question: QuestionPlan) -> str | None:
-    share = question.tolerated
-    if share is None:
-        return None
-    bias = next(each.bias for each in question.biases if each.carriers == share)
-    side = "low" if bias < 0 else "high"
+def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:
+    named = [
+        f"{each.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * each.width:.2f})"
+        for each in questions
+        for bias in each.biases
+        if each.tolerated == share == bias.carriers
+    ]
     return (
-        f"{question.attribute}: if {100 * share:g} % of carriers always give the safe answer, the "
-        f"estimate is {100 * abs(bias):.1f} points too {side}, more than the planned "
-        f"± {100 * question.width:.1f}; more respondents do not help"
+        f"if {100 * share:g} % of carriers always give the safe answer, the bias exceeds the "
+        f"planned interval, and more respondents do not help: {', '.join(named)}"
     )
 
 

@@ -17,6 +17,7 @@ from tacit import outward
 from tacit.channel import Coin
 from tacit.errors import DataError
 from tacit.extras import optional_imports
+from tacit.files import Progress
 from tacit.label_codes import frame_of
 from tacit.number_text import number_of
 from tacit.plan.answer_privacy import answer_privacy
@@ -87,6 +88,20 @@ class Tradeoff:
         )
         return plain
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where a record discloses more than its single answers."""
+        if self.questions == 1 or all(math.isfinite(p.record_epsilon) for p in self.points):
+            return ()
+        return (
+            "where the epsilon of a record is infinite, a report shows for certain how answers of "
+            "a group go together",
+        )
+
+    def tables(self) -> list[Table]:
+        """The table alone."""
+        return [self.to_table()]
+
     def to_table(self) -> Table:
         """The points as a person reads them."""
         several = self.questions > 1
@@ -135,13 +150,14 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     categories: int | None = None,
     epsilons: Sequence[float] = EPSILONS,
     level: float = 0.95,
+    progress: Progress = lambda _: None,
 ) -> Tradeoff:
     """Privacy against the width from n respondents, or against the respondents for a width.
 
     candidates: a list of what `plan` takes as its subject, or a mapping from names to these.
     A family is shown at each of `epsilons` (of one answer); a coin or a design as it is.
     `questions` are as many questions with the same shares, in each number of `groups` (1 and one
-    per question by default).
+    per question by default). `progress` is called with the share that is done.
 
     >>> from tacit import related
     >>> found = tradeoff(["related", related(0.9)], n=1000, epsilons=[1.0])
@@ -157,7 +173,9 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     wanted = Requirements(width, None, None, level)
     counts = _group_counts(questions, groups)
     points: list[TradeoffPoint] = []
-    for name, subject in _labelled(candidates):
+    named = _labelled(candidates)
+    for place, (name, subject) in enumerate(named):
+        progress(place / len(named))
         for layout in layouts(subject, prevalence, questions, counts, categories):
             steps = [1] if layout.fixed else layout.steps(epsilons)
             points += [_point(name, layout, step, n, wanted) for step in steps]
