@@ -6,8 +6,8 @@ error is se(p) = sqrt((c p + d)(1 - c p - d) / n) / c, and a test rejects at a d
 The formula is written again here from that description. One number is published: its help page
 (rr.sensitivequestions.org/reference/power.rr.test.html) shows 0.9868872 for a forced design.
 
-Ulrich, Schroeter, Striegel & Simon (2012, Psychological Methods 17, 623-641) give the power of
-one-sample tests for the same designs by the same normal approximation.
+Ulrich, Schroeter, Striegel & Simon (2012, "Asking sensitive questions: a statistical power analysis
+of randomized response models", Psychological Methods 17, 623-641) use normal approximations too.
 
 R's RRreg 0.7, `powerplot` (Heck & Moshagen, 2018), has no formula: it simulates surveys and counts
 how often its regressions find a covariate. It applies where the covariate is a group: then the

@@ -101,8 +101,15 @@ def coin_text(coin: Coin) -> str:
     """
     if isinstance(coin, Matrix):
         return f"matrix, {len(coin.rows)} reports"
-    text = str(coin)
-    for value in coin.to_dict().values():
-        if isinstance(value, str) and "/" in value and 10**6 % Fraction(value).denominator == 0:
-            text = text.replace(f"={value}", f"={float(Fraction(value)):g}")
-    return text
+    texts = {name: _short(value) for name, value in coin.to_dict().items() if name != "family"}
+    return f"{coin.family}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+
+
+def _short(value: Any) -> str:
+    """A short decimal, a list, or a note that it differs between questions."""
+    if isinstance(value, dict):
+        return "by question"
+    if isinstance(value, list):
+        return f"[{', '.join(_short(each) for each in value)}]"
+    exact = Fraction(value)
+    return f"{float(exact):g}" if 10**6 % exact.denominator == 0 else str(value)

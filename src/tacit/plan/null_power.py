@@ -5,8 +5,9 @@ prints. Their probability follows from the distribution of the estimate: exact i
 binomial, otherwise by a binomial distribution with the same three moments
 (`tacit.reconstruction.score_test`). At a null of 0 the test is one-sided, as the interval is.
 
-Published formulas take both distributions as normal (Blair, Imai & Zhou, 2015; Ulrich, Schroeter,
-Striegel & Simon, 2012):  power = Phi((|p - p0| - z se(p0)) / se(p)).
+Published formulas take both distributions as normal (Blair, Imai & Zhou, 2015):
+
+    power = Phi((|p - p0| - z se(p0)) / se(p))
 """
 
 from __future__ import annotations

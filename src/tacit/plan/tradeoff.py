@@ -30,7 +30,7 @@ from tacit.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-EPSILONS = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 #: The share of carriers whose bias is shown.
 _CARRIERS = 0.1
 
@@ -54,6 +54,12 @@ class TradeoffPoint:
     width: float
     pair_width: float | None
     bias: float | None
+
+    @property
+    def text(self) -> str:
+        """The disguise, with the name of the candidate if it does not say so."""
+        named = self.disguise.startswith(self.candidate)
+        return self.disguise if named else f"{self.candidate}: {self.disguise}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +111,11 @@ class Tradeoff:
     def to_table(self) -> Table:
         """The points as a person reads them."""
         several = self.questions > 1
-        heads = ["candidate", "disguise"] + ["groups"] * several + ["epsilon"]
-        heads += ["of a record"] * several + ["respondents", "interval"]
-        heads += ["interval of a pair"] * several + ["bias, 10 %"]
+        heads = ["disguise"] + ["groups"] * several + ["epsilon"] + ["record"] * several
+        heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
         rows = []
         for each in self.points:
-            row = [each.candidate, each.disguise] + [str(each.groups)] * several
-            row += [outward.epsilon(each.epsilon)]
+            row = [each.text] + [str(each.groups)] * several + [outward.epsilon(each.epsilon)]
             row += [outward.epsilon(each.record_epsilon)] * several
             row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
             row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
@@ -119,10 +123,10 @@ class Tradeoff:
             rows.append(row)
         questions = number_of(self.questions, "question")
         title = (
-            f"Privacy against {self.solved}: {questions}, {100 * self.level:g} % intervals, in "
-            "points of 100"
+            f"Privacy against {self.solved}: {questions}, {100 * self.level:g} % intervals, points "
+            "of 100"
         )
-        return Table(heads, rows, title, "ll" + "r" * (len(heads) - 2))
+        return Table(heads, rows, title, "l" + "r" * (len(heads) - 1))
 
     def plot(self) -> Figure:
         """Width or respondents against epsilon, a curve per candidate; needs the extra `plot`."""
