@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from tacit.plan import SurveyPlan, Tradeoff
 
 DEFAULT_PREVALENCE = 0.2
+
+
+class PrivacyFigure(StrEnum):
+    """Figures of privacy of an answer."""
+
+    EPSILON = "epsilon"
+    POSTERIOR = "worst-posterior"
+
 
 Subject = Annotated[
     str,
@@ -88,6 +97,10 @@ Compare = Annotated[
         "by commas).",
     ),
 ]
+Axis = Annotated[
+    PrivacyFigure,
+    typer.Option(help="With --compare: the figure of privacy that the families are compared by."),
+]
 Questions = Annotated[
     int, typer.Option(min=1, help="With --compare: so many questions, in 1 to so many groups.")
 ]
@@ -133,6 +146,7 @@ def plan(
     categories: Categories = None,
     attribute: AttributeName = None,
     compare: Compare = None,
+    axis: Axis = PrivacyFigure.EPSILON,
     questions: Questions = 1,
     level: Level = 0.95,
     figure: Picture = None,
@@ -244,6 +258,7 @@ def _compared(given: Any, params: dict[str, Any]) -> Tradeoff:
             _shares(params["prevalence"] or []),
             questions=params["questions"],
             categories=params["categories"],
+            figure=params["axis"].value.replace("-", "_"),
             level=params["level"],
             progress=tell,
         )

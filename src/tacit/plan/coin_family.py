@@ -1,12 +1,13 @@
 """CoinFamily: a family whose parameter is still open, in steps from most to least private.
 
 A step is a parameter with four decimals, so that a plan can be written into a survey file as it is
-printed. `optimal` is the best channel for the assumed shares under a bound on epsilon
-(`tacit.optimize`), in steps of .01.
+printed. `optimal` is the best channel for the assumed shares (`tacit.optimize`) under a bound on
+epsilon, in steps of .01, or on the worst posterior, in steps of a thousandth of its range.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,11 @@ from tacit.errors import DesignError, unknown
 _STEPS = 10_000
 #: frapp takes lambda in hundredths up to this, `optimal` epsilon up to this.
 _LARGEST_LAMBDA, _LARGEST_EPSILON = 100_000, 12
+#: Steps of a bound on the worst posterior.
+_DELTAS = 1000
 OPTIMAL = "optimal"
+#: The figures of privacy that an optimal channel can be bounded by.
+EPSILON, POSTERIOR = "epsilon", "worst_posterior"
 OPEN_FAMILIES = (
     "related",
     "unrelated",
@@ -50,11 +55,12 @@ class CoinFamily:
     make: Callable[[int], Coin]
 
 
-def coin_family(given: Any, shares: Sequence[float]) -> CoinFamily:
+def coin_family(given: Any, shares: Sequence[float], figure: str = EPSILON) -> CoinFamily:
     """The family of a name, a function such as `related`, or any function of theta.
 
-    `shares` is the assumed distribution. `unrelated` and `forced` draw all categories alike;
-    for another distribution give a function: lambda theta: forced(theta, [0.2, 0.8]).
+    `shares` is the assumed distribution, `figure` what bounds optimal channels. `unrelated` and
+    `forced` draw all categories alike; for another distribution give a function such as
+    lambda theta: forced(theta, [0.2, 0.8]).
     """
     name = given if isinstance(given, str) else getattr(given, "__name__", "")
     known = isinstance(given, str) or FAMILIES.get(name) is given
@@ -62,6 +68,8 @@ def coin_family(given: Any, shares: Sequence[float]) -> CoinFamily:
         return CoinFamily(name.replace("<lambda>", "family"), _STEPS, lambda j: given(_theta(j)))
     if not known or name not in OPEN_FAMILIES:
         raise DesignError(unknown("family", name or given, OPEN_FAMILIES))
+    if name == OPTIMAL and figure == POSTERIOR:
+        return CoinFamily(name, _DELTAS, lambda j: optimal_coin(shares, delta=_delta(shares, j)))
     return _named(name, shares)
 
 
@@ -75,17 +83,28 @@ def _named(name: str, shares: Sequence[float]) -> CoinFamily:
         "crosswise": (_STEPS // 2, lambda j: crosswise(_theta(_STEPS // 2 - j))),
         "uniform_perturbation": (_STEPS, lambda j: uniform_perturbation(_theta(j))),
         "frapp": (100 * _LARGEST_LAMBDA, lambda j: frapp(1 + Fraction(j, 100))),
-        OPTIMAL: (100 * _LARGEST_EPSILON, lambda j: optimal_coin(shares, j / 100)),
+        OPTIMAL: (100 * _LARGEST_EPSILON, lambda j: optimal_coin(shares, epsilon=j / 100)),
     }
     return CoinFamily(name, *makers[name])
 
 
-def optimal_coin(shares: Sequence[float], epsilon: float) -> Coin:
-    """The channel of least mean squared error for these shares under a bound on epsilon."""
+def optimal_coin(
+    shares: Sequence[float], epsilon: float | None = None, delta: float | None = None
+) -> Coin:
+    """The channel of least mean squared error for these shares under a bound.
+
+    delta bounds the worst posterior.
+    """
     from tacit.optimize import Exact, front  # SciPy's solvers are slow to start
 
-    found = front(list(shares), 1000, epsilon=epsilon, method=Exact(privacy=[0.0]))
+    found = front(list(shares), 1000, delta, epsilon, Exact(privacy=[0.0]))
     return found[0].coin()
+
+
+def _delta(shares: Sequence[float], step: int) -> float:
+    """A bound between the largest share and 1, rounded up to six decimals."""
+    largest = max(shares)
+    return min(1.0, math.ceil(1e6 * (largest + (1 - largest) * step / _DELTAS)) / 1e6)
 
 
 def _theta(step: int) -> Fraction:

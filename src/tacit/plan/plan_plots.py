@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tacit.number_text import number_of
+from tacit.plan.coin_family import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tacit.plan.survey_plan import SurveyPlan
-    from tacit.plan.tradeoff import Tradeoff
+    from tacit.plan.tradeoff import Tradeoff, TradeoffPoint
 
 #: Numbers of respondents on a curve, over this factor on either side of the planned one.
 _POINTS, _FACTOR = 13, 8
@@ -57,13 +58,13 @@ def plot_plan(found: SurveyPlan) -> Figure:
 
 
 def plot_tradeoff(found: Tradeoff) -> Figure:
-    """Width or respondents against epsilon, of a record if there are several questions."""
+    """Width or respondents against privacy; epsilon of a record if there are several questions."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()
     curves: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for point in found.points:
         height = float(point.respondents) if found.solved == "respondents" else 100 * point.width
-        across = point.record_epsilon if found.questions > 1 else point.epsilon
+        across = _privacy(found, point)
         curves.setdefault((point.candidate, point.groups), []).append((across, height))
     for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
         label = name if found.questions == 1 else f"{name}, {number_of(groups, 'group')}"
@@ -72,15 +73,22 @@ def plot_tradeoff(found: Tradeoff) -> Figure:
             axes.plot([], [], label=f"{label}: epsilon is infinite")
             continue
         axes.plot(*zip(*sorted(places), strict=True), marker=marker, ms=4, ls=style, label=label)
-    scope = "a record" if found.questions > 1 else "an answer"
     _log_axis(axes, "y")
-    axes.set_xlabel(f"epsilon of {scope}: further left is more private")
+    scope = "a record" if found.questions > 1 and found.figure == EPSILON else "an answer"
+    name = found.figure.replace("_", " ")
+    axes.set_xlabel(f"{name} of {scope}: further left is more private")
     confidence = f"{100 * found.level:g} % interval"
     shown = f"half the width of a {confidence}, points of 100"
     axes.set_ylabel("respondents" if found.solved == "respondents" else shown)
     axes.grid(alpha=0.25, lw=0.5, which="both")
     axes.legend(frameon=False, fontsize=9)
     return figure
+
+
+def _privacy(found: Tradeoff, point: TradeoffPoint) -> float:
+    if found.figure != EPSILON:
+        return point.worst_posterior
+    return point.record_epsilon if found.questions > 1 else point.epsilon
 
 
 def _log_axis(axes: Axes, name: str) -> None:

@@ -13,7 +13,7 @@ from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.plan.answer_privacy import AnswerPrivacy, PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume, assume_all
-from tacit.plan.coin_family import CoinFamily, coin_family, coin_text
+from tacit.plan.coin_family import EPSILON, POSTERIOR, CoinFamily, coin_family, coin_text
 from tacit.plan.group_power import BetweenGroups
 from tacit.plan.null_power import AgainstNull
 from tacit.plan.plan_subject import ANSWER, design_of, number_of_categories, one_question
@@ -72,7 +72,10 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     check_respondents(n)
     given = design_of(subject)
     if given is None and not isinstance(subject, Coin):
-        task = _open_task(subject, prevalence, categories, category, wanted)
+        figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
+        own = _assumed(subject, prevalence, categories, category)
+        family = coin_family(subject, own[ANSWER].shares.tolist(), figure)
+        task = _OpenTask(family, own, wanted)
         return task.solved(n, wish)
     if given is not None and categories is not None:
         raise DataError("categories is for a coin or a family; a design has its own")
@@ -187,18 +190,15 @@ class _Task:
         )
 
 
-def _open_task(
-    subject: Any, prevalence: Any, categories: int | None, category: Any, wanted: Requirements
-) -> OpenTask:
+def _assumed(subject: Any, prevalence: Any, categories: int | None, category: Any) -> Assumptions:
+    """The assumption on the one question of a family."""
     size = number_of_categories(subject, prevalence, categories)
     own = one_question(truthful(), size).schema[ANSWER]
-    assumed = {ANSWER: assume(own, prevalence, category)}
-    family = coin_family(subject, assumed[ANSWER].shares.tolist())
-    return OpenTask(family, assumed, wanted)
+    return {ANSWER: assume(own, prevalence, category)}
 
 
 @dataclass(frozen=True, eq=False)
-class OpenTask:
+class _OpenTask:
     """One question and a family whose parameter is open."""
 
     family: CoinFamily

@@ -12,6 +12,7 @@ import numpy as np
 from tacit.channel import Coin, truthful
 from tacit.design import Design, Group
 from tacit.errors import DesignError
+from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume_all
 from tacit.plan.coin_family import coin_family, coin_text
 from tacit.plan.expected_estimate import estimate_from, expected_widths, true_table
@@ -37,16 +38,16 @@ class Layout:
         """Whether there is one step only."""
         return self.last == 1
 
-    def steps(self, epsilons: Sequence[float]) -> list[int]:
+    def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
         """The most accurate step whose answers keep each bound, without repetition."""
-        found = (self._most_accurate(epsilon) for epsilon in sorted(epsilons))
+        found = map(self._most_accurate, wishes)
         return list(dict.fromkeys(step for step in found if step is not None))
 
-    def _most_accurate(self, epsilon: float) -> int | None:
+    def _most_accurate(self, wish: PrivacyWish) -> int | None:
         name = self.distinct[0]
 
         def breaks(step: int) -> bool:
-            return self.design(step).channel([name]).epsilon > epsilon
+            return wish.missed(answer_privacy(self.design(step), name, self.assumed)) is not None
 
         if breaks(1):
             return None
@@ -78,27 +79,40 @@ class Layout:
         return float(widths[tuple(place for place in places if place is not None)])
 
 
-def layouts(
-    subject: Any, prevalence: Any, questions: int, counts: Sequence[int], categories: int | None
-) -> Iterator[Layout]:
+@dataclass(frozen=True)
+class Questions:
+    """Questions that are alike: their number, their shares, and how to group them.
+
+    `figure` is the figure of privacy that optimal channels are bounded by.
+    """
+
+    number: int
+    prevalence: Any
+    categories: int | None
+    groups: tuple[int, ...]
+    figure: str
+
+
+def layouts(subject: Any, questions: Questions) -> Iterator[Layout]:
     """A layout per number of groups that the family allows; one for a design."""
     given = design_of(subject)
     if given is not None:
-        yield Layout(assume_all(given, prevalence), given.schema.names, 1, lambda _: given)
+        assumed = assume_all(given, questions.prevalence)
+        yield Layout(assumed, given.schema.names, 1, lambda _: given)
         return
-    size = number_of_categories(subject, prevalence, categories)
-    schema = Schema([Attribute(f"q{i + 1}", labels_of(size)) for i in range(questions)])
+    size = number_of_categories(subject, questions.prevalence, questions.categories)
+    schema = Schema([Attribute(f"q{i + 1}", labels_of(size)) for i in range(questions.number)])
     plain = Design(schema, [Group(schema.names, truthful())])
-    assumed = assume_all(plain, dict.fromkeys(schema.names, prevalence))
+    assumed = assume_all(plain, dict.fromkeys(schema.names, questions.prevalence))
     first = schema.names[:1]
     if isinstance(subject, Coin):
         last, make = 1, lambda _: subject
     else:
-        family = coin_family(subject, assumed[first[0]].shares.tolist())
+        family = coin_family(subject, assumed[first[0]].shares.tolist(), questions.figure)
         last, make = family.last, lru_cache(maxsize=64)(family.make)
     refused: DesignError | None = None
     found = False
-    for count in counts:
+    for count in questions.groups:
         parts = [part.tolist() for part in np.array_split(np.array(schema.names), count)]
         design = _Grouped(schema, parts, make)
         try:

@@ -1,9 +1,9 @@
 """tradeoff: privacy against precision for families, parameters, groupings and optimal channels.
 
 Each candidate gives a curve of points: for a family, the most accurate parameter under each bound
-on epsilon; for a coin or a design, one point. With several questions, each family is shown for
-each number of groups. Single answers are as precise in one group as in many; pairs of answers and
-the privacy of a record are not.
+on epsilon or on the worst posterior; for a coin or a design, one point. With several questions,
+each family is shown for each number of groups. Single answers are as precise in one group as in
+many; pairs of answers and the privacy of a record are not.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tacit import outward
 from tacit.channel import Coin
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
 from tacit.files import Progress
 from tacit.label_codes import frame_of
 from tacit.number_text import number_of
-from tacit.plan.answer_privacy import answer_privacy
-from tacit.plan.question_layout import Layout, layouts
+from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
+from tacit.plan.assumptions import check_share
+from tacit.plan.coin_family import EPSILON, POSTERIOR
+from tacit.plan.question_layout import Layout, Questions, layouts
 from tacit.plan.requirements import Requirements, check_respondents
 from tacit.plan.safe_answer import safe_answer_biases
 from tacit.reconstruction.interval import check_level
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: Bounds on the worst posterior: this far from the largest share to 1.
+_PARTS = (0.2, 0.4, 0.6, 0.8, 0.9)
 #: The share of carriers whose bias is shown.
 _CARRIERS = 0.1
 
@@ -69,6 +75,7 @@ class Tradeoff:
     points: tuple[TradeoffPoint, ...]
     questions: int
     solved: str
+    figure: str
     level: float
 
     def columns(self) -> dict[str, list[Any]]:
@@ -88,6 +95,7 @@ class Tradeoff:
                 "version": 1,
                 "solved": self.solved,
                 "questions": self.questions,
+                "figure": self.figure,
                 "level": self.level,
                 "points": [asdict(point) for point in self.points],
             }
@@ -112,11 +120,13 @@ class Tradeoff:
         """The points as a person reads them."""
         several = self.questions > 1
         heads = ["disguise"] + ["groups"] * several + ["epsilon"] + ["record"] * several
+        heads.append("posterior")
         heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
         rows = []
         for each in self.points:
             row = [each.text] + [str(each.groups)] * several + [outward.epsilon(each.epsilon)]
             row += [outward.epsilon(each.record_epsilon)] * several
+            row.append(outward.up(each.worst_posterior))
             row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
             row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
             row.append("" if each.bias is None else f"{100 * each.bias:+.2f}")
@@ -129,7 +139,7 @@ class Tradeoff:
         return Table(heads, rows, title, "l" + "r" * (len(heads) - 1))
 
     def plot(self) -> Figure:
-        """Width or respondents against epsilon, a curve per candidate; needs the extra `plot`."""
+        """Width or respondents against privacy, a curve per candidate; needs the extra `plot`."""
         with optional_imports():
             from tacit.plan.plan_plots import plot_tradeoff
         return plot_tradeoff(self)
@@ -152,19 +162,21 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     questions: int = 1,
     groups: Sequence[int] | None = None,
     categories: int | None = None,
-    epsilons: Sequence[float] = EPSILONS,
+    figure: str = EPSILON,
+    bounds: Sequence[float] | None = None,
     level: float = 0.95,
     progress: Progress = lambda _: None,
 ) -> Tradeoff:
     """Privacy against the width from n respondents, or against the respondents for a width.
 
     candidates: a list of what `plan` takes as its subject, or a mapping from names to these.
-    A family is shown at each of `epsilons` (of one answer); a coin or a design as it is.
-    `questions` are as many questions with the same shares, in each number of `groups` (1 and one
-    per question by default). `progress` is called with the share that is done.
+    A family is shown at each of `bounds` on the `figure` of privacy of one answer, "epsilon" or
+    "worst_posterior"; a coin or a design as it is. `questions` are as many questions with the same
+    shares, in each number of `groups` (1 and one per question by default). `progress` is called
+    with the share that is done.
 
     >>> from tacit import related
-    >>> found = tradeoff(["related", related(0.9)], n=1000, epsilons=[1.0])
+    >>> found = tradeoff(["related", related(0.9)], n=1000, bounds=[1.0])
     >>> [(point.disguise, round(point.width, 3)) for point in found.points]
     [('related(theta=0.731)', 0.066), ('related(theta=0.9)', 0.034)]
     """
@@ -175,18 +187,39 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     if type(questions) is not int or questions < 1:
         raise DataError(f"questions must be a whole number from 1, got {questions!r}")
     wanted = Requirements(width, None, None, level)
-    counts = _group_counts(questions, groups)
+    planned = Questions(questions, prevalence, categories, _group_counts(questions, groups), figure)
+    wishes = _wishes(figure, bounds, prevalence)
     points: list[TradeoffPoint] = []
     named = _labelled(candidates)
     for place, (name, subject) in enumerate(named):
         progress(place / len(named))
-        for layout in layouts(subject, prevalence, questions, counts, categories):
-            steps = [1] if layout.fixed else layout.steps(epsilons)
+        for layout in layouts(subject, planned):
+            steps = [1] if layout.fixed else layout.steps(wishes)
             points += [_point(name, layout, step, n, wanted) for step in steps]
     if not points:
-        raise DataError(f"no candidate reaches an epsilon of {max(epsilons):g}; allow a larger one")
+        raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
     solved = "width" if n is not None else "respondents"
-    return Tradeoff(tuple(points), questions, solved, level)
+    return Tradeoff(tuple(points), questions, solved, figure, level)
+
+
+def _wishes(figure: str, bounds: Sequence[float] | None, prevalence: Any) -> list[PrivacyWish]:
+    """The bounds as wishes, from strict to loose."""
+    if figure not in (EPSILON, POSTERIOR):
+        raise DataError(unknown("figure of privacy", figure, (EPSILON, POSTERIOR)))
+    if bounds is None and figure == EPSILON:
+        bounds = EPSILONS
+    elif bounds is None:
+        largest = _largest_share(prevalence)
+        bounds = [largest + (1 - largest) * part for part in _PARTS]
+    return [PrivacyWish(**{figure: bound}) for bound in sorted(bounds)]
+
+
+def _largest_share(prevalence: Any) -> float:
+    """The share of the most common answer to a yes/no question, or of a distribution."""
+    if isinstance(prevalence, Mapping):
+        return 0.5
+    given = [check_share(each, "a prevalence") for each in np.ravel(prevalence).tolist()]
+    return max(given) if len(given) > 1 else max(given[0], 1 - given[0])
 
 
 def _labelled(candidates: Any) -> list[tuple[str, Any]]:
@@ -207,8 +240,8 @@ def _label(subject: Any, place: int) -> str:
     return str(getattr(subject, "__name__", f"design {place}")).replace("<lambda>", "family")
 
 
-def _group_counts(questions: int, groups: Sequence[int] | None) -> list[int]:
-    counts = sorted({1, questions} if groups is None else set(groups))
+def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ...]:
+    counts = tuple(sorted({1, questions} if groups is None else set(groups)))
     if not counts or not all(type(g) is int and 1 <= g <= questions for g in counts):
         raise DataError(f"groups must be numbers from 1 to {questions}, got {groups!r}")
     return counts

@@ -23,7 +23,7 @@ def test_every_kind_of_candidate_has_points() -> None:
         "coin": unrelated("1/2", ["1/2", "1/2"]),
         "design": design,
     }
-    found = tradeoff(candidates, n=1000, epsilons=[0.5, 1.0])
+    found = tradeoff(candidates, n=1000, bounds=[0.5, 1.0])
     counts = [sum(p.candidate == name for p in found.points) for name in candidates]
     assert counts == [2, 2, 2, 1, 1]
     assert all(p.epsilon <= 1.0 for p in found.points[:6])
@@ -34,9 +34,9 @@ def test_every_kind_of_candidate_has_points() -> None:
 
 def test_less_privacy_is_more_precise_or_cheaper() -> None:
     epsilons = [0.5, 1.0, 2.0, 3.0]
-    widths = [p.width for p in tradeoff(["related"], n=1000, epsilons=epsilons).points]
+    widths = [p.width for p in tradeoff(["related"], n=1000, bounds=epsilons).points]
     assert widths == sorted(widths, reverse=True)
-    points = tradeoff(["related"], width=0.05, epsilons=epsilons).points
+    points = tradeoff(["related"], width=0.05, bounds=epsilons).points
     needed = [p.respondents for p in points]
     assert needed == sorted(needed, reverse=True)
     assert all(p.width <= 0.05 for p in points)
@@ -44,14 +44,30 @@ def test_less_privacy_is_more_precise_or_cheaper() -> None:
 
 def test_no_family_is_more_precise_than_the_optimal_channel() -> None:
     shares = [0.5, 0.3, 0.15, 0.05]
-    found = tradeoff(["optimal", "related", "unrelated"], n=2000, prevalence=shares, epsilons=[1.5])
+    found = tradeoff(["optimal", "related", "unrelated"], n=2000, prevalence=shares, bounds=[1.5])
     best, *others = [p.width for p in found.points]
     assert all(best < other for other in others)
 
 
+def test_optimal_channels_win_under_a_bound_on_the_worst_posterior() -> None:
+    found = tradeoff(
+        ["optimal", "related"],
+        n=2000,
+        prevalence=[0.5, 0.3, 0.15, 0.05],
+        figure="worst_posterior",
+        bounds=[0.8],
+    )
+    best, other = found.points
+    assert best.worst_posterior <= 0.8 + 1e-9
+    assert other.worst_posterior <= 0.8 + 1e-9
+    assert best.width < 0.9 * other.width
+    assert found.plot().axes[0].get_xlabel().startswith("worst posterior of an answer")
+    assert len(tradeoff(["related"], n=100, figure="worst_posterior").points) == 5
+
+
 def test_groupings_change_the_privacy_of_a_record_and_pairs_not_single_answers() -> None:
     found = tradeoff(
-        ["related", "unrelated", "crosswise"], n=1000, questions=4, groups=[1, 2, 4], epsilons=[1.0]
+        ["related", "unrelated", "crosswise"], n=1000, questions=4, groups=[1, 2, 4], bounds=[1.0]
     )
     points = {(p.candidate, p.groups): p for p in found.points}
     assert set(points) == {(f, g) for f in ("related", "unrelated") for g in (1, 2, 4)} | {
@@ -68,7 +84,7 @@ def test_groupings_change_the_privacy_of_a_record_and_pairs_not_single_answers()
 
 
 def test_json_and_tables_have_every_point() -> None:
-    found = tradeoff([related("0.7"), related], n=500, questions=2, epsilons=[1.0])
+    found = tradeoff([related("0.7"), related], n=500, questions=2, bounds=[1.0])
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert len(plain["points"]) == 4
@@ -86,8 +102,9 @@ def test_json_and_tables_have_every_point() -> None:
         ([], {"n": 10}, "must be a list"),
         (["related"], {"n": 10, "questions": 0}, "whole number from 1"),
         (["related"], {"n": 10, "groups": [2]}, "numbers from 1 to 1"),
+        (["related"], {"n": 10, "figure": "epsilom"}, "did you mean 'epsilon'"),
         ([crosswise("1/4")], {"n": 10, "questions": 2, "groups": [1]}, "crosswise needs"),
-        ([lambda t: forced(t, [0, 1])], {"n": 10}, "no candidate reaches"),
+        ([lambda t: forced(t, [0, 1])], {"n": 10}, "no candidate keeps"),
     ],
 )
 def test_wrong_comparisons_are_refused(candidates: Any, given: Any, message: str) -> None:
