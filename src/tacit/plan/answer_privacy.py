@@ -14,9 +14,12 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.plan.assumptions import Assumption, Assumptions
+from tacit.plan.assumptions import Assumption, Assumptions, check_number, check_share
 from tacit.plan.expected_estimate import true_table
 from tacit.privacy.risk import joint_risk, slack_of
+
+#: A channel with more entries is refused; it would not fit in memory.
+MOST_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,10 @@ class PrivacyWish:
     def __post_init__(self) -> None:
         for name, least in (("epsilon", 0.0), ("odds", 1.0)):
             value = getattr(self, name)
-            if value is not None and not value > least:
+            if value is not None and not check_number(value, name) > least:
                 raise DataError(f"{name} must be above {least:g}, got {value!r}")
-        if self.worst_posterior is not None and not 0 < self.worst_posterior <= 1:
-            raise DataError(f"worst_posterior must lie between 0 and 1, got {self.worst_posterior}")
+        if self.worst_posterior is not None:
+            check_share(self.worst_posterior, "worst_posterior")
 
     def __bool__(self) -> bool:
         return bool(self.named)
@@ -97,6 +100,12 @@ def answer_privacy(design: Design, name: str, assumed: Assumptions) -> AnswerPri
 def joint_reports(design: Design, name: str, assumed: Assumptions) -> Array:
     """P(true answer, report) of one attribute; a report of a joint matrix is that of its group."""
     channel = design.channel(design.closure([name]))
+    size = math.prod(channel.true.sizes) * math.prod(channel.reported.sizes)
+    if size > MOST_ENTRIES:
+        raise DataError(
+            f"the channel of {name!r} has {size:,} entries, more than the {MOST_ENTRIES:,} that a "
+            "plan can hold; offer fewer categories"
+        )
     cells = true_table(channel, assumed)
     weighted = channel.matrix * cells.ravel()
     return np.asarray(weighted.reshape(len(weighted), cells.shape[0], -1).sum(axis=2).T)

@@ -100,10 +100,14 @@ def assume_all(
 
 def check_share(value: Any, what: str) -> float:
     """A number from 0 to 1."""
-    try:
-        share = float(value)
-    except (TypeError, ValueError):
-        share = np.nan
-    if isinstance(value, bool) or not 0 <= share <= 1:
+    share = check_number(value, what)
+    if not 0 <= share <= 1:
         raise DataError(f"{what} must lie between 0 and 1, got {value!r}")
     return share
+
+
+def check_number(value: Any, what: str) -> float:
+    """A number, not a truth value and not text."""
+    if isinstance(value, bool | str) or not hasattr(value, "__float__") or np.ndim(value):
+        raise DataError(f"{what} must be a number, got {value!r}")
+    return float(value)

@@ -119,7 +119,7 @@ def coin_text(coin: Coin) -> str:
     ('related(theta=0.7341)', 'related(theta=2/3)')
     """
     if isinstance(coin, Matrix):
-        return f"matrix, {len(coin.rows)} reports"
+        return "matrix"
     texts = {name: _short(value) for name, value in coin.to_dict().items() if name != "family"}
     return f"{coin.family}({', '.join(f'{name}={text}' for name, text in texts.items())})"
 

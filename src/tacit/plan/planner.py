@@ -12,7 +12,7 @@ from tacit.channel import Coin, truthful
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.plan.answer_privacy import AnswerPrivacy, PrivacyWish, answer_privacy
-from tacit.plan.assumptions import Assumptions, assume, assume_all
+from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number
 from tacit.plan.coin_family import EPSILON, POSTERIOR, CoinFamily, coin_family, coin_text
 from tacit.plan.group_power import BetweenGroups
 from tacit.plan.null_power import AgainstNull
@@ -71,6 +71,8 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     wish = PrivacyWish(epsilon, odds, worst_posterior)
     check_respondents(n)
     given = design_of(subject)
+    if given is None and (by is not None or attribute is not None):
+        raise DataError("by and attribute name attributes of a design; a coin or a family has none")
     if given is None and not isinstance(subject, Coin):
         figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
         own = _assumed(subject, prevalence, categories, category)
@@ -95,7 +97,8 @@ def _comparison(
     if null is not None:
         return AgainstNull(null)
     if difference is not None:
-        return BetweenGroups(float(difference), by, share)
+        size, part = check_number(difference, "difference"), check_number(share, "group_share")
+        return BetweenGroups(size, by, part)
     if by is not None:
         raise DataError("by needs a difference between the groups")
     return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.plan.assumptions import Assumptions
+from tacit.plan.assumptions import Assumptions, check_number
 from tacit.plan.expected_estimate import expected_shares, expected_widths
 from tacit.plan.group_power import BetweenGroups
 from tacit.plan.null_power import AgainstNull
@@ -34,7 +34,7 @@ class Requirements:
     level: float
 
     def __post_init__(self) -> None:
-        if self.width is not None and not 0 < self.width < 0.5:
+        if self.width is not None and not 0 < check_number(self.width, "width") < 0.5:
             raise DataError(
                 "width must lie between 0 and 0.5: it is half the width of the interval, so 0.03 "
                 f"is ± 3 points; a width of 0 would need infinitely many respondents; got "
@@ -47,7 +47,7 @@ class Requirements:
                 "power needs a comparison: give null (a null prevalence) or difference (between "
                 "two groups)"
             )
-        if not 1 - self.level < self.power < 1:
+        if not 1 - self.level < check_number(self.power, "power") < 1:
             raise DataError(
                 f"power must lie between {1 - self.level:g}, the error rate of the test, and 1; "
                 f"got {self.power!r}"
