@@ -4,7 +4,7 @@ python -m tests.statistical.plan_study --runs 4000 --seed 1 [--case NAME]
 
 For each design: the respondents that a plan asks for a width, beside those at which the mean half
 width of simulated intervals reaches it (log-linear between .9 and 1.1 of the planned number, from a
-quarter of the runs each); and the power that is planned, beside how often simulated surveys reject:
+tenth of the runs each); and the power that is planned, beside how often simulated surveys reject:
 a null prevalence, and no difference between two groups, at the numbers planned for 80 %.
 """
 
@@ -39,7 +39,7 @@ def needed(case: PlannedCase, planned: int, runs: int, rng: Any) -> float:
 def row(name: str, case: PlannedCase, runs: int, rng: Any) -> tuple[str, float, float]:
     """A line of the table, by how much respondents are off, and by how many points power is."""
     planned = case.wishes(width=case.width).n
-    found = needed(case, planned, max(runs // 4, 1), rng)
+    found = needed(case, planned, max(runs // 10, 10), rng)
     null = case.wishes(power=POWER, null=case.null)
     groups = case.wishes(power=POWER, difference=case.difference, by="sex")
     powers = [

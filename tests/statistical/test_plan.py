@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tests.statistical.inference_study import surveys
 from tests.support.chance import FALSE_ALARM
 from tests.support.planned_surveys import (
     CASES,
+    difference_limits,
+    question,
     simulated_group_power,
     simulated_null_power,
     simulated_width,
@@ -67,3 +70,13 @@ def test_a_difference_is_found_as_often_as_planned(name: str) -> None:
     assert agrees(simulated_group_power(case, found.n, runs, rng), found.power, runs)
     fewer = simulated_group_power(case, found.n // 2, runs, rng)
     assert not agrees(fewer, found.power, runs)
+
+
+def test_the_simulation_uses_the_intervals_that_are_printed() -> None:
+    case, rng = CASES["forced(2/3)"], np.random.default_rng(SEED)
+    recs = list(surveys(case.design, case.table(case.difference), 500, 3, rng))
+    event, between = question(case)
+    printed = [rec.difference(event, between=between).interval() for rec in recs]
+    lower, upper = difference_limits([rec._compared(event, between) for rec in recs])
+    np.testing.assert_allclose(lower, [float(each.lower) for each in printed], atol=1e-9)
+    np.testing.assert_allclose(upper, [float(each.upper) for each in printed], atol=1e-9)
