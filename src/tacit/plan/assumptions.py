@@ -83,6 +83,10 @@ def assume_all(
     design: Design, prevalence: Any, category: Any = None, only: str | None = None
 ) -> dict[str, Assumption]:
     """An assumption per attribute; `category` is that of the attribute `only`."""
+    if category is not None and only is None:
+        if len(design.schema) > 1:
+            raise DataError("category needs the attribute that it is one of; give attribute too")
+        (only,) = design.schema.names
     given = prevalence if isinstance(prevalence, Mapping) else {}
     for name in given:
         if name not in design.schema:

@@ -1,4 +1,14 @@
-"""plan: solve for what is left out of respondents, interval width, power and privacy."""
+"""plan: solve for what is left out of respondents, interval width, power and privacy.
+
+- Without n: the fewest respondents for a width, for a power, or for both.
+- With n: the width to expect, and the power if there is a comparison.
+- With n, a width or a power, and an open family: the most private parameter that reaches it.
+- Bounds on the privacy of an answer set the parameter of an open family, and are checked for any
+  other subject.
+
+Comparisons: with a null prevalence; or between two groups, of which the second has the prevalence
+and the first prevalence + difference.
+"""
 
 from __future__ import annotations
 
@@ -42,51 +52,43 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     category: Any = None,
     level: float = 0.95,
 ) -> SurveyPlan:
-    """A plan of a survey; solves for what is left out.
+    """A plan of a survey; solves for what is left out, see the module.
 
     subject: a design, a survey or its file; a coin such as `related(0.7)`; or a family whose
-    parameter is open, such as `related`, "optimal" or a function of theta.
-
-    - Without `n`: the fewest respondents for a `width`, for a `power`, or for both.
-    - With `n`: the width to expect, and the power if there is a comparison.
-    - With `n`, `width` or `power`, and an open family: the most private parameter that reaches it.
-    - `epsilon`, `odds` or `worst_posterior` bound the privacy of an answer; they set the parameter
-      of an open family, and are checked for any other subject.
-
-    `width` is half the width of the interval: .03 is ± 3 points. `prevalence` is the share of one
-    category (`category`, the last one by default), or a distribution over all; for a design also
-    a mapping from attribute to either. Comparisons: `null` is a null prevalence; `difference` is
-    that between two groups, the second with the prevalence and the first, `group_share` of all
-    respondents, with prevalence + difference. The first group is the last category of the attribute
-    `by`, or a group known from elsewhere. `level` is the confidence of intervals; tests have
-    the error rate 1 - level.
+    parameter is open, such as `related`, "optimal" or a function of theta. width: half the width
+    of the interval, .03 is ± 3 points. prevalence: the share of one category (`category`, by
+    default the last), or a distribution over all; for a design also a mapping from attribute to
+    either. power: of the comparison with `null`, or of a `difference` between groups; the first
+    group, `group_share` of all, is known from elsewhere or is the last category of the attribute
+    `by`. level: of intervals; tests have the error rate 1 - level.
 
     >>> from tacit import related
     >>> plan(related(0.7), width=0.03, prevalence=0.2).n
     6365
     """
     check_level(level)
-    comparison = _comparison(null, difference, by, group_share)
-    wanted = Requirements(width, power, comparison, level)
-    wish = PrivacyWish(epsilon, odds, worst_posterior)
     check_respondents(n)
+    wanted = Requirements(width, power, _comparison(null, difference, by, group_share), level)
+    wish = PrivacyWish(epsilon, odds, worst_posterior)
     given = design_of(subject)
-    if given is None and (by is not None or attribute is not None):
+    if given is not None:
+        if categories is not None:
+            raise DataError("categories is for a coin or a family; a design has its own")
+        assumed = assume_all(given, prevalence, category, attribute)
+        return _Task(given, _names(given, attribute, by), assumed, wanted).fixed(n, wish)
+    if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
-    if given is None and not isinstance(subject, Coin):
-        figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
-        own = _assumed(subject, prevalence, categories, category)
-        family = coin_family(subject, own[ANSWER].shares.tolist(), figure)
-        task = _OpenTask(family, own, wanted)
-        return task.solved(n, wish)
-    if given is not None and categories is not None:
-        raise DataError("categories is for a coin or a family; a design has its own")
-    if given is None:
-        given = one_question(subject, number_of_categories(subject, prevalence, categories))
-        attribute = ANSWER
-    assumed = assume_all(given, prevalence, category, attribute)
-    names = _names(given, attribute, by)
-    return _Task(given, names, assumed, wanted).fixed(n, wish)
+    own = _assumed(subject, prevalence, categories, category)
+    if not isinstance(subject, Coin):
+        return _OpenTask(_family(subject, own, wish), own, wanted).solved(n, wish)
+    design = one_question(subject, own[ANSWER].attribute.size)
+    return _Task(design, (ANSWER,), own, wanted).fixed(n, wish)
+
+
+def _family(subject: Any, assumed: Assumptions, wish: PrivacyWish) -> CoinFamily:
+    """The open family; optimal channels are bounded by what the wish bounds."""
+    figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
+    return coin_family(subject, assumed[ANSWER].shares.tolist(), figure)
 
 
 def _comparison(
@@ -194,7 +196,7 @@ class _Task:
 
 
 def _assumed(subject: Any, prevalence: Any, categories: int | None, category: Any) -> Assumptions:
-    """The assumption on the one question of a family."""
+    """The assumption on the one question of a coin or a family."""
     size = number_of_categories(subject, prevalence, categories)
     own = one_question(truthful(), size).schema[ANSWER]
     return {ANSWER: assume(own, prevalence, category)}

@@ -178,7 +178,7 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     >>> from tacit import related
     >>> found = tradeoff(["related", related(0.9)], n=1000, bounds=[1.0])
     >>> [(point.disguise, round(point.width, 3)) for point in found.points]
-    [('related(theta=0.731)', 0.066), ('related(theta=0.9)', 0.034)]
+    [('related(theta=0.731)', 0.065), ('related(theta=0.9)', 0.035)]
     """
     check_level(level)
     if (n is None) == (width is None):

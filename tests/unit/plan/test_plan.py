@@ -63,6 +63,7 @@ def test_the_respondents_for_a_width_are_the_fewest(coin: Coin) -> None:
     assert (found.solved, found.questions[0].respondents) == ("respondents", found.n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coin", COINS[1:], ids=str)
 def test_the_respondents_for_a_power_reach_it(coin: Coin) -> None:
     for comparison in ({"null": 0.1}, {"difference": 0.15}):
@@ -186,6 +187,7 @@ def test_a_smaller_share_may_be_planned_too() -> None:
     assert down.power == pytest.approx(up.power)
 
 
+@pytest.mark.slow
 def test_a_plan_can_be_written_as_a_frame_as_json_and_as_a_figure() -> None:
     found = plan(DESIGN, n=1000)
     plain = found.to_dict()
@@ -239,6 +241,7 @@ def test_impossible_wishes_are_refused(given: dict[str, Any], message: str) -> N
         ("truthful", {"n": 10, "width": 0.1}, "unknown family"),
         (DESIGN, {"n": 10, "categories": 3}, "a design has its own"),
         (DESIGN, {"n": 10, "by": "sex"}, "by needs a difference"),
+        (DESIGN, {"n": 10, "category": "yes"}, "category needs the attribute"),
         (DESIGN, {"n": 10, "by": "sex", "attribute": "sex", "difference": 0.1}, "makes the groups"),
         (DESIGN, {"n": 10, "attribute": "smoke"}, "did you mean 'smokes'"),
         (DESIGN, {"n": 10, "prevalence": {"smoke": 0.1}}, "did you mean 'smokes'"),

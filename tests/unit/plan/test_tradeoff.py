@@ -14,6 +14,7 @@ from tacit.errors import TacitError
 from tacit.plan import plan, tradeoff
 
 
+@pytest.mark.slow
 def test_every_kind_of_candidate_has_points() -> None:
     design = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], related("0.8"))])
     candidates = {
@@ -42,6 +43,7 @@ def test_less_privacy_is_more_precise_or_cheaper() -> None:
     assert all(p.width <= 0.05 for p in points)
 
 
+@pytest.mark.slow
 def test_no_family_is_more_precise_than_the_optimal_channel() -> None:
     shares = [0.5, 0.3, 0.15, 0.05]
     found = tradeoff(["optimal", "related", "unrelated"], n=2000, prevalence=shares, bounds=[1.5])
@@ -49,6 +51,7 @@ def test_no_family_is_more_precise_than_the_optimal_channel() -> None:
     assert all(best < other for other in others)
 
 
+@pytest.mark.slow
 def test_optimal_channels_win_under_a_bound_on_the_worst_posterior() -> None:
     found = tradeoff(
         ["optimal", "related"],
@@ -65,6 +68,7 @@ def test_optimal_channels_win_under_a_bound_on_the_worst_posterior() -> None:
     assert len(tradeoff(["related"], n=100, figure="worst_posterior").points) == 5
 
 
+@pytest.mark.slow
 def test_groupings_change_the_privacy_of_a_record_and_pairs_not_single_answers() -> None:
     found = tradeoff(
         ["related", "unrelated", "crosswise"], n=1000, questions=4, groups=[1, 2, 4], bounds=[1.0]
