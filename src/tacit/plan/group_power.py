@@ -66,6 +66,12 @@ class BetweenGroups:
         """How often the interval of the difference excludes 0."""
         return _Comparison(self, design, name, assumed, n).power(level)
 
+    def most_power(
+        self, design: Design, name: str, assumed: Assumptions, n: int, level: float
+    ) -> float:
+        """The power, which rises with n."""
+        return self.power(design, name, assumed, n, level)
+
     def width(self, design: Design, name: str, assumed: Assumptions, n: int, level: float) -> float:
         """Half the width of the interval of the difference."""
         found = _Comparison(self, design, name, assumed, n).difference(1.0)

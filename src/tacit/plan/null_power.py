@@ -51,27 +51,52 @@ class AgainstNull:
 
     def power(self, design: Design, name: str, assumed: Assumptions, n: int, level: float) -> float:
         """How often the interval of the share excludes the null."""
+        return self._rate(design, name, assumed, n, level)
+
+    def most_power(
+        self, design: Design, name: str, assumed: Assumptions, n: int, level: float
+    ) -> float:
+        """An upper bound of the power that rises with n; the power itself has small drops."""
+        return self._rate(design, name, assumed, n, level, whole=False)
+
+    def _rate(
+        self,
+        design: Design,
+        name: str,
+        assumed: Assumptions,
+        n: int,
+        level: float,
+        whole: bool = True,
+    ) -> float:
         own = assumed[name]
         score = expected_shares(design, name, assumed, n).score
         assert score is not None, "shares have a score test"
         cell = score.part(np.array([own.code]), (1,))
-        return rejection_rate(cell, own.share, self.null, level)
+        return rejection_rate(cell, own.share, self.null, level, whole)
 
     def __str__(self) -> str:
         return f"against a null prevalence of {self.null:g}"
 
 
-def rejection_rate(score: ScoreTest, truth: float, null: float, level: float) -> float:
-    """How often the interval of a share excludes `null` if the share is `truth`; one cell."""
+def rejection_rate(
+    score: ScoreTest, truth: float, null: float, level: float, whole: bool = True
+) -> float:
+    """How often the interval of a share excludes `null` if the share is `truth`; one cell.
+
+    Without `whole`, counts of reports are taken as continuous where they are binomial.
+    """
     low, span, chance = (float(each[0]) for each in score.two_point(np.array([truth])))
-    n, binomial = float(np.max(score.n_records)), bool(np.all(score.binomial))
+    n = float(np.max(score.n_records))
+    more: float | None = 0.5
+    if np.all(score.binomial):
+        more = None if whole else 0.0
     found = 0.0
     above = _critical(score, null, level)
     if above is not None:
-        found += _at_least(n * (above - low) / span, n, chance, binomial)
+        found += _at_least(n * (above - low) / span, n, chance, more)
     below = _critical(score.mirrored(), 1 - null, level)
     if below is not None:  # the weight of a report for the complement is 1 - g
-        found += _at_least(n - n * (1 - below - low) / span, n, 1 - chance, binomial)
+        found += _at_least(n - n * (1 - below - low) / span, n, 1 - chance, more)
     return min(found, 1.0)
 
 
@@ -92,11 +117,14 @@ def _critical(score: ScoreTest, null: float, level: float) -> float | None:
     return outside
 
 
-def _at_least(heavy: float, n: float, chance: float, binomial: bool) -> float:
-    """P(X >= heavy) of a binomial count X; halfway between two counts if X is only nearly one."""
+def _at_least(heavy: float, n: float, chance: float, more: float | None) -> float:
+    """P(X >= heavy + more) of a binomial count X; None rounds up to a whole count.
+
+    Half a count more is for an X that is only nearly binomial and has other values.
+    """
     from scipy.special import betainc  # slow to load
 
-    least = float(np.ceil(heavy - 1e-6)) if binomial else heavy + 0.5
+    least = float(np.ceil(heavy - 1e-6)) if more is None else heavy + more
     if least <= 0:
         return 1.0
     return float(betainc(least, n - least + 1, chance)) if least < n + 1 else 0.0

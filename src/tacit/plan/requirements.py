@@ -90,15 +90,22 @@ class Requirements:
                 f"a width of {self.width:g} for {name!r}",
             )
         if self.power is not None and self.comparison is not None:
-            strong = replace(self, width=None)
             distance = self.comparison.distance(assumed[name])
             ratio = (z + NormalDist().inv_cdf(self.power)) * stderr / distance
-            enough = _fewest(
-                lambda n: strong.met(design, name, assumed, n),
-                _UNIT * ratio**2,
-                f"a power of {self.power:g} for {name!r}",
-            )
-            found = max(found, enough)
+            found = max(found, self._powerful(design, name, assumed, _UNIT * ratio**2))
+        return found
+
+    def _powerful(self, design: Design, name: str, assumed: Assumptions, near: float) -> int:
+        """The fewest respondents with the wanted power, from a number nearby."""
+        wanted, compared, level = self.power or 0.0, self.comparison, self.level
+        assert compared is not None, "a comparison"
+        found = _fewest(
+            lambda n: compared.most_power(design, name, assumed, n, level) >= wanted,
+            near,
+            f"a power of {wanted:g} for {name!r}",
+        )
+        while compared.power(design, name, assumed, found, level) < wanted:
+            found += 1
         return found
 
 
@@ -111,11 +118,7 @@ def check_respondents(n: int | None) -> None:
 
 
 def _fewest(enough: Callable[[int], bool], near: float, what: str) -> int:
-    """The smallest number that is enough, searched from a number nearby.
-
-    Exact power rises in small steps with small drops: then it is a number that is enough after one
-    that is not.
-    """
+    """The smallest number that is enough, searched from a number nearby."""
     high = max(1, math.ceil(min(near, MOST_RESPONDENTS)))
     step = max(1, high // 50)
     if enough(high):
