@@ -29,7 +29,7 @@ from tacit.plan.question_layout import Layout, Questions, layouts
 from tacit.plan.requirements import Requirements, check_respondents
 from tacit.plan.safe_answer import safe_answer_biases
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,8 +68,8 @@ class TradeoffPoint:
         return self.disguise if named else f"{self.candidate}: {self.disguise}"
 
 
-@dataclass(frozen=True, eq=False)
-class Tradeoff:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff(TabularResult):
     """Points of all candidates, in the order given and by rising epsilon."""
 
     points: tuple[TradeoffPoint, ...]
@@ -143,14 +143,6 @@ class Tradeoff:
         with optional_imports():
             from tacit.plan.plan_plots import plot_tradeoff
         return plot_tradeoff(self)
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
 
 
 def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
