@@ -50,7 +50,7 @@ def test_a_survey_file_is_planned_as_a_whole(
     assert "Privacy budget of a record" in shown
     assert "always give the safe answer" in shown
     assert figure.read_text().startswith("<svg")
-    rows = list(csv.DictReader(table.open()))
+    rows = csv.DictReader(table.read_text().splitlines())
     assert {row["attribute"]: row["prevalence"] for row in rows}["harassed"] == "0.1"
 
 
