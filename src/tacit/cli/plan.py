@@ -213,7 +213,7 @@ def plan(
     check_figure(figure, *files)
     check_out(out, *files)
     given, shares = family.subject(subject), _shares(prevalence or [])
-    common = {"categories": family.categories, "level": output.level}
+    common: dict[str, Any] = {"categories": family.categories, "level": output.level}
     if comparison.compare is None:
         found: Any = planner.plan(given, respondents, width, shares, **wishes.given, **common)
     else:
