@@ -1,6 +1,6 @@
 """Plans against simulated surveys: respondents needed, and power.
 
-python -m tests.statistical.plan_study --runs 3000 --seed 1 [--case NAME]
+python -m tests.statistical.plan_study --runs 2400 --seed 1 [--case NAME]
 
 For each design: the respondents that a plan asks for a width, beside those at which the mean half
 width of simulated intervals reaches it (log-linear between .9 and 1.1 of the planned number, from a
@@ -56,7 +56,7 @@ def row(name: str, case: PlannedCase, runs: int, rng: Any) -> tuple[str, float, 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=3000)
+    parser.add_argument("--runs", type=int, default=2400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", choices=CASES, action="append")
     given = parser.parse_args()
