@@ -9,6 +9,7 @@ import tacit
 from tacit import (
     compliance,
     mine,
+    plan,
     privacy,
     quantitative,
     reconstruction,
@@ -181,6 +182,8 @@ PROMISED_OF_COMPLIANCE = {
     "sensitivity",
 }
 
+PROMISED_OF_PLAN = {"QuestionPlan", "SurveyPlan", "Tradeoff", "plan", "tradeoff"}
+
 
 def test_the_exported_names_are_the_promised_ones() -> None:
     """A new name is a promise: add it here, to the README and to the changelog together."""
@@ -196,6 +199,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(regression.__all__) == PROMISED_OF_REGRESSION
     assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
     assert set(quantitative.__all__) == PROMISED_OF_QUANTITATIVE
+    assert set(plan.__all__) == PROMISED_OF_PLAN
     assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 

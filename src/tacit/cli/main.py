@@ -76,6 +76,11 @@ COMMANDS = {
         "query:synthesize",
         "Draw synthetic true records from a saved joint distribution.",
     ),
+    "plan": (
+        "plan:plan",
+        "Plan a survey: how many respondents, how precise, how likely to find a difference, how "
+        "private.",
+    ),
     "privacy": ("privacy:privacy", "Show how private the answers of a design are."),
     "optimize": (
         "optimize:optimize",

@@ -1,0 +1,268 @@
+"""`tacit plan`: respondents, widths, power and privacy of a survey; solve for any one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.channel import FAMILIES, Coin
+from tacit.cli import show
+from tacit.cli.option_groups import Output, grouped_options
+from tacit.errors import DataError
+from tacit.files import check_figure, check_out, write_frame
+
+if TYPE_CHECKING:
+    from tacit.plan import SurveyPlan, Tradeoff
+
+DEFAULT_PREVALENCE = 0.2
+
+
+class PrivacyFigure(StrEnum):
+    """Figures of privacy of an answer."""
+
+    EPSILON = "epsilon"
+    POSTERIOR = "worst-posterior"
+
+    @property
+    def figure(self) -> str:
+        """Its name in the library."""
+        return self.value.replace("-", "_")
+
+
+Subject = Annotated[
+    str,
+    typer.Argument(
+        metavar="SUBJECT",
+        help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
+        "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
+    ),
+]
+Prevalence = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
+        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
+    ),
+]
+Respondents = Annotated[int | None, typer.Option(min=1, help="Number of respondents.")]
+Width = Annotated[
+    float | None, typer.Option(help="Half the width of an interval: 0.03 is ± 3 points.")
+]
+Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
+Out = Annotated[Path | None, typer.Option(help="Also write the table: .csv, .csv.gz or .parquet.")]
+
+
+@dataclass(frozen=True)
+class FamilyOptions:
+    """The parameters of a family."""
+
+    theta: Annotated[
+        str | None,
+        typer.Option(
+            help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
+            "open: solved for, or set by a bound on privacy."
+        ),
+    ] = None
+    drawn: Annotated[
+        str | None,
+        typer.Option(
+            help="The distribution of the personal question (unrelated) or of forced answers, "
+            "separated by commas; all alike if left out."
+        ),
+    ] = None
+    categories: Annotated[
+        int | None, typer.Option(min=2, help="Number of categories of a question, for a family.")
+    ] = None
+
+    def subject(self, given: str) -> Any:
+        """A path, or a family with or without its parameter."""
+        if self.theta is None and self.drawn is None:
+            return given
+        if given not in FAMILIES:
+            raise DataError("--theta and --drawn are for a family; give one instead of a file")
+        return self._family(given)
+
+    def _family(self, name: str) -> Any:
+        """A coin; or, without theta, a function from it to a coin."""
+        more: dict[str, Any] = {}
+        if name in ("unrelated", "forced"):
+            size = self.categories or 2
+            shares = [f"1/{size}"] * size if self.drawn is None else self.drawn.split(",")
+            more = {"personal" if name == "unrelated" else "forced": shares}
+        elif self.drawn is not None:
+            raise DataError("--drawn is for unrelated and forced")
+        if name in ("truthful", "matrix"):
+            raise DataError(f"--theta: {name} has no such parameter")
+        make = FAMILIES[name]
+        if self.theta is not None:
+            return make(self.theta, **more)
+
+        def coin(value: Any) -> Coin:
+            return make(value, **more)
+
+        coin.__name__ = name
+        return coin
+
+
+@dataclass(frozen=True)
+class WishOptions:
+    """What a plan must reach, and what it is compared with."""
+
+    power: Annotated[
+        float | None,
+        typer.Option(help="Probability to find what --null or --difference describes, as 0.8."),
+    ] = None
+    null: Annotated[
+        float | None, typer.Option(help="Compare the share with this null prevalence.")
+    ] = None
+    difference: Annotated[
+        float | None,
+        typer.Option(help="Compare two groups: the first has this much more than --prevalence."),
+    ] = None
+    by: Annotated[
+        str | None,
+        typer.Option(help="The attribute whose last category is the first group of --difference."),
+    ] = None
+    group_share: Annotated[
+        float | None, typer.Option(help="Share of respondents in the first group; 0.5 if left out.")
+    ] = None
+    epsilon: Annotated[
+        float | None, typer.Option(help="Bound on local differential privacy of an answer.")
+    ] = None
+    odds: Annotated[
+        float | None, typer.Option(help="Bound on the factor by which a report changes odds.")
+    ] = None
+    worst_posterior: Annotated[
+        float | None, typer.Option(help="Bound on the probability of any answer after a report.")
+    ] = None
+    attribute: Annotated[str | None, typer.Option(help="Plan for this question only.")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that are given."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """A table of privacy against precision instead of a plan."""
+
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FAMILIES",
+            help="Instead: a table of privacy against precision, also for these families "
+            "(separated by commas).",
+        ),
+    ] = None
+    axis: Annotated[
+        PrivacyFigure,
+        typer.Option(help="With --compare: the figure of privacy to compare by."),
+    ] = PrivacyFigure.EPSILON
+    questions: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="With --compare: so many questions, in one group and in groups of their own.",
+        ),
+    ] = 1
+
+    def candidates(self, name: str, given: Any) -> dict[str, Any]:
+        """The subject and the families beside it."""
+        others = [other.strip() for other in (self.compare or "").split(",")]
+        return {name: given} | {other: other for other in others}
+
+
+@grouped_options
+def plan(
+    *,
+    subject: Subject,
+    family: FamilyOptions,
+    respondents: Respondents = None,
+    width: Width = None,
+    prevalence: Prevalence = None,
+    wishes: WishOptions,
+    comparison: ComparisonOptions,
+    figure: Picture = None,
+    out: Out = None,
+    output: Output,
+) -> None:
+    """Plan a survey: solve for respondents, interval width, power or privacy.
+
+    Give all but one of them; the one left out is solved for.
+
+    Example: [bold]tacit plan related --theta 0.7 --width 0.03 --prevalence 0.2[/bold]
+
+    Example: [bold]tacit plan related --epsilon 1 --power 0.8 --difference 0.1[/bold]
+
+    Example: [bold]tacit plan related --respondents 2000 --width 0.05[/bold]
+
+    Example: [bold]tacit plan survey.yaml --respondents 1000 --prevalence smokes=0.3[/bold]
+
+    Example: [bold]tacit plan related --compare optimal,forced --respondents 1000[/bold]
+    """
+    from tacit import plan as planner  # SciPy is slow to start
+
+    files = [] if subject in FAMILIES else [Path(subject)]
+    check_figure(figure, *files)
+    check_out(out, *files)
+    given, shares = family.subject(subject), _shares(prevalence or [])
+    common: dict[str, Any] = {"categories": family.categories, "level": output.level}
+    if comparison.compare is None:
+        found: Any = planner.plan(given, respondents, width, shares, **wishes.given, **common)
+    else:
+        _check_alone(wishes)
+        candidates = comparison.candidates(subject, given)
+        common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
+        with show.progress("comparing") as tell:
+            found = planner.tradeoff(
+                candidates, respondents, width, shares, progress=tell, **common
+            )
+    if figure is not None:
+        show.write_figure(figure, found.plot())
+    if out is not None:
+        write_frame(out, found.to_frame("pyarrow"))
+    output.print(found.to_dict, lambda: _render(found))
+
+
+def _check_alone(wishes: WishOptions) -> None:
+    for name in wishes.given:
+        option = "--" + name.replace("_", "-")
+        raise DataError(f"{option}: --compare shows privacy against --respondents or --width only")
+
+
+def _render(found: SurveyPlan | Tradeoff) -> None:
+    for table in found.tables():
+        show.print_table(table)
+    for text in found.warnings:
+        show.console().print(f"warning: {text}")
+
+
+def _shares(given: list[str]) -> Any:
+    """One share, a distribution, or either by name."""
+    named: dict[str, Any] = {}
+    plain: list[Any] = []
+    for text in given:
+        name, separator, value = text.rpartition("=")
+        parts = [_number(part) for part in value.split(",")]
+        share = parts[0] if len(parts) == 1 else parts
+        if separator:
+            named[name] = share
+        else:
+            plain.append(share)
+    if len(plain) > 1 or (plain and named):
+        raise DataError("--prevalence: give one share for all questions, or name=SHARE for each")
+    return named or (plain[0] if plain else DEFAULT_PREVALENCE)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        raise DataError(f"--prevalence: {text!r} is not a number such as 0.2 or 1/5") from None

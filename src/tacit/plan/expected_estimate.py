@@ -1,0 +1,88 @@
+"""The estimates that a survey will print if reports are as frequent as expected.
+
+Reported counts are replaced by their expectation n M p; standard errors, intervals and comparisons
+are then computed by the same code as those of a survey. An interval also depends on where the
+estimate happens to be, most of all near 0 and 1, so widths are averaged over its distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.channel.product import ProductChannel
+from tacit.design import Design
+from tacit.plan.assumptions import Assumptions
+from tacit.reconstruction import Estimate, inversion
+from tacit.reconstruction.conditional import conditional_shares
+from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.interval import score_interval
+from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.table_problem import TableProblem
+from tacit.schema import Attribute
+
+#: Places at which the distribution of an estimate is evaluated, all equally likely.
+_PLACES = 24
+
+
+def true_table(channel: ProductChannel, assumed: Assumptions) -> Array:
+    """The joint distribution of the attributes of a channel, as independent answers."""
+    margins = [assumed[name].shares for name in channel.true.names]
+    return np.asarray(reduce(np.multiply.outer, margins))
+
+
+def expected_shares(design: Design, name: str, assumed: Assumptions, n: int) -> Estimate:
+    """The expected estimate of the shares of one attribute."""
+    channel = design.channel(design.closure([name]))
+    return estimate_from(channel, channel.disguised(true_table(channel, assumed)), 1, n)
+
+
+def estimate_from(channel: ProductChannel, reported: Array, wanted: int, n: int) -> Estimate:
+    """The estimate of the first attributes from these reported frequencies."""
+    return inversion(TableProblem(n * reported, channel, wanted, n))
+
+
+def expected_widths(estimate: Estimate, level: float) -> Array:
+    """The mean half width of the interval of each category."""
+    from scipy.special import ndtri  # slow to load
+
+    score = estimate.score
+    assert score is not None, "shares have a score test"
+    deviates = ndtri((np.arange(_PLACES) + 0.5) / _PLACES)
+    centers = estimate.value + np.multiply.outer(deviates, score.stderr(estimate.value))
+    noise, skew = (np.repeat(each[:, None], _PLACES, axis=1) for each in (score.noise, score.skew))
+    limits = score_interval(ScoreTest(centers, noise, skew, score.n_records), level)
+    return np.asarray((limits.upper - limits.lower).mean(axis=0) / 2)
+
+
+def expected_difference(
+    channel: ProductChannel, table: Array, category: int, n: int
+) -> tuple[Estimate, Estimate]:
+    """The expected shares of a category in two groups, and their difference.
+
+    The first attribute of `table` makes the groups: its last category is the first group, the
+    others are the second. The category is one of the second attribute.
+    """
+    joint = estimate_from(channel, channel.disguised(table), 2, n)
+    rows, columns = joint.value.shape
+    first, event = np.arange(rows) == rows - 1, np.arange(columns) == category
+    groups, events = (np.stack([part, ~part]).astype(np.float64) for part in (first, event))
+    collapse = np.kron(groups, events)
+    value = np.asarray(groups @ joint.value @ events.T)
+    axes = (Attribute("group", range(2)), Attribute("event", range(2)))
+    covariance = collapse @ joint.covariance @ collapse.T
+    quarters = Estimate.of_covariance(axes, value, covariance, n, "inversion", "")
+    shares = conditional_shares(quarters, 1, "").part(np.array([0, 2]), axes[:1], "")
+    return shares, GroupShares(shares, "", ("", "")).difference()
+
+
+def group_table(
+    channel: ProductChannel, assumed: Assumptions, groups: Array, shares: Sequence[Array]
+) -> Array:
+    """P(group) P(answer | group), and the other attributes of the channel independent of both."""
+    table = groups[:, None] * np.array(shares)
+    others = [assumed[name].shares for name in channel.true.names[2:]]
+    return np.asarray(reduce(np.multiply.outer, others, table))

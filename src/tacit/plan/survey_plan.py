@@ -1,0 +1,294 @@
+"""SurveyPlan: what to expect from each question, and the privacy of the whole record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tacit import outward
+from tacit.bounds import is_undisguised
+from tacit.channel.numbers import sum_up
+from tacit.design import Design
+from tacit.errors import DataError
+from tacit.extras import optional_imports
+from tacit.label_codes import frame_of
+from tacit.number_text import number_of
+from tacit.plan.answer_privacy import AnswerPrivacy
+from tacit.plan.assumptions import Assumptions
+from tacit.plan.coin_family import coin_text
+from tacit.plan.requirements import Requirements
+from tacit.plan.safe_answer import SafeAnswerBias
+from tacit.schema import Label
+from tacit.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class QuestionPlan:
+    """One question: its assumed share, the interval and the power to expect, and its privacy.
+
+    `width` is half the width of the interval. `respondents` are those that this question needs
+    for what was asked for; None if their number was given. `category` is None if the widest
+    interval of all categories counts.
+    """
+
+    attribute: str
+    coin: str
+    category: Label | None
+    prevalence: float | None
+    width: float
+    power: float | None
+    difference_width: float | None
+    respondents: int | None
+    disguised: bool
+    privacy: AnswerPrivacy
+    biases: tuple[SafeAnswerBias, ...]
+
+    @property
+    def tolerated(self) -> float | None:
+        """The smallest shown share of carriers whose safe answers exceed the width, if any."""
+        found = (each.carriers for each in self.biases if abs(each.bias) > self.width)
+        return next(found, None)
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyPlan:
+    """A plan: what was solved for, each question, and the privacy of a record."""
+
+    design: Design
+    n: int
+    solved: str
+    requirements: Requirements
+    assumed: Assumptions
+    questions: tuple[QuestionPlan, ...]
+
+    @property
+    def level(self) -> float:
+        """The confidence of the intervals."""
+        return self.requirements.level
+
+    @property
+    def width(self) -> float:
+        """Half the width of the widest interval."""
+        return max(question.width for question in self.questions)
+
+    @property
+    def power(self) -> float | None:
+        """The smallest power; None without a comparison."""
+        known = [each.power for each in self.questions if each.power is not None]
+        return min(known, default=None)
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of the least private question that is disguised."""
+        return max(each.epsilon for each in self._disguised)
+
+    @property
+    def odds(self) -> float:
+        """The largest factor by which the report of one disguised question changes odds."""
+        return max(each.odds for each in self._disguised)
+
+    @property
+    def worst_posterior(self) -> float:
+        """The largest probability of an answer after the report of its disguised question."""
+        return max(each.worst_posterior for each in self._disguised)
+
+    @property
+    def _disguised(self) -> list[AnswerPrivacy]:
+        """The privacy of the disguised questions; of all if none is."""
+        known = [each.privacy for each in self.questions if each.disguised]
+        return known or [each.privacy for each in self.questions]
+
+    @property
+    def record_epsilon(self) -> float:
+        """Local differential privacy of the whole record: those of its groups add up."""
+        return self.design.channel(self.design.schema.names).epsilon
+
+    @property
+    def disguised_epsilon(self) -> float:
+        """The same for the disguised answers alone."""
+        groups = [group for group in self.design.groups if not is_undisguised(group)]
+        return sum_up(self.design.channel(group.attributes).epsilon for group in groups)
+
+    def __getitem__(self, attribute: str) -> QuestionPlan:
+        for question in self.questions:
+            if question.attribute == attribute:
+                return question
+        raise DataError(f"the plan has no question {attribute!r}")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where the plan is less safe than its widths and its single answers look."""
+        found = [_bias_warning(share, self.questions) for share in self._exceeded]
+        if len(self.design.schema) > 1 and math.isinf(self.disguised_epsilon):
+            found.append(
+                "epsilon of the disguised answers together is infinite: a whole record discloses "
+                "more than its single answers"
+            )
+        return tuple(found)
+
+    @property
+    def _exceeded(self) -> list[float]:
+        """Shares of carriers whose safe answers exceed the width of some question first."""
+        return sorted({each.tolerated for each in self.questions if each.tolerated is not None})
+
+    def tables(self) -> list[Table]:
+        """What to expect, the privacy, the bias of safe answers, and the budget of a record."""
+        shown = [self._expected(), self._privacy(), self._biases()]
+        if len(self.design.schema) > 1:
+            shown.append(self._budget())
+        return [table for table in shown if table.rows]
+
+    def _title(self) -> str:
+        n = number_of(self.n, "respondent")
+        confidence = f"{100 * self.level:g} % intervals"
+        return f"Plan for {n}, {confidence}; solved for: {self.solved}"
+
+    def _expected(self) -> Table:
+        compared, needed = self.power is not None, self.questions[0].respondents is not None
+        heads = ["question", "disguise", "answer", "share", "interval"]
+        heads += ["power"] * compared + ["respondents needed"] * needed
+        rows = []
+        for each in self.questions:
+            category = ANY if each.category is None else str(each.category)
+            row = [each.attribute, each.coin, category, _percent(each.prevalence)]
+            row.append(f"± {100 * each.width:.2f} points")
+            row += [_percent(each.power)] * compared
+            row += ["" if each.respondents is None else f"{each.respondents:,}"] * needed
+            rows.append(row)
+        comparison = self.requirements.comparison
+        title = self._title() + (f"\nPower {comparison}" if compared else "")
+        return Table(heads, rows, title, "lllr" + "r" * (len(heads) - 4))
+
+    def _privacy(self) -> Table:
+        heads = ("question", "epsilon", "odds, at most", "worst posterior", "of this answer")
+        rows = [
+            [
+                each.attribute,
+                outward.epsilon(each.privacy.epsilon),
+                _times(each.privacy.odds),
+                outward.up(each.privacy.worst_posterior),
+                "" if each.privacy.suspicion is None else outward.up(each.privacy.suspicion),
+            ]
+            for each in self.questions
+        ]
+        return Table(heads, rows, "Privacy of each answer, from its own report")
+
+    def _biases(self) -> Table:
+        known = [each for each in self.questions if each.biases]
+        shares = [bias.carriers for bias in known[0].biases] if known else []
+        heads = ["question", "planned", *(f"{100 * share:g} % of carriers" for share in shares)]
+        rows = [
+            [each.attribute, f"± {100 * each.width:.2f}"]
+            + [f"{100 * bias.bias:+.2f}" for bias in each.biases]
+            for each in known
+        ]
+        title = "Bias in points if some carriers always give the safe answer"
+        return Table(heads, rows, title)
+
+    def _budget(self) -> Table:
+        rows = [
+            [", ".join(group.attributes), coin_text(group.coin), self._group_epsilon(group)]
+            for group in self.design.groups
+        ]
+        if any(is_undisguised(group) for group in self.design.groups):
+            rows.append(["all disguised answers", "", outward.epsilon(self.disguised_epsilon)])
+        rows.append(["the whole record", "", outward.epsilon(self.record_epsilon)])
+        return Table(("group", "disguise", "epsilon"), rows, "Privacy budget of a record", "llr")
+
+    def _group_epsilon(self, group: Any) -> str:
+        return outward.epsilon(self.design.channel(group.attributes).epsilon)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row per question."""
+        rows = [_plain(each) for each in self.questions]
+        names = max(rows, key=len)
+        return {name: [row.get(name) for row in rows] for name in names}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The questions as a data frame; `backend` is pandas, polars or pyarrow."""
+        return frame_of(self.columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; an infinite number is None."""
+        compared = self.requirements.comparison
+        content = {
+            "tacit": "plan",
+            "version": 1,
+            "solved": self.solved,
+            "respondents": self.n,
+            "level": self.level,
+            "width": self.width,
+            "power": self.power,
+            "comparison": None if compared is None else str(compared),
+            "epsilon": self.epsilon,
+            "odds": self.odds,
+            "worst_posterior": self.worst_posterior,
+            "record": {
+                "epsilon": self.record_epsilon,
+                "epsilon_disguised": self.disguised_epsilon,
+            },
+            "questions": [_plain(each) for each in self.questions],
+            "groups": [
+                {
+                    "attributes": list(group.attributes),
+                    "coin": group.coin.to_dict(),
+                    "epsilon": self.design.channel(group.attributes).epsilon,
+                }
+                for group in self.design.groups
+            ],
+            "warnings": list(self.warnings),
+        }
+        plain: dict[str, Any] = outward.finite(content)
+        return plain
+
+    def plot(self) -> Figure:
+        """Half the width of the intervals against the number of respondents; needs `plot`."""
+        with optional_imports():
+            from tacit.plan.plan_plots import plot_plan
+        return plot_plan(self)
+
+    def __str__(self) -> str:
+        texts = [table.text() for table in self.tables()]
+        return "\n\n".join([*texts, *(f"warning: {text}" for text in self.warnings)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        told = "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
+        return "".join(table.html() for table in self.tables()) + told
+
+
+def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:
+    named = [
+        f"{each.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * each.width:.2f})"
+        for each in questions
+        for bias in each.biases
+        if each.tolerated == share == bias.carriers
+    ]
+    return (
+        f"if {100 * share:g} % of carriers always give the safe answer, the bias exceeds the "
+        f"planned interval, and more respondents do not help: {', '.join(named)}"
+    )
+
+
+def _plain(question: QuestionPlan) -> dict[str, Any]:
+    plain = {name: value for name, value in vars(question).items() if name != "biases"}
+    privacy = asdict(plain.pop("privacy"))
+    return plain | privacy | {f"bias_{b.carriers:g}": b.bias for b in question.biases}
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _times(odds: float) -> str:
+    return "without limit" if math.isinf(odds) else f"{outward.up(odds, 2)}-fold"

@@ -1,0 +1,262 @@
+"""tradeoff: privacy against precision for families, parameters, groupings and optimal channels.
+
+Each candidate gives a curve of points: for a family, the most accurate parameter under each bound
+on epsilon or on the worst posterior; for a coin or a design, one point. With several questions,
+each family is shown for each number of groups. Single answers are as precise in one group as in
+many; pairs of answers and the privacy of a record are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit import outward
+from tacit.channel import Coin
+from tacit.errors import DataError, unknown
+from tacit.extras import optional_imports
+from tacit.files import Progress
+from tacit.label_codes import frame_of
+from tacit.number_text import number_of
+from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
+from tacit.plan.assumptions import check_share
+from tacit.plan.coin_family import EPSILON, POSTERIOR
+from tacit.plan.question_layout import Layout, Questions, layouts
+from tacit.plan.requirements import Requirements, check_respondents
+from tacit.plan.safe_answer import safe_answer_biases
+from tacit.reconstruction.interval import check_level
+from tacit.table import Table, TabularResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: Bounds on the worst posterior: this far from the largest share to 1.
+_PARTS = (0.2, 0.4, 0.6, 0.8, 0.9)
+#: The share of carriers whose bias is shown.
+_CARRIERS = 0.1
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """One disguise: its privacy, and its precision with n respondents.
+
+    `epsilon` is that of the least private answer; `width` is half the width of the widest interval
+    of one answer, `pair_width` that of a pair of answers in the planned categories. `bias` is that
+    if 10 % of carriers always give the safe answer.
+    """
+
+    candidate: str
+    disguise: str
+    groups: int
+    epsilon: float
+    record_epsilon: float
+    worst_posterior: float
+    respondents: int
+    width: float
+    pair_width: float | None
+    bias: float | None
+
+    @property
+    def text(self) -> str:
+        """The disguise, with the name of the candidate if it does not say so."""
+        named = self.disguise.startswith(self.candidate)
+        return self.disguise if named else f"{self.candidate}: {self.disguise}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff(TabularResult):
+    """Points of all candidates, in the order given and by rising epsilon."""
+
+    points: tuple[TradeoffPoint, ...]
+    questions: int
+    solved: str
+    figure: str
+    level: float
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row per point."""
+        rows = [asdict(point) for point in self.points]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The points as a data frame; `backend` is pandas, polars or pyarrow."""
+        return frame_of(self.columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; an infinite number is None."""
+        plain: dict[str, Any] = outward.finite(
+            {
+                "tacit": "tradeoff",
+                "version": 1,
+                "solved": self.solved,
+                "questions": self.questions,
+                "figure": self.figure,
+                "level": self.level,
+                "points": [asdict(point) for point in self.points],
+            }
+        )
+        return plain
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where a record discloses more than its single answers."""
+        if self.questions == 1 or all(math.isfinite(p.record_epsilon) for p in self.points):
+            return ()
+        return (
+            "where the epsilon of a record is infinite, a report shows for certain how answers of "
+            "a group go together",
+        )
+
+    def tables(self) -> list[Table]:
+        """The table alone."""
+        return [self.to_table()]
+
+    def to_table(self) -> Table:
+        """The points as a person reads them."""
+        several = self.questions > 1
+        heads = ["disguise"] + ["groups"] * several + ["epsilon"] + ["record"] * several
+        heads.append("posterior")
+        heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
+        rows = []
+        for each in self.points:
+            row = [each.text] + [str(each.groups)] * several + [outward.epsilon(each.epsilon)]
+            row += [outward.epsilon(each.record_epsilon)] * several
+            row.append(outward.up(each.worst_posterior))
+            row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
+            row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
+            row.append("" if each.bias is None else f"{100 * each.bias:+.2f}")
+            rows.append(row)
+        questions = number_of(self.questions, "question")
+        title = (
+            f"Privacy against {self.solved}: {questions}, {100 * self.level:g} % intervals, points "
+            "of 100"
+        )
+        return Table(heads, rows, title, "l" + "r" * (len(heads) - 1))
+
+    def plot(self) -> Figure:
+        """Width or respondents against privacy, a curve per candidate; needs the extra `plot`."""
+        with optional_imports():
+            from tacit.plan.plan_plots import plot_tradeoff
+        return plot_tradeoff(self)
+
+
+def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
+    candidates: Any,
+    n: int | None = None,
+    width: float | None = None,
+    prevalence: Any = 0.2,
+    *,
+    questions: int = 1,
+    groups: Sequence[int] | None = None,
+    categories: int | None = None,
+    figure: str = EPSILON,
+    bounds: Sequence[float] | None = None,
+    level: float = 0.95,
+    progress: Progress = lambda _: None,
+) -> Tradeoff:
+    """Privacy against the width from n respondents, or against the respondents for a width.
+
+    candidates: a list of what `plan` takes as its subject, or a mapping from names to these.
+    A family is shown at each of `bounds` on the `figure` of privacy of one answer, "epsilon" or
+    "worst_posterior"; a coin or a design as it is. `questions` are as many questions with the same
+    shares, in each number of `groups` (1 and one per question by default). `progress` is called
+    with the share that is done.
+
+    >>> from tacit import related
+    >>> found = tradeoff(["related", related(0.9)], n=1000, bounds=[1.0])
+    >>> [(point.disguise, round(point.width, 3)) for point in found.points]
+    [('related(theta=0.731)', 0.065), ('related(theta=0.9)', 0.035)]
+    """
+    check_level(level)
+    if (n is None) == (width is None):
+        raise DataError("give n or width, one of them: the other one is shown")
+    check_respondents(n)
+    if type(questions) is not int or questions < 1:
+        raise DataError(f"questions must be a whole number from 1, got {questions!r}")
+    wanted = Requirements(width, None, None, level)
+    planned = Questions(questions, prevalence, categories, _group_counts(questions, groups), figure)
+    wishes = _wishes(figure, bounds, prevalence)
+    points: list[TradeoffPoint] = []
+    named = _labelled(candidates)
+    for place, (name, subject) in enumerate(named):
+        progress(place / len(named))
+        for layout in layouts(subject, planned):
+            steps = [1] if layout.fixed else layout.steps(wishes)
+            points += [_point(name, layout, step, n, wanted) for step in steps]
+    if not points:
+        raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
+    solved = "width" if n is not None else "respondents"
+    return Tradeoff(tuple(points), questions, solved, figure, level)
+
+
+def _wishes(figure: str, bounds: Sequence[float] | None, prevalence: Any) -> list[PrivacyWish]:
+    """The bounds as wishes, from strict to loose."""
+    if figure not in (EPSILON, POSTERIOR):
+        raise DataError(unknown("figure of privacy", figure, (EPSILON, POSTERIOR)))
+    if bounds is None and figure == EPSILON:
+        bounds = EPSILONS
+    elif bounds is None:
+        largest = _largest_share(prevalence)
+        bounds = [largest + (1 - largest) * part for part in _PARTS]
+    return [PrivacyWish(**{figure: bound}) for bound in sorted(bounds)]
+
+
+def _largest_share(prevalence: Any) -> float:
+    """The share of the most common answer to a yes/no question, or of a distribution."""
+    if isinstance(prevalence, Mapping):
+        return 0.5
+    given = [check_share(each, "a prevalence") for each in np.ravel(prevalence).tolist()]
+    return max(given) if len(given) > 1 else max(given[0], 1 - given[0])
+
+
+def _labelled(candidates: Any) -> list[tuple[str, Any]]:
+    if isinstance(candidates, Mapping):
+        return [(str(name), subject) for name, subject in candidates.items()]
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
+        raise DataError(
+            f"candidates must be a list of coins, families or designs, got {candidates!r}"
+        )
+    return [(_label(subject, place), subject) for place, subject in enumerate(candidates, 1)]
+
+
+def _label(subject: Any, place: int) -> str:
+    if isinstance(subject, str):
+        return subject
+    if isinstance(subject, Coin):
+        return subject.family
+    return str(getattr(subject, "__name__", f"design {place}")).replace("<lambda>", "family")
+
+
+def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ...]:
+    counts = tuple(sorted({1, questions} if groups is None else set(groups)))
+    if not counts or not all(type(g) is int and 1 <= g <= questions for g in counts):
+        raise DataError(f"groups must be numbers from 1 to {questions}, got {groups!r}")
+    return counts
+
+
+def _point(
+    name: str, layout: Layout, step: int, n: int | None, wanted: Requirements
+) -> TradeoffPoint:
+    design, assumed = layout.design(step), layout.assumed
+    names = design.schema.names
+    if n is None:
+        n = max(wanted.respondents(design, each, assumed) for each in layout.distinct)
+    privacy = [answer_privacy(design, each, assumed) for each in layout.distinct]
+    biases = safe_answer_biases(design, names[0], assumed, n)
+    return TradeoffPoint(
+        candidate=name,
+        disguise=layout.text(step),
+        groups=len(design.groups),
+        epsilon=max(each.epsilon for each in privacy),
+        record_epsilon=design.channel(names).epsilon,
+        worst_posterior=max(each.worst_posterior for each in privacy),
+        respondents=n,
+        width=max(wanted.expected_width(design, each, assumed, n) for each in layout.distinct),
+        pair_width=layout.pair_width(step, n, wanted.level),
+        bias=next((each.bias for each in biases if each.carriers == _CARRIERS), None),
+    )
