@@ -109,6 +109,10 @@ COMMANDS = {
         "studio_command:studio",
         "Serve the studio: surveys and their results in the browser, for people with an account.",
     ),
+    "report": (
+        "report_command:report",
+        "Write a report of a survey for a paper: methods, a table and a figure per question.",
+    ),
     "page": (
         "page_commands:page_commands",
         "Check that a server sends the respondent's page as it was released.",

@@ -96,7 +96,7 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
     estimate = release.reconstruction.table([name])
     low, high = estimate.interval()
     shares = np.asarray(estimate.value).ravel()
-    reported = _reported(release, name, len(shares))
+    reported = _reported(release, name)
     texts = labels(release.survey, name)
     made = zip(texts.values(), shares, np.ravel(low), np.ravel(high), reported, strict=True)
     categories = tuple(
@@ -113,11 +113,11 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
     return QuestionResult(name, text, categories, misfit)
 
 
-def _reported(release: Release, name: str, k: int) -> list[float | None]:
+def _reported(release: Release, name: str) -> list[float | None]:
     """The shares of the reports, if reports have the same categories as answers."""
-    schema = release.counts.schema
-    if name not in schema or schema[name].size != k:
-        return [None] * k
+    true, schema = release.survey.design.schema[name], release.counts.schema
+    if name not in schema.names or schema[name].categories != true.categories:
+        return [None] * true.size
     counts = release.counts.marginal([name])
     return [float(share) for share in counts / max(1, counts.sum())]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from tacit.service.store import Store
 from tacit.studio.access import SIGN_IN, Refusal, Right, account_of, refusal
 from tacit.studio.accounts import Account, Accounts, Role
 from tacit.studio.guess_delay import GuessDelay
+from tacit.studio.page_templates import page_templates
 from tacit.studio.release import Releases
 from tacit.survey import Published
 
@@ -42,11 +43,7 @@ class Studio:
     accounts: Accounts
     releases: Releases
     delay: GuessDelay = field(default_factory=GuessDelay)
-    templates: Environment = field(
-        default_factory=lambda: Environment(
-            loader=PackageLoader("tacit.studio"), autoescape=True, undefined=StrictUndefined
-        )
-    )
+    templates: Environment = field(default_factory=page_templates)
 
     def surveys(self, account: Account) -> list[Published]:
         """The surveys that an account has a role for."""

@@ -20,6 +20,7 @@ from tacit.studio.question_results import (
 )
 from tacit.studio.release import FEWEST_SHOWN, Release, missing
 from tacit.studio.site import PageRoute, PageVisit
+from tacit.studio.survey_report import survey_report
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -53,6 +54,12 @@ def show_table(visit: PageVisit) -> Response:
         shown |= {"row_labels": labels(visit.survey, row)}
         shown |= {"column_labels": labels(visit.survey, column)}
     return visit.page("table.html", **shown, **values)
+
+
+def show_report(visit: PageVisit) -> Response:
+    """The report of a survey as a file that can be saved and printed."""
+    text = survey_report(_released(visit))
+    return _file(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
 
 
 def estimates_csv(visit: PageVisit) -> Response:
@@ -182,6 +189,7 @@ PAGES = (
     PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
     PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
     PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
+    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, show_report),
     PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
     PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
     PageRoute("GET", "/surveys/{survey}/records.csv", Role.ANALYST, records_csv),

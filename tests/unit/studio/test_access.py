@@ -35,6 +35,7 @@ EXPECTED = {
     "POST /new": "401 403 403 403 403 400 401 403 403",
     "GET /surveys/{survey}": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/table": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/report.html": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.csv": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.json": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",

@@ -1,0 +1,132 @@
+"""What a paper says about a survey's methods: design, estimator, intervals, with references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tacit import __version__
+from tacit.design import Design, Group
+from tacit.number_text import number_of
+from tacit.studio.release import Release
+
+#: A matrix with more entries is not written out.
+MOST_ENTRIES = 100
+REFERENCES = {
+    "Agrawal, Srikant & Thomas, 2005": "Agrawal, R., Srikant, R., & Thomas, D. (2005). Privacy "
+    "preserving OLAP. Proceedings of ACM SIGMOD, 251-262.",
+    "Agrawal & Haritsa, 2005": "Agrawal, S., & Haritsa, J. R. (2005). A framework for "
+    "high-accuracy privacy-preserving mining. Proceedings of ICDE, 193-204.",
+    "Boruch, 1971": "Boruch, R. F. (1971). Assuring confidentiality of responses in social "
+    "research: A note on strategies. The American Sociologist, 6(4), 308-311.",
+    "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or "
+    "fiducial limits illustrated in the case of the binomial. Biometrika, 26(4), 404-413.",
+    "Greenberg et al., 1969": "Greenberg, B. G., Abul-Ela, A.-L. A., Simmons, W. R., & Horvitz, "
+    "D. G. (1969). The unrelated question randomized response model: Theoretical framework. "
+    "Journal of the American Statistical Association, 64(326), 520-539.",
+    "Huang & Du, 2008": "Huang, Z., & Du, W. (2008). OptRR: Optimizing randomized response schemes "
+    "for privacy-preserving data mining. Proceedings of ICDE, 705-714.",
+    "Susko, 2013": "Susko, E. (2013). Likelihood ratio tests with boundary constraints using "
+    "data-dependent degrees of freedom. Biometrika, 100(4), 1019-1023.",
+    "Warner, 1965": "Warner, S. L. (1965). Randomized response: A survey technique for eliminating "
+    "evasive answer bias. Journal of the American Statistical Association, 60(309), 63-69.",
+    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and "
+    "statistical inference. Journal of the American Statistical Association, 22(158), 209-212.",
+    "Yu, Tian & Tang, 2008": "Yu, J.-W., Tian, G.-L., & Tang, M.-L. (2008). Two new models for "
+    "survey sampling with sensitive characteristic: Design and analysis. Metrika, 67, 251-263.",
+}
+
+
+def design_sentences(design: Design) -> list[str]:
+    """How each group of questions is disguised, with every parameter."""
+    return [_group_sentence(group) for group in design.groups]
+
+
+def methods_sentences(release: Release) -> list[str]:
+    """The records, the estimator, the intervals and the test of fit."""
+    records = number_of(release.counts.n_records, "reported record")
+    return [
+        "Answers were disguised by randomized response (Warner, 1965) before they were sent: only "
+        "reported answers were stored, and nobody but the respondent knows the true one.",
+        f"The design was published to respondents; its fingerprint (SHA-256) is "
+        f"{release.survey.fingerprint}, that of the questionnaire "
+        f"{release.survey.survey.fingerprint}.",
+        f"Results are from {records}.",
+        "Shares of the true answers were estimated by inverting the known probabilities of the "
+        "disguise (Huang & Du, 2008, eq. 2). The estimate is unbiased, so that it may fall "
+        "below 0 or exceed 100 % by chance.",
+        "Intervals have 95 % confidence, for each share alone. They contain every share that the "
+        "estimate does not reject: by the exact binomial distribution where reports have one "
+        "(Clopper & Pearson, 1934), otherwise by a score test that takes the variance at the "
+        "hypothetical share (Wilson, 1927) and adds the noise of the disguise.",
+        "A likelihood-ratio test (Susko, 2013) checked whether the reports could come from the "
+        "design; a p-value below .001 is reported as a misfit.",
+        f"Computed by tacit {__version__}.",
+    ]
+
+
+def cited(texts: list[str]) -> list[str]:
+    """The references that these texts cite, in alphabetical order."""
+    whole = " ".join(texts)
+    return [full for short, full in sorted(REFERENCES.items()) if short in whole]
+
+
+def _group_sentence(group: Group) -> str:
+    given = group.coin.to_dict()
+    family = str(given["family"])
+    names = ", ".join(group.attributes)
+    several = len(group.attributes) > 1 and family != "matrix"
+    together = " One draw decides for all of these questions together." if several else ""
+    words = _WORDS[family](given) if family in _WORDS else f"{group.coin}."
+    return f"{names}: {words}{together}"
+
+
+def _listed(shares: Any) -> str:
+    """Probabilities of one distribution, or of one per question."""
+    if isinstance(shares, Mapping):
+        return "; ".join(f"{name}: {_listed(each)}" for name, each in shares.items())
+    if any(isinstance(share, list) for share in shares):
+        return "; ".join(_listed(each) for each in shares)
+    return ", ".join(map(str, shares))
+
+
+def _shown_matrix(rows: list[list[str]]) -> str:
+    if len(rows) * len(rows[0]) > MOST_ENTRIES:
+        return ", which is part of the published survey"
+    return f", with the rows {_listed(rows)}"
+
+
+#: What each family does with an answer, in words.
+_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "truthful": lambda given: "not disguised.",
+    "related": lambda given: (
+        f"with probability {given['theta']} the true answer was reported, otherwise another one, "
+        "each other answer with the same probability (Warner, 1965)."
+    ),
+    "unrelated": lambda given: (
+        f"with probability {given['theta']} the sensitive question was answered, otherwise an "
+        f"unrelated one whose answers have the known probabilities {_listed(given['personal'])} "
+        "(Greenberg et al., 1969)."
+    ),
+    "forced": lambda given: (
+        f"with probability {given['theta']} the true answer was reported, otherwise one that "
+        f"chance decided, with the probabilities {_listed(given['forced'])} (Boruch, 1971)."
+    ),
+    "crosswise": lambda given: (
+        "respondents reported only whether their answer is the same as that to an innocent "
+        f"question with known share {given['p']}; the second answer of the reports means the "
+        "same (Yu, Tian & Tang, 2008)."
+    ),
+    "uniform_perturbation": lambda given: (
+        f"with probability {given['q']} the true answer was reported, otherwise any answer with "
+        "the same probability, the true one included (Agrawal, Srikant & Thomas, 2005)."
+    ),
+    "frapp": lambda given: (
+        f"the true answer was {given['lambda']} times as likely to be reported as any other "
+        "(Agrawal & Haritsa, 2005)."
+    ),
+    "matrix": lambda given: (
+        "reports were drawn by a published matrix of probabilities with a row per report and a "
+        f"column per true answer{_shown_matrix(given['matrix'])} (Huang & Du, 2008)."
+    ),
+}

@@ -1,0 +1,167 @@
+"""The report of a survey: its numbers, its methods, and markup in its texts."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit import disguise, reconstruct
+from tacit.channel import FAMILIES
+from tacit.cli.main import run
+from tacit.counting import count_reported
+from tacit.studio.accounts import Role
+from tacit.studio.release import Release
+from tacit.studio.survey_methods import REFERENCES, cited, design_sentences
+from tacit.studio.survey_report import survey_report
+from tacit.survey import Published, publish
+from tests.support.page_surveys import HOSTILE, every_kind
+from tests.support.studio import MARKUP, reports, survey, tried
+
+
+def released(published: Published, n: int = 500) -> Release:
+    rng = np.random.default_rng(5)
+    sizes = published.design.schema.sizes
+    true = np.stack([rng.integers(size, size=n) for size in sizes], axis=1).astype(np.uint8)
+    return Release(
+        published, count_reported(disguise(true, published.design, rng), published.design)
+    )
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.references: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.references += [str(value) for name, value in attrs if name in ("src", "href")]
+
+
+@pytest.mark.slow
+def test_every_number_of_a_report_is_the_librarys() -> None:
+    release = released(every_kind())
+    text = survey_report(release)
+    whole = reconstruct(release.counts, release.survey.design)
+    for name in release.survey.design.schema.names:
+        share = whole.table([name])
+        for value, low, high in zip(share.value, *share.interval(), strict=True):
+            assert f"{100 * value:.1f} %</td>\n" in text
+            assert f"{100 * low:.1f} to {100 * high:.1f} %</td>" in text
+    counts = release.counts.marginal(["smokes"])
+    assert f"{100 * counts[1] / counts.sum():.1f} %</td></tr>" in text
+    assert text.count("<svg") == text.count("<table") == len(release.survey.design.schema.names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("published", [every_kind(), HOSTILE, survey()])
+def test_a_report_is_one_file_without_script_and_shows_markup_as_text(published: Published) -> None:
+    text = survey_report(released(published, 200))
+    tags = Tags(text)
+    assert tags.names & {"script", "img", "i", "b", "iframe", "link"} == set()
+    assert tags.references == []
+    assert MARKUP not in text
+    assert text.lstrip().startswith("<!doctype html>")
+
+
+def test_the_methods_name_design_records_and_references() -> None:
+    release = released(every_kind())
+    text = survey_report(release)
+    assert release.survey.fingerprint in text
+    assert release.survey.survey.fingerprint in text
+    assert "500 reported records" in text
+    assert "smokes: with probability 5/6 the true answer" in text
+    assert "One draw decides for all" in text
+    used = {group.coin.family for group in release.survey.design.groups}
+    assert used == set(FAMILIES)
+    for sentence in design_sentences(release.survey.design):
+        for short in re.findall(r"\(([^()]*\d{4})\)", sentence):
+            assert short in REFERENCES
+    shown = unescape(text.partition("References</h2>")[2])
+    assert [full for full in REFERENCES.values() if full not in shown] == []
+    assert len(cited(["nothing"])) == 0
+
+
+def test_a_misfit_is_a_warning() -> None:
+    published = survey()
+    codes = reports(published, 400)
+    good = survey_report(Release(published, count_reported(codes, published.design)))
+    assert "hardly fit the design" not in good
+    codes[:, 0] = 0  # under theta 4/5 at least a fifth would report yes
+    bad = survey_report(Release(published, count_reported(codes, published.design)))
+    assert bad.count("hardly fit the design") == 2
+
+
+def test_reports_with_categories_of_their_own_have_no_reported_share() -> None:
+    text = survey_report(released(every_kind()))
+    table = text.partition("Table 9. drug")[2].partition("</table>")[0]
+    assert table.count(">-</td>") == 2
+
+
+@pytest.mark.slow
+def test_the_report_of_the_studio_is_that_of_its_release(tmp_path: Path) -> None:
+    studio = tried(tmp_path)
+    client = studio.client(studio.account("Ada", Role.VIEWER))
+    answer = client.get(f"/surveys/{studio.mine.slug}/report.html")
+    release = studio.studio.releases.newest(studio.mine)
+    assert release is not None
+    assert answer.text == survey_report(release)
+    assert "attachment" in answer.headers["content-disposition"]
+    studio.store.close()
+
+
+@pytest.mark.slow
+def test_a_page_tells_how_many_links_are_unused(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=0)
+    client = studio.client(studio.account("root", administrator=True))
+    form = {"n": "3", "base": "https://survey.example.org/"}
+    client.post(f"/surveys/{studio.other.slug}/invite", data=form)
+    assert "3 of 3 links are unused" in client.get(f"/surveys/{studio.other.slug}").text
+    studio.store.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    studio = tried(tmp_path, records=150)
+    publish(studio.mine.survey, "published.json")
+    studio.store.close()
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_command_reports_all_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["report", "published.json", "--database", "survey.db", "--out", "report.html"]
+    assert run(given) == 0
+    assert capsys.readouterr().out == "wrote report.html: 150 records\n"
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    codes = reports(survey(), 150)
+    assert text == survey_report(Release(survey(), count_reported(codes, survey().design)))
+    assert (
+        run(["survey", "export", "published.json", "--database", "survey.db", "--out", "r.csv"])
+        == 0
+    )
+    assert run(["report", "published.json", "r.csv", "--out", "again.html"]) == 0
+    assert (folder / "again.html").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--database", "survey.db", "--out", "report.pdf"], "the report is HTML; name it .html"),
+        (["--out", "report.html"], "no records: give a file"),
+    ],
+)
+def test_a_wrong_call_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], given: list[str], said: str
+) -> None:
+    assert run(["report", "published.json", *given]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert said in error
