@@ -21,6 +21,7 @@ EXTRAS = {
     "prometheus_client": "service",
     "psycopg": "postgres",
     "pydantic_settings": "service",
+    "pyreadstat": "studio",
     "pyspark": "spark",
     "sqlalchemy": "service",
     "starlette": "service",

@@ -14,6 +14,7 @@ from tacit.bounds import is_undisguised
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
 from tacit.cli.simulate import simulate
+from tacit.cli.survey_export import export
 from tacit.cli.survey_status import status
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
@@ -31,7 +32,7 @@ survey_commands = command_group(
 
 survey_commands.command("invite")(survey_store.invite)
 survey_commands.command("close")(survey_store.close)
-survey_commands.command("export")(survey_store.export)
+survey_commands.command("export")(export)
 survey_commands.command("status")(status)
 survey_commands.command("simulate")(simulate)
 

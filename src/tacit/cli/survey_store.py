@@ -1,4 +1,4 @@
-"""`tacit survey invite`, `close` and `export`, `tacit backup`: commands on a database."""
+"""`tacit survey invite` and `close`, `tacit backup`: commands on a database."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from tacit.errors import DataError, FileError, SurveyError
-from tacit.files import Origin, check_out, write_text, writing_records
+from tacit.errors import FileError, SurveyError
+from tacit.files import check_out, write_text
 from tacit.number_text import number_of
 
 if TYPE_CHECKING:
@@ -75,39 +75,6 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
     typer.echo(f"closed: {number_of(records, 'record')}")
-
-
-def export(
-    file: PublishedFile,
-    database: DatabaseOption,
-    out: Annotated[Path, typer.Option(help="Where to write: .csv, .csv.gz or .parquet.")],
-) -> None:
-    """Write the reported records of a survey, in random order.
-
-    The file does not say who answered, when, or by which link. tacit estimate reads it together
-    with the published survey.
-
-    Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
-    """
-    from tacit.survey import read_published
-
-    published = read_published(file)
-    check_out(out, file)
-    fingerprint = published.survey.fingerprint
-    with open_store(database, there=True) as store:
-        codes, state = store.codes(fingerprint), store.state(fingerprint)
-    if not len(codes):
-        raise DataError(f"no answers yet to {file}: nothing to export")
-    origin = Origin(published.fingerprint, published.title)
-    with writing_records(out, published.design.reported, origin=origin) as write:
-        write(codes)
-    typer.echo(f"wrote {out}: {number_of(len(codes), 'record')}")
-    if state.open:
-        typer.echo(
-            "note: the survey is open; comparing two exports reveals which records arrived "
-            "in between",
-            err=True,
-        )
 
 
 def backup(

@@ -51,13 +51,7 @@ class QuestionResult:
 
 def question_results(release: Release) -> list[QuestionResult]:
     """Every question of a survey."""
-    return [
-        _result(release, attribute.name, text)
-        for question in release.survey.survey.questions
-        for attribute, text in zip(
-            question.attributes, _texts(release.survey, question), strict=True
-        )
-    ]
+    return [_result(release, name, text) for name, text in question_texts(release.survey).items()]
 
 
 def crosstab(release: Release, row: str, column: str) -> tuple[Estimate, HypothesisTest]:
@@ -85,10 +79,19 @@ def shown_cells(release: Release, table: Estimate, column: str) -> list[dict[str
 def labels(survey: Published, name: str) -> dict[str, str]:
     """The texts of an attribute's categories in the survey's first language."""
     language = survey.survey.languages[0]
-    question = _question(survey, name)
+    question = question_of(survey, name)
     return {
         str(category): survey.survey.label(question, str(category), language)
         for category in survey.design.schema[name].categories
+    }
+
+
+def question_texts(survey: Published) -> dict[str, str]:
+    """What is asked for each attribute, in the survey's first language."""
+    return {
+        attribute.name: text
+        for question in survey.survey.questions
+        for attribute, text in zip(question.attributes, _texts(survey, question), strict=True)
     }
 
 
@@ -122,7 +125,8 @@ def _reported(release: Release, name: str) -> list[float | None]:
     return [float(share) for share in counts / max(1, counts.sum())]
 
 
-def _question(survey: Published, name: str) -> Any:
+def question_of(survey: Published, name: str) -> Any:
+    """The question of an attribute."""
     found = survey.survey.questions
     return next(q for q in found if name in [attribute.name for attribute in q.attributes])
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from tacit.errors import ServiceError
 from tacit.service.http_server import listening
 from tacit.service.store import Store
-from tacit.studio import account_pages, survey_pages
+from tacit.studio import account_pages, export_pages, survey_pages
 from tacit.studio.access import Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts
@@ -36,6 +36,7 @@ PAGES = (
     PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
     *account_pages.PAGES,
     *survey_pages.PAGES,
+    *export_pages.PAGES,
 )
 
 

@@ -1,12 +1,10 @@
-"""Pages for surveys: the list, results, tables of two questions, exports, links, closing."""
+"""Pages for surveys: the list, results, tables of two questions, links, closing."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError
 from tacit.studio.access import Right
@@ -20,7 +18,6 @@ from tacit.studio.question_results import (
 )
 from tacit.studio.release import FEWEST_SHOWN, Release, missing
 from tacit.studio.site import PageRoute, PageVisit
-from tacit.studio.survey_report import survey_report
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -56,54 +53,6 @@ def show_table(visit: PageVisit) -> Response:
     return visit.page("table.html", **shown, **values)
 
 
-def show_report(visit: PageVisit) -> Response:
-    """The report of a survey as a file that can be saved and printed."""
-    text = survey_report(_released(visit))
-    return _file(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
-
-
-def estimates_csv(visit: PageVisit) -> Response:
-    """Every estimate as CSV with formula-safe cells."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["question", "text", "answer", "share", "low", "high", "reported"])
-    for result in question_results(_released(visit)):
-        for one in result.categories:
-            numbers = [one.share, one.low, one.high, "" if one.reported is None else one.reported]
-            words = [safe_cell(text) for text in (result.name, result.text, one.label)]
-            writer.writerow([*words, *numbers])
-    return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-estimates.csv")
-
-
-def estimates_json(visit: PageVisit) -> Response:
-    """Every estimate as JSON."""
-    release = _released(visit)
-    header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
-    questions = [
-        {
-            "name": result.name,
-            "text": result.text,
-            "answers": [vars(one) for one in result.categories],
-        }
-        for result in question_results(release)
-    ]
-    return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
-
-
-def records_csv(visit: PageVisit) -> Response:
-    """The reported records of the release with labels; their order is that of the categories."""
-    counts = _released(visit).counts
-    texts = [list(map(str, attribute.categories)) for attribute in counts.schema]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([safe_cell(name) for name in counts.schema.names])
-    for pattern, count in zip(counts.patterns.tolist(), counts.counts.tolist(), strict=True):
-        row = [safe_cell(names[code]) for names, code in zip(texts, pattern, strict=True)]
-        writer.writerows([row] * count)
-    visit.record("records exported", visit.survey.title)
-    return _file(out.getvalue(), "text/csv; charset=utf-8", f"{visit.survey.slug}-records.csv")
-
-
 def close(visit: PageVisit) -> Response:
     """Close a survey for good, if its title was typed to confirm it."""
     if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
@@ -125,7 +74,9 @@ def invite(visit: PageVisit) -> Response:
     tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
     visit.record("links made", f"{visit.survey.title}: {asked}")
     links = "".join(f"{base}/s/{visit.survey.slug}/#{token}\n" for token in tokens)
-    return _file("link\n" + links, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
+    return file_response(
+        "link\n" + links, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv"
+    )
 
 
 def show_new(visit: PageVisit) -> Response:
@@ -149,11 +100,6 @@ def new(visit: PageVisit) -> Response:
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
 
 
-def safe_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
 def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
     survey: Published = visit.survey
@@ -171,16 +117,18 @@ def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     return release, values
 
 
-def _released(visit: PageVisit) -> Release:
+def released(visit: PageVisit) -> Release:
+    """The release of the survey of a page; an error if there is none yet."""
     release, _ = _release(visit)
     if release is None:
         raise DataError(f"results are shown from {FEWEST_SHOWN} records on")
     return release
 
 
-def _file(text: str, kind: str, name: str) -> Response:
+def file_response(content: str | bytes, kind: str, name: str) -> Response:
+    """A file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type=kind, headers=headers)
+    return Response(content, media_type=kind, headers=headers)
 
 
 PAGES = (
@@ -189,10 +137,6 @@ PAGES = (
     PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
     PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
     PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
-    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, show_report),
-    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
-    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
-    PageRoute("GET", "/surveys/{survey}/records.csv", Role.ANALYST, records_csv),
     PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
     PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
 )

@@ -35,12 +35,18 @@ EXPECTED = {
     "POST /new": "401 403 403 403 403 400 401 403 403",
     "GET /surveys/{survey}": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/table": "303 404 200 200 200 200 401 200 200",
+    "POST /surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
+    "POST /surveys/{survey}/invite": "401 404 403 403 400 400 401 403 400",
+    "GET /surveys.json": "303 200 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/report.html": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.csv": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.json": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/codebook.md": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/records.R": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",
-    "POST /surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
-    "POST /surveys/{survey}/invite": "401 404 403 403 400 400 401 403 400",
+    "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",
+    "GET /surveys/{survey}/records.sav": "303 404 403 200 200 200 401 403 200",
+    "GET /surveys/{survey}/records.dta": "303 404 403 200 200 200 401 403 200",
 }
 
 

@@ -1,0 +1,116 @@
+"""Files of a survey: disguised records for other programs, their codebook, estimates."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from starlette.responses import JSONResponse, Response
+
+from tacit.errors import DataError, unknown
+from tacit.studio.access import Right
+from tacit.studio.accounts import Role
+from tacit.studio.codebook import codebook, r_script
+from tacit.studio.labelled_records import LabelledRecords, csv_line
+from tacit.studio.question_results import question_results
+from tacit.studio.site import PageRoute, PageVisit
+from tacit.studio.survey_pages import file_response, released
+from tacit.studio.survey_report import survey_report
+
+#: What a browser is told about each kind of file.
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+    ".sav": "application/x-spss-sav",
+    ".dta": "application/x-stata-dta",
+}
+
+
+def surveys_json(visit: PageVisit) -> Response:
+    """The surveys of the account, for programs."""
+    found = []
+    for survey in visit.studio.surveys(visit.person):
+        state = visit.studio.store.state(survey.survey.fingerprint)
+        role = visit.person.role(survey.survey.fingerprint)
+        words = {"slug": survey.slug, "title": survey.title, "open": state.open}
+        role_name = None if role is None else role.name.lower()
+        found.append({**words, "records": state.records, "role": role_name})
+    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": found})
+
+
+def show_report(visit: PageVisit) -> Response:
+    """The report of a survey as a file that can be saved and printed."""
+    text = survey_report(released(visit))
+    return file_response(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
+
+
+def estimates_csv(visit: PageVisit) -> Response:
+    """Every estimate as CSV with formula-safe cells."""
+    text = csv_line(["question", "text", "answer", "share", "low", "high", "reported"])
+    for result in question_results(released(visit)):
+        for one in result.categories:
+            reported = "" if one.reported is None else one.reported
+            text += csv_line(
+                [result.name, result.text, one.label, one.share, one.low, one.high, reported]
+            )
+    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-estimates.csv")
+
+
+def estimates_json(visit: PageVisit) -> Response:
+    """Every estimate as JSON."""
+    release = released(visit)
+    header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
+    questions = [
+        {
+            "name": result.name,
+            "text": result.text,
+            "answers": [vars(one) for one in result.categories],
+        }
+        for result in question_results(release)
+    ]
+    return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
+
+
+def records(visit: PageVisit, kind: str) -> Response:
+    """The reported records of the release; their order is that of the categories."""
+    counts = released(visit).counts
+    codes = np.repeat(counts.patterns, counts.counts, axis=0)
+    content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
+    visit.record("records exported", visit.survey.title)
+    return file_response(content, TYPES[kind], f"{visit.survey.slug}-records{kind}")
+
+
+def records_script(visit: PageVisit) -> Response:
+    """An R script that reads the records; `kind` names the file it reads."""
+    kind = "." + visit.request.query_params.get("kind", "csv")
+    if kind not in TYPES:
+        raise DataError(unknown("kind", kind[1:], [each[1:] for each in TYPES]))
+    file = f"{visit.survey.slug}-records{kind}"
+    text = r_script(visit.survey, file, kind, _labels(visit))
+    return file_response(text, "text/plain; charset=utf-8", f"{visit.survey.slug}-records.R")
+
+
+def codebook_file(visit: PageVisit) -> Response:
+    """The codebook of the records."""
+    text = codebook(visit.survey, released(visit).counts.n_records)
+    return file_response(text, "text/markdown; charset=utf-8", f"{visit.survey.slug}-codebook.md")
+
+
+def _labels(visit: PageVisit) -> bool:
+    return visit.request.query_params.get("labels") == "yes"
+
+
+PAGES = (
+    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
+    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, show_report),
+    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
+    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
+    PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, codebook_file),
+    PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, records_script),
+    *(
+        PageRoute(
+            "GET", f"/surveys/{{survey}}/records{kind}", Role.ANALYST, partial(records, kind=kind)
+        )
+        for kind in TYPES
+    ),
+)
