@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.reconstruction.reconstruct import reconstruct
     from tacit.record_disguise import disguise
     from tacit.schema import Attribute, Schema
+    from tacit.studio_connection import connect
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "Schema",
     "TacitError",
     "christofides",
+    "connect",
     "crosswise",
     "disguise",
     "forced",
@@ -53,5 +55,6 @@ __getattr__, __dir__ = lazy_names(
         "tacit.reconstruction": "reconstruct",
         "tacit.record_disguise": "disguise",
         "tacit.schema": "Attribute Schema",
+        "tacit.studio_connection": "connect",
     },
 )

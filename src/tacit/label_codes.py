@@ -81,7 +81,7 @@ def decode(
         )
         for place, attribute in enumerate(schema)
     }
-    return _native(columns, backend)
+    return native_frame(columns, backend)
 
 
 def frame_of(
@@ -91,10 +91,11 @@ def frame_of(
 
     A column of mixed types becomes text, as in decode.
     """
-    return _native({name: _arrow(values) for name, values in columns.items()}, backend)
+    return native_frame({name: _arrow(values) for name, values in columns.items()}, backend)
 
 
-def _native(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+def native_frame(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+    """A frame of Arrow columns, made by the library named, else the first that is installed."""
     import narwhals as nw
     import pyarrow as pa
 

@@ -27,6 +27,7 @@ PROMISED = {
     "Schema",
     "TacitError",
     "christofides",
+    "connect",
     "crosswise",
     "disguise",
     "forced",

@@ -111,7 +111,7 @@ COMMANDS = {
     ),
     "report": (
         "report_command:report",
-        "Write a report of a survey for a paper: methods, a table and a figure per question.",
+        "Write the results of a published survey as a report for a paper's appendix.",
     ),
     "page": (
         "page_commands:page_commands",
