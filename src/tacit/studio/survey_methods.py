@@ -19,6 +19,8 @@ REFERENCES = {
     "high-accuracy privacy-preserving mining. Proceedings of ICDE, 193-204.",
     "Boruch, 1971": "Boruch, R. F. (1971). Assuring confidentiality of responses in social "
     "research: A note on strategies. The American Sociologist, 6(4), 308-311.",
+    "Christofides, 2003": "Christofides, T. C. (2003). A generalized randomized response "
+    "technique. Metrika, 57, 195-200.",
     "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or "
     "fiducial limits illustrated in the case of the binomial. Biometrika, 26(4), 404-413.",
     "Greenberg et al., 1969": "Greenberg, B. G., Abul-Ela, A.-L. A., Simmons, W. R., & Horvitz, "
@@ -26,6 +28,12 @@ REFERENCES = {
     "Journal of the American Statistical Association, 64(326), 520-539.",
     "Huang & Du, 2008": "Huang, Z., & Du, W. (2008). OptRR: Optimizing randomized response schemes "
     "for privacy-preserving data mining. Proceedings of ICDE, 705-714.",
+    "Kuk, 1990": "Kuk, A. Y. C. (1990). Asking sensitive questions indirectly. Biometrika, 77(2), "
+    "436-438.",
+    "Mangat, 1994": "Mangat, N. S. (1994). An improved randomized response strategy. Journal of "
+    "the Royal Statistical Society B, 56(1), 93-95.",
+    "Mangat & Singh, 1990": "Mangat, N. S., & Singh, R. (1990). An alternative randomized response "
+    "procedure. Biometrika, 77(2), 439-442.",
     "Susko, 2013": "Susko, E. (2013). Likelihood ratio tests with boundary constraints using "
     "data-dependent degrees of freedom. Biometrika, 100(4), 1019-1023.",
     "Warner, 1965": "Warner, S. L. (1965). Randomized response: A survey technique for eliminating "
@@ -53,7 +61,8 @@ def methods_sentences(release: Release) -> list[str]:
         f"{release.survey.survey.fingerprint}.",
         f"Results are from {records}.",
         "Shares of the true answers were estimated by inverting the known probabilities of the "
-        "disguise (Huang & Du, 2008, eq. 2). The estimate is unbiased, so that it may fall "
+        "disguise (Huang & Du, 2008, eq. 2), by generalised least squares where there are more "
+        "reports than answers. The estimate is unbiased, so that it may fall "
         "below 0 or exceed 100 % by chance.",
         "Intervals have 95 % confidence, for each share alone. They contain every share that the "
         "estimate does not reject: by the exact binomial distribution where reports have one "
@@ -77,8 +86,7 @@ def _group_sentence(group: Group) -> str:
     names = ", ".join(group.attributes)
     several = len(group.attributes) > 1 and family != "matrix"
     together = " One draw decides for all of these questions together." if several else ""
-    words = _WORDS[family](given) if family in _WORDS else f"{group.coin}."
-    return f"{names}: {words}{together}"
+    return f"{names}: {FAMILY_WORDS[family](given)}{together}"
 
 
 def _listed(shares: Any) -> str:
@@ -97,7 +105,7 @@ def _shown_matrix(rows: list[list[str]]) -> str:
 
 
 #: What each family does with an answer, in words.
-_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+FAMILY_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "truthful": lambda given: "not disguised.",
     "related": lambda given: (
         f"with probability {given['theta']} the true answer was reported, otherwise another one, "
@@ -116,6 +124,29 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
         "respondents reported only whether their answer is the same as that to an innocent "
         f"question with known share {given['p']}; the second answer of the reports means the "
         "same (Yu, Tian & Tang, 2008)."
+    ),
+    "triangular": lambda given: (
+        "respondents reported yes if their answer, or that to an innocent question with known "
+        f"share {given['p']}, is yes, and otherwise no (Yu, Tian & Tang, 2008)."
+    ),
+    "mangat": lambda given: (
+        f"a true yes was always reported as yes; a true no as no with probability {given['p']}, "
+        "otherwise as yes (Mangat, 1994)."
+    ),
+    "mangat_singh": lambda given: (
+        f"with probability {given['truth']} the true answer was reported; otherwise a second draw "
+        f"decided: the true answer with probability {given['p']}, else another one "
+        "(Mangat & Singh, 1990)."
+    ),
+    "kuk": lambda given: (
+        f"respondents reported the number of red cards among {given['cards']} drawn with "
+        f"replacement, from a deck with a share {given['red_yes']} of red cards if their answer is "
+        f"yes, from one with {given['red_no']} if it is no (Kuk, 1990)."
+    ),
+    "christofides": lambda given: (
+        "respondents drew a number with the known probabilities "
+        f"{_listed(given['distribution'])} and reported it if their answer is no, or the number "
+        "counted from the other end if it is yes (Christofides, 2003)."
     ),
     "uniform_perturbation": lambda given: (
         f"with probability {given['q']} the true answer was reported, otherwise any answer with "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,13 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import disguise, reconstruct
-from tacit.channel import FAMILIES
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit.channel import (
+    FAMILIES,
+    christofides,
+    crosswise,
+    forced,
+    frapp,
+    kuk,
+    mangat,
+    mangat_singh,
+    matrix,
+    related,
+    triangular,
+    uniform_perturbation,
+    unrelated,
+)
 from tacit.cli.main import run
 from tacit.counting import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
-from tacit.studio.survey_methods import REFERENCES, cited, design_sentences
+from tacit.studio.survey_methods import FAMILY_WORDS, REFERENCES, cited, design_sentences
 from tacit.studio.survey_report import survey_report
 from tacit.survey import Published, publish
 from tests.support.page_surveys import HOSTILE, every_kind
@@ -78,14 +91,28 @@ def test_the_methods_name_design_records_and_references() -> None:
     assert "500 reported records" in text
     assert "smokes: with probability 5/6 the true answer" in text
     assert "One draw decides for all" in text
-    used = {group.coin.family for group in release.survey.design.groups}
-    assert used == set(FAMILIES)
-    for sentence in design_sentences(release.survey.design):
-        for short in re.findall(r"\(([^()]*\d{4})\)", sentence):
-            assert short in REFERENCES
     shown = unescape(text.partition("References</h2>")[2])
-    assert [full for full in REFERENCES.values() if full not in shown] == []
+    assert [
+        full for full in cited(design_sentences(release.survey.design)) if full not in shown
+    ] == []
+    assert REFERENCES["Clopper & Pearson, 1934"] in shown
     assert len(cited(["nothing"])) == 0
+
+
+def test_every_family_has_words_with_its_parameters_and_a_reference() -> None:
+    assert set(FAMILY_WORDS) == set(FAMILIES)
+    attribute = Attribute("a", ["no", "yes"])
+    coins = [
+        *(triangular("1/7"), mangat("1/7"), mangat_singh("1/3", "1/7"), kuk("6/7", "1/7", 3)),
+        *(christofides(["1/7", "2/7", "4/7"]), related("1/7"), uniform_perturbation("1/7")),
+        *(forced("1/7", ["1/2", "1/2"]), crosswise("1/7"), unrelated("1/7", {"a": ["1/2", "1/2"]})),
+        *(frapp("1/7"), matrix([["6/7", "1/3"], ["1/7", "2/3"]])),
+    ]
+    assert {coin.family for coin in coins} == set(FAMILIES) - {"truthful"}
+    for coin in coins:
+        (sentence,) = design_sentences(Design(Schema([attribute]), [Group(["a"], coin)]))
+        assert "1/7" in sentence
+        assert len(cited([sentence])) == 1
 
 
 def test_a_misfit_is_a_warning() -> None:
