@@ -16,6 +16,7 @@ from tacit.studio.question_results import question_results
 from tacit.studio.site import PageRoute, PageVisit
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.survey_report import survey_report
+from tacit.table import Table, latex_of
 
 #: What a browser is told about each kind of file.
 TYPES = {
@@ -71,6 +72,21 @@ def estimates_json(visit: PageVisit) -> Response:
     return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
 
 
+def estimates_latex(visit: PageVisit) -> Response:
+    """Every estimate as tables of LaTeX, one per question."""
+    heads = ("answer", "estimate", "low", "high", "reported")
+    tables = [
+        Table(
+            heads,
+            [(one.label, one.share, one.low, one.high, one.reported) for one in result.categories],
+            result.text,
+        )
+        for result in question_results(released(visit))
+    ]
+    text = latex_of(tables) + "\n"
+    return file_response(text, "application/x-tex", f"{visit.survey.slug}-estimates.tex")
+
+
 def records(visit: PageVisit, kind: str) -> Response:
     """The reported records of the release; their order is that of the categories."""
     counts = released(visit).counts
@@ -105,6 +121,7 @@ PAGES = (
     PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, show_report),
     PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
     PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
+    PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, estimates_latex),
     PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, codebook_file),
     PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, records_script),
     *(

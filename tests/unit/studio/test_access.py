@@ -41,6 +41,7 @@ EXPECTED = {
     "GET /surveys/{survey}/report.html": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.csv": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.json": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/estimates.tex": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/codebook.md": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/records.R": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from tacit import disguise
+from tacit import disguise, reconstruct
 from tacit.arrays import Codes
 from tacit.cli.main import run
 from tacit.studio.accounts import Role
@@ -171,6 +171,10 @@ def test_the_files_of_the_studio_are_those_of_its_release(tmp_path: Path) -> Non
     text = client.get(f"{base}/records.csv?labels=yes").text
     assert text.count(f"Never {MARKUP}") == counts[1][0]
     assert client.get(f"{base}/codebook.md").text == codebook(studio.mine, 400)
+    latex = client.get(f"{base}/estimates.tex").text
+    shares = reconstruct(codes, studio.mine.design).table(["stole"])
+    (low, high), share = (limits[1] for limits in shares.interval()), shares.value[1]
+    assert f"yes & {share:.4f} & {low:.4f} & {high:.4f} & {counts[0][1] / 400:.4f}" in latex
     script = client.get(f"{base}/records.R?kind=sav").text
     assert f'read_sav("{studio.mine.slug}-records.sav")' in script
     assert client.get(f"{base}/records.R?kind=exe").status_code == 400
