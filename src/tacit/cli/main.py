@@ -78,8 +78,7 @@ COMMANDS = {
     ),
     "plan": (
         "plan:plan",
-        "Plan a survey: how many respondents, how precise, how likely to find a difference, how "
-        "private.",
+        "Plan a survey: solve for respondents, interval width, power or privacy.",
     ),
     "privacy": ("privacy:privacy", "Show how private the answers of a design are."),
     "optimize": (
