@@ -290,16 +290,16 @@ def test_the_true_records_are_not_overwritten_by_a_new_design(tacit_: Any, out: 
     assert Path("true.csv").read_bytes() == before
 
 
-def test_ctrl_c_is_silent_and_leaves_no_file(
+def test_ctrl_c_is_one_line_and_leaves_no_file(
     tacit_: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.cli.disguise.disguise", interrupted)
+    monkeypatch.setattr("tacit.file_disguise.BlockDraws.next", interrupted)
     before = sorted(os.listdir())
     ran = tacit_("disguise", "design.json", "true.csv", "--out", "reported.csv")
-    assert (ran.status, ran.out, ran.err) == (130, "", "")
+    assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")
     assert sorted(os.listdir()) == before
 
 

@@ -50,7 +50,7 @@ def test_work_takes_a_share_of_what_is_left() -> None:
 
 
 def test_a_limit_below_what_the_process_takes_is_an_error_that_names_the_least() -> None:
-    with pytest.raises(DataError, match=r"limit of 9 MB is too low.*give at least \d+ MB"):
+    with pytest.raises(DataError, match=r"limit of 9 MB is too low.*give at least [\d.,]+ [MG]B"):
         limited_memory(9 * MB).__enter__()
     assert not is_limited()
 

@@ -120,7 +120,8 @@ def other_names(texts: Iterable[str | None], schema: Schema) -> list[str]:
     """Names in lists of names or of conditions that are no attributes: columns of the records.
 
     >>> from tacit import Attribute
-    >>> other_names(["region=north,smokes=yes", "year"], Schema([Attribute("smokes", "ny")]))
+    >>> schema = Schema([Attribute("smokes", ["no", "yes"])])
+    >>> other_names(["region=north,smokes=yes", "year"], schema)
     ['region', 'year']
     """
     found = []

@@ -154,7 +154,7 @@ def best_reach(ratio: Fraction, steps: int) -> int:
     """b: the share of the steps that tells most about the true point, rounded down.
 
     >>> best_reach(Fraction(3), 256), best_reach(Fraction(100), 256)
-    (52, 16)
+    (61, 4)
     """
     r = Decimal(ratio.numerator) / Decimal(ratio.denominator)
     e = r.ln()
