@@ -7,7 +7,7 @@ without a warning of what it costs.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.linear_maps import Dense, Linear, outer
-from tacit.channel.numbers import log_up
+from tacit.channel.local_privacy import LocallyPrivate
 
 #: Position of an attribute in its group, and the codes of two of its categories.
 Target = tuple[int, int, int]
@@ -52,7 +52,7 @@ class SecondMoments:
         return SecondMoments(outer(self.own, other.own), low, high)
 
 
-class Channel(ABC):
+class Channel(LocallyPrivate):
     """matrix[reported, true] of one group; cells are flattened in the order of its attributes."""
 
     @property
@@ -69,11 +69,6 @@ class Channel(ABC):
     @abstractmethod
     def ratio(self) -> Fraction | None:
         """Largest ratio of two entries in a row, exact; None where a row has a zero."""
-
-    @property
-    def epsilon(self) -> float:
-        """Local differential privacy: log of `ratio`, rounded up, infinite if a row has a zero."""
-        return log_up(self.ratio)
 
     @property
     @abstractmethod

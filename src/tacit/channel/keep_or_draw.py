@@ -96,34 +96,37 @@ class Truthful(Replacing):
 
 
 @dataclass(frozen=True)
-class Unrelated(Replacing):
-    """With probability theta the private answers, else those to the personal questions."""
+class KnownDraw(Replacing):
+    """With probability theta the truth, else a draw from a distribution that is given."""
 
     theta: Fraction
-    personal: Known
-    family: ClassVar[str] = "unrelated"
-    asks = "either"
+    #: The parameter that is this distribution.
+    known: ClassVar[str]
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.theta
 
     def drawn(self, attributes: Attributes) -> Distribution:
-        return _fit(self.personal, attributes, "unrelated: personal")
+        return _fit(getattr(self, self.known), attributes, f"{self.family}: {self.known}")
 
 
 @dataclass(frozen=True)
-class Forced(Replacing):
+class Unrelated(KnownDraw):
+    """With probability theta the private answers, else those to the personal questions."""
+
+    personal: Known
+    family: ClassVar[str] = "unrelated"
+    known: ClassVar[str] = "personal"
+    asks = "either"
+
+
+@dataclass(frozen=True)
+class Forced(KnownDraw):
     """With probability theta the truth, else what the device says."""
 
-    theta: Fraction
     forced: Known
     family: ClassVar[str] = "forced"
-
-    def weight(self, attributes: Attributes) -> Fraction:
-        return self.theta
-
-    def drawn(self, attributes: Attributes) -> Distribution:
-        return _fit(self.forced, attributes, "forced: forced")
+    known: ClassVar[str] = "forced"
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,10 @@ class Kuk(NumberedReports):
     cards: int
     family: ClassVar[str] = "kuk"
     first: ClassVar[int] = 0
+    remedy = (
+        "both decks have the same share of red cards, so a draw says nothing about the answer; "
+        "take another red_yes or red_no"
+    )
 
     @property
     def columns(self) -> Columns:
@@ -81,13 +85,6 @@ class Kuk(NumberedReports):
     def each_throw(self) -> tuple[Fraction, ...]:
         return (self.red_yes, self.red_no)
 
-    @property
-    def remedy(self) -> str:
-        return (
-            "both decks have the same share of red cards, so a draw says nothing about the "
-            "answer; take another red_yes or red_no"
-        )
-
 
 @dataclass(frozen=True)
 class Christofides(NumberedReports):
@@ -96,17 +93,14 @@ class Christofides(NumberedReports):
     distribution: tuple[Fraction, ...]
     family: ClassVar[str] = "christofides"
     first: ClassVar[int] = 1
+    remedy = (
+        "a distribution that reads the same from both ends hides the answer from everyone; "
+        "make small or large numbers more likely"
+    )
 
     @property
     def columns(self) -> Columns:
         return self.distribution, self.distribution[::-1]
-
-    @property
-    def remedy(self) -> str:
-        return (
-            "a distribution that reads the same from both ends hides the answer from everyone; "
-            "make small or large numbers more likely"
-        )
 
 
 def binomial(share: Fraction, draws: int) -> tuple[Fraction, ...]:

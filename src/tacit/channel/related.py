@@ -19,6 +19,7 @@ estimate exists, although the papers' grids of theta list 1/2.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -67,8 +68,23 @@ class Related(Coin):
         )
 
 
+class RelatedDevice(Coin):
+    """Another device with the channel of a related one."""
+
+    @property
+    @abstractmethod
+    def equivalent(self) -> Related:
+        """The one device with the same channel."""
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return self.equivalent.strategies(attributes)
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
+        return self.equivalent.channel(attributes, kept)
+
+
 @dataclass(frozen=True)
-class Crosswise(Coin):
+class Crosswise(RelatedDevice):
     """Yes means: my answer and that to an innocent question of prevalence p are the same.
 
     Algebraically related(p) on one yes/no attribute; the second category reports "the same".
@@ -77,26 +93,21 @@ class Crosswise(Coin):
     p: Fraction
     family: ClassVar[str] = "crosswise"
     asks = "comparison"
+    remedy = (
+        "an innocent question with p = 1/2 hides the answer from everyone; "
+        "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
+    )
 
     def check(self, attributes: Attributes) -> None:
         require_one_yes_no(self.family, attributes)
 
-    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
-        return Related(self.p).strategies(attributes)
-
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
-        return Related(self.p).channel(attributes, kept)
-
     @property
-    def remedy(self) -> str:
-        return (
-            "an innocent question with p = 1/2 hides the answer from everyone; "
-            "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
-        )
+    def equivalent(self) -> Related:
+        return Related(self.p)
 
 
 @dataclass(frozen=True)
-class MangatSingh(Coin):
+class MangatSingh(RelatedDevice):
     """The truth with probability `truth`, else related(p): two devices one after the other."""
 
     truth: Fraction
@@ -104,21 +115,15 @@ class MangatSingh(Coin):
     family: ClassVar[str] = "mangat_singh"
 
     @property
-    def both(self) -> Related:
-        """The one device with the same channel."""
+    def equivalent(self) -> Related:
         return Related(self.truth + (1 - self.truth) * self.p)
-
-    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
-        return self.both.strategies(attributes)
-
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
-        return self.both.channel(attributes, kept)
 
     @property
     def remedy(self) -> str:
+        theta = self.equivalent.theta
         return (
-            f"both devices together give the truth with probability {self.both.theta}, at which "
-            "the truth and its opposite cannot be told apart; take a larger truth or another p"
+            f"both devices together give the truth with probability {theta}, at which the truth "
+            "and its opposite cannot be told apart; take a larger truth or another p"
         )
 
 

@@ -13,22 +13,20 @@ quantitative data, Journal of the American Statistical Association 71 (1976) 884
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arrays import Array
-from tacit.exact_draws import Source
-from tacit.quantitative.known_numbers import KnownNumbers, known_numbers
-from tacit.quantitative.scrambling import Moments, Scrambling
+from tacit.quantitative.card_scrambling import AlwaysScrambled
+from tacit.quantitative.known_numbers import known_numbers
+from tacit.quantitative.scrambling import Moments
 
 
-@dataclass(frozen=True)
-class Additive(Scrambling):
+class Additive(AlwaysScrambled):
     """The true number plus a drawn one."""
 
-    noise: KnownNumbers
     family: ClassVar[str] = "additive"
+    use_of_card: ClassVar[str] = "Add its number to your true answer. Report only the sum."
 
     @property
     def moments(self) -> Moments:
@@ -43,15 +41,8 @@ class Additive(Scrambling):
             "and numbers outside are ruled out."
         )
 
-    @property
-    def instructions(self) -> str:
-        return (
-            f"Draw one card from a deck with these numbers (and shares): {self.noise}. Add its "
-            "number to your true answer. Report only the sum."
-        )
-
-    def draw(self, true: Array, source: Source) -> Array:
-        return true + self.noise.draw(len(true), source)
+    def scrambled(self, true: Array, drawn: Array) -> Array:
+        return true + drawn
 
 
 def _less(number: Fraction) -> str:

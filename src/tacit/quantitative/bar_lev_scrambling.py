@@ -10,26 +10,23 @@ quantitative data, Metrika 60 (2004) 255-260.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tacit.arrays import Array
 from tacit.channel.numbers import Number, probability
-from tacit.exact_draws import Draws, Source
-from tacit.quantitative.known_numbers import KnownNumbers, known_numbers
-from tacit.quantitative.scrambling import Moments, Scrambling
+from tacit.quantitative.card_scrambling import TruthOrScrambled
+from tacit.quantitative.known_numbers import known_numbers
+from tacit.quantitative.scrambling import Moments
 
 
-@dataclass(frozen=True)
-class BarLev(Scrambling):
+class BarLev(TruthOrScrambled):
     """The true number, or that times a drawn one."""
 
-    p: Fraction
-    noise: KnownNumbers
     family: ClassVar[str] = "bar_lev"
+    use_of_card: ClassVar[str] = (
+        "multiply your true answer by its number and report only the product."
+    )
 
     @property
     def moments(self) -> Moments:
@@ -44,18 +41,8 @@ class BarLev(Scrambling):
             "is always reported as 0."
         )
 
-    @property
-    def instructions(self) -> str:
-        return (
-            f"Let chance decide: with probability {self.p} report your true answer. Otherwise draw "
-            f"one card from a deck with these numbers (and shares): {self.noise}, multiply your "
-            "true answer by its number and report only the product."
-        )
-
-    def draw(self, true: Array, source: Source) -> Array:
-        scrambled = Draws([[self.p, 1 - self.p]]).draw(None, len(true), source) == 1
-        product = true * self.noise.draw(len(true), source)
-        return np.asarray(np.where(scrambled, product, true))
+    def scrambled(self, true: Array, drawn: Array) -> Array:
+        return true * drawn
 
 
 def bar_lev(p: Number, noise: Any) -> BarLev:

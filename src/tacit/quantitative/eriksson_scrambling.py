@@ -24,20 +24,19 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.channel.numbers import Number, probability
 from tacit.errors import DataError, DesignError
-from tacit.exact_draws import Draws, Source
 from tacit.outward import epsilon as epsilon_text
-from tacit.quantitative.known_numbers import KnownNumbers, known_numbers
-from tacit.quantitative.scrambling import Moments, Scrambling
+from tacit.quantitative.card_scrambling import TruthOrScrambled
+from tacit.quantitative.known_numbers import known_numbers
+from tacit.quantitative.scrambling import Moments
 
 
 @dataclass(frozen=True)
-class Eriksson(Scrambling):
+class Eriksson(TruthOrScrambled):
     """The true number, or one from the list."""
 
-    p: Fraction
-    noise: KnownNumbers
     listed: bool
     family: ClassVar[str] = "eriksson"
+    use_of_card: ClassVar[str] = "and report its number."
 
     @property
     def moments(self) -> Moments:
@@ -61,14 +60,6 @@ class Eriksson(Scrambling):
             "true answers are on the list, say so with listed=True."
         )
 
-    @property
-    def instructions(self) -> str:
-        return (
-            f"Let chance decide: with probability {self.p} report your true answer. Otherwise draw "
-            f"one card from a deck with these numbers (and shares): {self.noise}, and report its "
-            "number."
-        )
-
     def check_true(self, true: Array) -> None:
         if self.listed:
             self._check_listed(true)
@@ -87,9 +78,8 @@ class Eriksson(Scrambling):
                 + (", ..." if len(known) > 12 else "")
             )
 
-    def draw(self, true: Array, source: Source) -> Array:
-        other = Draws([[self.p, 1 - self.p]]).draw(None, len(true), source) == 1
-        return np.asarray(np.where(other, self.noise.draw(len(true), source), true))
+    def scrambled(self, true: Array, drawn: Array) -> Array:
+        return drawn
 
 
 def eriksson(p: Number, noise: Any, listed: bool = False) -> Eriksson:

@@ -12,22 +12,20 @@ sensitive quantitative data, Journal of Statistical Planning and Inference 7 (19
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arrays import Array
-from tacit.exact_draws import Source
-from tacit.quantitative.known_numbers import KnownNumbers, known_numbers
-from tacit.quantitative.scrambling import Moments, Scrambling
+from tacit.quantitative.card_scrambling import AlwaysScrambled
+from tacit.quantitative.known_numbers import known_numbers
+from tacit.quantitative.scrambling import Moments
 
 
-@dataclass(frozen=True)
-class Multiplicative(Scrambling):
+class Multiplicative(AlwaysScrambled):
     """The true number times a drawn one."""
 
-    noise: KnownNumbers
     family: ClassVar[str] = "multiplicative"
+    use_of_card: ClassVar[str] = "Multiply your true answer by its number. Report only the product."
 
     @property
     def moments(self) -> Moments:
@@ -41,15 +39,8 @@ class Multiplicative(Scrambling):
             f"{len(self.noise.values)} true numbers that times a drawn one give it."
         )
 
-    @property
-    def instructions(self) -> str:
-        return (
-            f"Draw one card from a deck with these numbers (and shares): {self.noise}. Multiply "
-            "your true answer by its number. Report only the product."
-        )
-
-    def draw(self, true: Array, source: Source) -> Array:
-        return true * self.noise.draw(len(true), source)
+    def scrambled(self, true: Array, drawn: Array) -> Array:
+        return true * drawn
 
 
 def multiplicative(noise: Any) -> Multiplicative:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.arrays import Array
-from tacit.channel.numbers import log_up
+from tacit.channel.local_privacy import LocallyPrivate
 from tacit.errors import DataError, SingularChannelError
 from tacit.exact_draws import Source
 from tacit.json_documents import DocumentFormat
@@ -40,7 +40,7 @@ class Moments:
     constant: Fraction
 
 
-class Scrambling(ABC):
+class Scrambling(LocallyPrivate):
     """How a number is disguised. Subclasses are equal when their parameters are."""
 
     family: ClassVar[str]
@@ -64,11 +64,6 @@ class Scrambling(ABC):
     def ratio(self) -> Fraction | None:
         """Largest ratio of the probabilities of a report under two true numbers; None if none."""
         return None
-
-    @property
-    def epsilon(self) -> float:
-        """Local differential privacy: log of `ratio`, rounded up; infinite without a limit."""
-        return log_up(self.ratio)
 
     @property
     @abstractmethod

@@ -63,20 +63,23 @@ class TruthfulGroup(_Group):
     family: Literal["truthful"]
 
 
-class RelatedGroup(_Group):
+class _ThetaGroup(_Group):
+    """The truth with probability theta."""
+
+    parameters = ("theta",)
+    theta: Exact
+
+
+class RelatedGroup(_ThetaGroup):
     """The truth with probability theta, else another answer."""
 
-    parameters = ("theta",)
     family: Literal["related"]
-    theta: Exact
 
 
-class UnrelatedGroup(_Group):
+class UnrelatedGroup(_ThetaGroup):
     """The sensitive questions with probability theta, else the personal ones."""
 
-    parameters = ("theta",)
     family: Literal["unrelated"]
-    theta: Exact
     personal: Annotated[
         Mapping[str, Personal], AfterValidator(MappingProxyType), PlainSerializer(thawed)
     ] = Field(strict=False, description="The personal question of each attribute.")
@@ -85,31 +88,32 @@ class UnrelatedGroup(_Group):
         return unrelated(self.theta, {name: self.personal[name].distribution for name in names})
 
 
-class ForcedGroup(_Group):
+class ForcedGroup(_ThetaGroup):
     """The truth with probability theta, else an answer that chance decides."""
 
     parameters = ("theta", "forced")
     family: Literal["forced"]
-    theta: Exact
     forced: Shares = Field(description="Probability of each category if chance decides.")
 
 
-class CrosswiseGroup(_Group):
+class _InnocentGroup(_Group):
+    """An answer together with that to an innocent yes/no question with known share p."""
+
+    parameters = ("p",)
+    p: Exact
+    innocent: Texts = Field(description="The innocent question.")
+
+
+class CrosswiseGroup(_InnocentGroup):
     """Whether the answer is the same as to an innocent yes/no question with known share p."""
 
-    parameters = ("p",)
     family: Literal["crosswise"]
-    p: Exact
-    innocent: Texts = Field(description="The innocent question.")
 
 
-class TriangularGroup(_Group):
+class TriangularGroup(_InnocentGroup):
     """Whether the answer, or that to an innocent yes/no question with known share p, is yes."""
 
-    parameters = ("p",)
     family: Literal["triangular"]
-    p: Exact
-    innocent: Texts = Field(description="The innocent question.")
 
 
 class MangatGroup(_Group):
