@@ -26,10 +26,11 @@ from tacit.counting.category_values import (
     unknown_value,
     wrong_type,
 )
-from tacit.counting.count_engine import CountEngine, PatternsBy, check_by, patterns_of_keys
+from tacit.counting.count_engine import PatternsBy, check_by, patterns_of_keys
 from tacit.counting.distinct import combined, merged
 from tacit.counting.duckdb_codes import code_sql, grouped_keys, key_columns, literal_sql, quoted
 from tacit.counting.duckdb_connection import duckdb_connection
+from tacit.counting.file_engine import FileEngine
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
@@ -68,15 +69,13 @@ class FilePart:
         return self.columns.kinds
 
 
-class DuckDBFiles(CountEngine):
+class DuckDBFiles(FileEngine):
     """Files of one kind, all Parquet or all Arrow."""
 
     def __init__(
         self, files: Sequence[Path], schema: Schema, progress: Progress | None = None
     ) -> None:
-        super().__init__(schema)
-        self.files = list(files)
-        self._progress = progress
+        super().__init__(files, schema, progress)
         self._parquet = self.files[0].name.lower().endswith(PARQUET)
         self._parts = self._parts_of(self.files)
 
@@ -95,9 +94,8 @@ class DuckDBFiles(CountEngine):
         own = table.select([f"by {name}" for name in columns])
         return PatternsBy(patterns, own.rename_columns(list(columns)))
 
-    def column_names(self) -> Sequence[str]:
-        every = [[*self._schema_of(path).names, *partition_keys(path)] for path in self.files]
-        return [name for name in every[0] if all(name in names for names in every)]
+    def columns_of(self, path: Path) -> Sequence[str]:
+        return [*self._schema_of(path).names, *partition_keys(path)]
 
     def blocks(self) -> Iterator[Codes]:
         for part in self._parts:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tacit.arrays import Codes
-from tacit.counting.count_engine import CountEngine, PatternsBy
+from tacit.counting.count_engine import PatternsBy
+from tacit.counting.file_engine import FileEngine
 from tacit.counting.grouped_columns import numbers_if_possible
 from tacit.counting.memory import count_batches, listed
 from tacit.counting.patterns import PatternTable
@@ -20,18 +21,8 @@ from tacit.files.paths import CSV, CSV_GZ, PARQUET, kind_of
 from tacit.schema import Schema
 
 
-class ReadFiles(CountEngine):
-    """Files that are read one after the other; it takes the memory of one batch.
-
-    `progress` is called with the share that is done.
-    """
-
-    def __init__(
-        self, files: Sequence[Path], schema: Schema, progress: Progress | None = None
-    ) -> None:
-        super().__init__(schema)
-        self.files = list(files)
-        self._progress = progress
+class ReadFiles(FileEngine):
+    """Files that are read one after the other; it takes the memory of one batch."""
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
@@ -59,11 +50,10 @@ class ReadFiles(CountEngine):
             found = numbers_if_possible(found)
         return PatternsBy(listed(codes, self.schema), found, in_order=True)
 
-    def column_names(self) -> Sequence[str]:
+    def columns_of(self, path: Path) -> Sequence[str]:
         from tacit.files.record_reader import file_columns
 
-        every = [file_columns(path) for path in self.files]
-        return [name for name in every[0] if all(name in names for names in every)]
+        return file_columns(path)
 
     def blocks(self) -> Iterator[Codes]:
         return self._batches(self.schema)
