@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,8 +44,7 @@ _BETTER = 0.1
 _SAME = 0.02
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(NamedTuple):
     """How the maximum is searched for.
 
     alpha: records added to every category of every class. starts: random starts. tolerance: change

@@ -16,14 +16,7 @@ from tacit.design import Design, check_design
 from tacit.errors import DataError, unknown
 from tacit.label_codes import FROM_0
 from tacit.sampling.sample_columns import SampleData, Sampling, check_undisguised
-
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Known totals: the cell of each record, and which totals each cell is part of."""
-
-    cell: Index
-    margins: Array
+from tacit.sampling.sample_rows import Calibration
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,13 +22,12 @@ from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.sampling.adjusted_weights import (
     AdjustedWeights,
-    Calibration,
     base_weights,
     known_columns,
     labels_of,
     opened,
 )
-from tacit.sampling.sample_rows import joint_ranks
+from tacit.sampling.sample_rows import Calibration, joint_ranks
 
 #: Raking ends when every margin agrees within this share.
 _CLOSE, _ROUNDS = 1e-10, 10_000

@@ -103,7 +103,6 @@ class SampleData:
         fraction = self._fractions(stratum, strata, n_units, unit is not None)
         scale = self.number.sum() / (weight @ self.number)
         scaled = weight * scale
-        calibrated = getattr(self._sampling.weights, "calibration", None)
         found = SampleRows(
             stratum=stratum,
             unit=unit,
@@ -114,8 +113,7 @@ class SampleData:
             n_units=n_units,
             fraction=fraction,
             errors=self._sampling.errors,
-            cell=None if calibrated is None else calibrated.cell,
-            margins=None if calibrated is None else calibrated.margins,
+            calibration=getattr(self._sampling.weights, "calibration", None),
         )
         answered = getattr(self._sampling.weights, "answered", None)
         return found if answered is None else found.restricted(answered)

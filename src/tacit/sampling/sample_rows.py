@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,16 +55,26 @@ class UnitTotals:
         return float(self.weight @ self.units.multiplicity)
 
 
+class Calibration(NamedTuple):
+    """Known totals: the cell of each record or row, and which totals each cell is part of."""
+
+    cell: Index
+    margins: Array
+
+    def take(self, rows: Index) -> Calibration:
+        """That of these rows."""
+        return self._replace(cell=self.cell[rows])
+
+
 @dataclass(frozen=True, eq=False)
 class SampleRows:
     """Rows of records with the same pattern, stratum and cluster (and weight, without clusters).
 
     `weight` and `square` are sums of the design weights and of their squares over the records of a
     row, scaled to a mean of 1 per record. `unit` is the cluster of each row, or None: then every
-    record is a sampling unit. `cell` is the place of each row in `margins`: known totals to which
-    the weights were calibrated, cells x totals. Rows that weigh 0 are people who are not in
-    question: they count as members of their strata and clusters, and with their `full` weight for
-    the known totals.
+    record is a sampling unit. `calibration` has the known totals to which the weights were
+    calibrated. Rows that weigh 0 are people who are not in question: they count as members of their
+    strata and clusters, and with their `full` weight for the known totals.
     """
 
     stratum: Index
@@ -75,8 +86,7 @@ class SampleRows:
     n_units: Array
     fraction: Array
     errors: ErrorMethod
-    cell: Index | None = None
-    margins: Array | None = None
+    calibration: Calibration | None = None
 
     @property
     def n_records(self) -> int:
@@ -137,13 +147,13 @@ class SampleRows:
     def _contributions(self, values: Array) -> Array:
         """Weighted residuals: values less their mean, and less what the known totals explain."""
         weighted = (values - self.mean(values)) * self.weight[:, None]
-        if self.margins is None or self.cell is None:
+        if self.calibration is None:
             return weighted
-        x = self.margins
-        weights = np.bincount(self.cell, self.full, len(x))
-        right = x.T @ sums_by(self.cell, weighted, len(x))
+        cell, x = self.calibration
+        weights = np.bincount(cell, self.full, len(x))
+        right = x.T @ sums_by(cell, weighted, len(x))
         slopes = np.linalg.lstsq((x.T * weights) @ x, right, rcond=None)[0]
-        return np.asarray(weighted - (x @ slopes)[self.cell] * self.full[:, None])
+        return np.asarray(weighted - (x @ slopes)[cell] * self.full[:, None])
 
     def _totals(self, weighted: Array) -> tuple[Array, Array]:
         """The sums of contributions and of weights in each unit."""
@@ -166,7 +176,7 @@ class SampleRows:
             found += [self.stratum, each.astype(np.intp)]
         else:
             found.append(self.unit)
-        return found if self.cell is None else [*found, self.cell]
+        return found if self.calibration is None else [*found, self.calibration.cell]
 
     def joined(self, first: Index, which: Index) -> SampleRows:
         """Rows summed by `which`; `first` is one of the rows of each sum."""
@@ -182,7 +192,7 @@ class SampleRows:
             weight=weight,
             square=square,
             full=full,
-            cell=None if self.cell is None else self.cell[first],
+            calibration=None if self.calibration is None else self.calibration.take(first),
         )
 
     def restricted(self, kept: Mask) -> SampleRows:
@@ -211,7 +221,7 @@ class SampleRows:
             weight=weight,
             square=square,
             full=full,
-            cell=None if self.cell is None else self.cell[rows],
+            calibration=None if self.calibration is None else self.calibration.take(rows),
         )
         return found, rows
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,21 +22,27 @@ from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.tree import NONE
 
 
+class BestMoments(NamedTuple):
+    """Moments of the splits (see `ClassTables.moments`), and those of the nodes, `whole`."""
+
+    own: Array
+    cross: Array
+    whole: Array
+
+
 @dataclass(eq=False)
 class BestSplits:
     """The best split of each node so far, padded to the largest number of categories.
 
-    `option` is the category to split by, for criteria that need one. `own` and `cross` are moments
-    of the split (see `SplitMoments`), `whole` those of the node itself; None without noise.
+    `option` is the category to split by, for criteria that need one. `moments` is None without
+    noise.
     """
 
     gain: Array
     attribute: Index
     option: Index
     value: Array
-    own: Array | None = None
-    cross: Array | None = None
-    whole: Array | None = None
+    moments: BestMoments | None = None
 
 
 #: Smaller than any share, but its logarithm is finite.
@@ -92,7 +99,7 @@ class EntropyCriterion(SplitCriterion):
         return np.where(categories < sizes[:, None], categories, NONE)
 
     def children(self, split: BestSplits) -> tuple[Array, Array | None]:
-        return split.value, split.own
+        return split.value, None if split.moments is None else split.moments.own
 
 
 class GiniCriterion(SplitCriterion):
@@ -122,10 +129,10 @@ class GiniCriterion(SplitCriterion):
         each = np.arange(len(split.option)), split.option
         value = split.value[each]
         both = np.stack([value, split.value.sum(axis=1) - value], axis=1)
-        if split.own is None or split.cross is None or split.whole is None:
+        if split.moments is None:
             return both, None
-        own, cross = split.own[each], split.cross[each]
-        others = split.whole - cross - cross.swapaxes(1, 2) + own
+        own, cross = split.moments.own[each], split.moments.cross[each]
+        others = split.moments.whole - cross - cross.swapaxes(1, 2) + own
         return both, np.stack([own, others], axis=1)
 
 

@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from tacit.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import ClassTables
-from tacit.mine.tree.criteria import BestSplits, SplitCriterion
+from tacit.mine.tree.criteria import BestMoments, BestSplits, SplitCriterion
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE
 
@@ -91,11 +91,11 @@ def _drop_noise(
 def _no_splits(tables: NodeTables, with_noise: bool) -> BestSplits:
     n, c = tables.n, tables.reports.sizes[tables.reports.target]
     value = np.zeros((n, max(tables.reports.sizes), c))
-    best = BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value)
+    moments = None
     if with_noise:
-        best.own, best.cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
-        best.whole = tables.by_class()[1]
-    return best
+        own, cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
+        moments = BestMoments(own, cross, tables.by_class()[1])
+    return BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value, moments)
 
 
 def _replace(best: BestSplits, split: ClassTables, which: Index, option: Index) -> None:
@@ -108,5 +108,6 @@ def _replace(best: BestSplits, split: ClassTables, which: Index, option: Index) 
     best.option[nodes] = option[nodes, places]
     best.value[nodes] = 0
     best.value[nodes, :k] = split.value[nodes, places]
-    if best.own is not None and best.cross is not None:
-        best.own[nodes, :k], best.cross[nodes, :k] = split.moments(nodes, places)
+    if best.moments is not None:
+        own, cross, _ = best.moments
+        own[nodes, :k], cross[nodes, :k] = split.moments(nodes, places)

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA, BestSplits
+from tacit.mine.tree.criteria import CRITERIA, BestMoments, BestSplits
 from tacit.mine.tree.tree import NONE
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-12)
@@ -112,9 +112,8 @@ def test_the_second_moments_of_the_other_categories_are_those_of_the_node_less_i
     own = np.einsum("vck,vdk,k->vcd", weights, weights, shares)[None]
     cross = np.einsum("vck,dk,k->vcd", weights, whole, shares)[None]
     all_of_it = np.einsum("ck,dk,k->cd", whole, whole, shares)[None]
-    chosen = BestSplits(
-        np.ones(1), np.zeros(1, np.intp), np.array([2]), value, own, cross, all_of_it
-    )
+    kept = BestMoments(own, cross, all_of_it)
+    chosen = BestSplits(np.ones(1), np.zeros(1, np.intp), np.array([2]), value, kept)
     shares_below, moments = GINI.children(chosen)
     assert moments is not None
     for branch, some in enumerate(([2], [0, 1])):
