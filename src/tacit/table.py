@@ -99,7 +99,7 @@ class Table:
         """
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([_safe(cell) for cell in row] for row in (self.heads, *self.rows))
+        writer.writerows([safe_cell(cell) for cell in row] for row in (self.heads, *self.rows))
         return stream.getvalue()
 
     def markdown(self) -> str:
@@ -253,8 +253,12 @@ def _html_lines(text: str) -> str:
     return "<br>".join(map(html.escape, text.splitlines()))
 
 
-def _safe(cell: Any) -> Any:
-    """Text that is no formula for a spreadsheet; numbers as they are."""
+def safe_cell(cell: Any) -> Any:
+    """Text that is no formula for a spreadsheet; numbers as they are.
+
+    >>> safe_cell("=1+1"), safe_cell("yes"), safe_cell(-1)
+    ("'=1+1", 'yes', -1)
+    """
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 

@@ -24,13 +24,13 @@ from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tacit.sampling.incomplete_patterns import IncompletePatterns
 from tacit.sampling.weighted_patterns import sample_of
 from tacit.schema import Attribute
-from tacit.table import Table
+from tacit.table import Table, TabularResult
 
 _AXIS = Attribute("bound", ["lower", "upper"])
 
 
-@dataclass(frozen=True, eq=False)
-class ShareBounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class ShareBounds(TabularResult):
     """The least and the largest share that the records allow, as an estimate of two numbers."""
 
     estimate: Estimate
@@ -64,14 +64,6 @@ class ShareBounds:
         records = number_of(self.estimate.n_records, "reported record")
         title = f"{self.estimate.name} from {records}, {self.n_missing:,} without an answer"
         return Table(heads, [(low, high, span(*limits))], title, "rrr")
-
-    def __str__(self) -> str:
-        return self.to_table().text()
-
-    def _repr_html_(self) -> str:
-        return self.to_table().html()
-
-    __repr__ = __str__
 
 
 def share_bounds(

@@ -10,96 +10,85 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Engine,
-    Float,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    create_engine,
-    event,
-)
+import sqlalchemy as sa
+from sqlalchemy import event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import StoreError
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-accounts = Table(
+accounts = sa.Table(
     "studio_accounts",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String(200), nullable=False, unique=True),
-    Column("password", Text, nullable=False),
-    Column("administrator", Boolean, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("password", sa.Text, nullable=False),
+    sa.Column("administrator", sa.Boolean, nullable=False),
 )
 
 
-def _of_account() -> Column[int]:
-    return Column("account", ForeignKey("studio_accounts.id", ondelete="CASCADE"), primary_key=True)
+def _of_account() -> sa.Column[int]:
+    return sa.Column(
+        "account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), primary_key=True
+    )
 
 
-roles = Table(
+roles = sa.Table(
     "studio_roles",
     metadata,
     _of_account(),
-    Column("survey", String(64), primary_key=True),
-    Column("role", String(10), nullable=False),
+    sa.Column("survey", sa.String(64), primary_key=True),
+    sa.Column("role", sa.String(10), nullable=False),
 )
 
-sessions = Table(
+sessions = sa.Table(
     "studio_sessions",
     metadata,
-    Column("hash", LargeBinary(32), primary_key=True),
-    Column("account", ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
-    Column("expires", Float, nullable=False),
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
 )
 
 #: One-time links with which a new account is made.
-setup_links = Table(
+setup_links = sa.Table(
     "studio_setup_links",
     metadata,
-    Column("hash", LargeBinary(32), primary_key=True),
-    Column("administrator", Boolean, nullable=False),
-    Column("survey", String(64)),
-    Column("role", String(10)),
-    Column("expires", Float, nullable=False),
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sa.Column("administrator", sa.Boolean, nullable=False),
+    sa.Column("survey", sa.String(64)),
+    sa.Column("role", sa.String(10)),
+    sa.Column("expires", sa.Float, nullable=False),
 )
 
-api_tokens = Table(
+api_tokens = sa.Table(
     "studio_tokens",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("hash", LargeBinary(32), nullable=False, unique=True),
-    Column("account", ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
-    Column("label", String(200), nullable=False),
-    Column("scope", String(10), nullable=False),
-    Column("survey", String(64)),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("label", sa.String(200), nullable=False),
+    sa.Column("scope", sa.String(10), nullable=False),
+    sa.Column("survey", sa.String(64)),
 )
 
-audit = Table(
+audit = sa.Table(
     "studio_audit",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("account", String(200), nullable=False),
-    Column("action", String(60), nullable=False),
-    Column("subject", Text, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("account", sa.String(200), nullable=False),
+    sa.Column("action", sa.String(60), nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
 )
 
 
-def open_engine(path: Path) -> Engine:
+def open_engine(path: Path) -> sa.Engine:
     """The engine of an SQLite file, which only its owner may read; missing tables are created."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        engine = create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
+        engine = sa.create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
         event.listen(engine, "connect", _set_up)
         metadata.create_all(engine)
     except (OSError, DBAPIError) as error:

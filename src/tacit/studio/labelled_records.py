@@ -22,6 +22,7 @@ from tacit.attribute import Attribute
 from tacit.extras import optional_imports
 from tacit.studio.question_results import question_of, question_texts
 from tacit.survey import Published
+from tacit.table import safe_cell
 
 #: Suffixes of files that always have labels.
 SPSS, STATA = STATISTICS = (".sav", ".dta")
@@ -173,18 +174,8 @@ def statistics_names(names: Iterable[str]) -> list[str]:
 def csv_line(cells: Iterable[Any]) -> str:
     """A line of CSV; text that a spreadsheet would take for a formula gets an apostrophe."""
     out = io.StringIO()
-    safe = [safe_cell(cell) if isinstance(cell, str) else cell for cell in cells]
-    csv.writer(out, lineterminator="\n").writerow(safe)
+    csv.writer(out, lineterminator="\n").writerow(map(safe_cell, cells))
     return out.getvalue()
-
-
-def safe_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula.
-
-    >>> safe_cell("=1+1"), safe_cell("yes")
-    ("'=1+1", 'yes')
-    """
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def cut(text: str, most: int) -> str:
