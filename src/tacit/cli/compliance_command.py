@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,
@@ -48,26 +48,18 @@ Samples = Annotated[
 class ModelOptions:
     """Who does not comply, and how."""
 
-    model: Annotated[
-        ModelKind,
-        typer.Option(
-            help="pool: everybody complies. cheaters: some always give the safe answer. "
-            "lying-carriers: some carriers deny. careless: some answer at random."
-        ),
-    ] = ModelKind.POOL
-    safe: Annotated[
-        str | None, typer.Option(help="The safe answer; the first category if left out.")
-    ] = None
-    anchor: Annotated[
-        str | None,
-        typer.Option(
-            help="The question with known shares for careless; the control of a published survey "
-            "if left out."
-        ),
-    ] = None
-    known: Annotated[
-        str | None, typer.Option(help="Shares of the anchor's categories, separated by commas.")
-    ] = None
+    model: ModelKind = option(
+        ModelKind.POOL,
+        help="pool: everybody complies. cheaters: some always give the safe answer. "
+        "lying-carriers: some carriers deny. careless: some answer at random.",
+    )
+    safe: str | None = option(None, help="The safe answer; the first category if left out.")
+    anchor: str | None = option(
+        None,
+        help="The question with known shares for careless; the control of a published survey "
+        "if left out.",
+    )
+    known: str | None = option(None, help="Shares of the anchor's categories, separated by commas.")
 
     def chosen(self, design_file: Path) -> NoncomplianceModel:
         """The model of people who do not comply."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tacit.cli.arguments import other_names, split
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import Formatted
 from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
@@ -26,61 +24,42 @@ _COMPANIONS = {
 }
 
 
-def _names(text: str) -> Any:
+def _names(text: str) -> str | None:
     """An option that names attributes."""
-    return typer.Option(metavar="NAMES", help=text)
+    return option(None, metavar="NAMES", help=text)
 
 
 @dataclass(frozen=True)
 class AskedTest:
     """What is tested, with its options as text."""
 
-    independence: Annotated[str | None, _names("Are these answers independent of each other?")] = (
-        None
+    independence: str | None = _names("Are these answers independent of each other?")
+    homogeneity: str | None = _names("Are these distributed alike in all groups of --across?")
+    across: str | None = _names("The groups of --homogeneity: attributes or columns of DATA.")
+    goodness_of_fit: str | None = option(
+        None, metavar="NAME", help="Is the distribution of this attribute the one of --expected?"
     )
-    homogeneity: Annotated[
-        str | None, _names("Are these distributed alike in all groups of --across?")
-    ] = None
-    across: Annotated[
-        str | None, _names("The groups of --homogeneity: attributes or columns of DATA.")
-    ] = None
-    goodness_of_fit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Is the distribution of this attribute the one of --expected?"
-        ),
-    ] = None
-    expected: Annotated[
-        str | None,
-        typer.Option(metavar="SHARES", help="The shares of --goodness-of-fit: 0.5,0.3,0.2."),
-    ] = None
-    trend: Annotated[
-        str | None, _names("Is there a trend between these two ordered attributes?")
-    ] = None
-    given: Annotated[str | None, _names("Test --independence or --trend within these groups.")] = (
-        None
+    expected: str | None = option(
+        None, metavar="SHARES", help="The shares of --goodness-of-fit: 0.5,0.3,0.2."
     )
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(TEST_METHODS), help="likelihood-ratio by default; wald for --trend."
-        ),
-    ] = None
+    trend: str | None = _names("Is there a trend between these two ordered attributes?")
+    given: str | None = _names("Test --independence or --trend within these groups.")
+    method: str | None = option(
+        None, metavar="|".join(TEST_METHODS), help="likelihood-ratio by default; wald for --trend."
+    )
 
     @cached_property
     def kind(self) -> str:
         """The test; an error unless one is asked for with all that it needs, and no more."""
         chosen = [kind for kind in _COMPANIONS if getattr(self, kind) is not None]
         if len(chosen) != 1:
-            raise DataError(f"give one of {', '.join(map(option, _COMPANIONS))}; got {len(chosen)}")
+            raise DataError(f"give one of {', '.join(map(typed, _COMPANIONS))}; got {len(chosen)}")
         for name in ("across", "expected", "given"):
             text, needed = getattr(self, name), _COMPANIONS[chosen[0]].get(name)
             if text is not None and needed is None:
-                raise DataError(
-                    f"{option(name)} does not go with {option(chosen[0])}; leave it out"
-                )
+                raise DataError(f"{typed(name)} does not go with {typed(chosen[0])}; leave it out")
             if text is None and needed:
-                raise DataError(f"{option(chosen[0])} needs {option(name)}")
+                raise DataError(f"{typed(chosen[0])} needs {typed(name)}")
         return chosen[0]
 
     def columns(self, schema: Schema) -> list[str]:
@@ -110,11 +89,6 @@ class AskedTest:
                 return rec.trend(names, given=groups, **method)
             case _:
                 return rec.goodness_of_fit(names, _shares(self.expected or ""), **method)
-
-
-def option(name: str) -> str:
-    """An option as it is typed."""
-    return "--" + name.replace("_", "-")
 
 
 @grouped_options

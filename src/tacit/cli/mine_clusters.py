@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import ModelOut
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
 from tacit.files import check_apart, check_out, write_frame, write_text
@@ -33,18 +33,14 @@ class NumberCriterion(enum.StrEnum):
 class ClassOptions:
     """How many classes, and how they are searched for."""
 
-    classes: Annotated[
-        int | None, typer.Option(help="How many classes; chosen by --criterion if left out.")
-    ] = None
-    criterion: Annotated[
-        NumberCriterion,
-        typer.Option(
-            help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
-            "of the largest likelihood of reports that were held out."
-        ),
-    ] = NumberCriterion.BIC
-    starts: Annotated[int, typer.Option(help="Random starts of the search.")] = 10
-    seed: Annotated[int, typer.Option(help="Seed of the starts and of what is held out.")] = 0
+    classes: int | None = option(None, help="How many classes; chosen by --criterion if left out.")
+    criterion: NumberCriterion = option(
+        NumberCriterion.BIC,
+        help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
+        "of the largest likelihood of reports that were held out.",
+    )
+    starts: int = option(10, help="Random starts of the search.")
+    seed: int = option(0, help="Seed of the starts and of what is held out.")
 
     def model(self, design: Design) -> LatentClass:
         """The model, not yet fitted."""

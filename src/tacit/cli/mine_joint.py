@@ -11,7 +11,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, ModelOut
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.query import Seed, check_synthesis, write_synthetic
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
@@ -37,13 +37,12 @@ TableOut = Annotated[
 class Synthesis:
     """Synthetic records to draw, if any."""
 
-    synthesize: Annotated[
-        int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
-    ] = None
-    records: Annotated[
-        Path | None,
-        typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
-    ] = None
+    synthesize: int | None = option(
+        None, metavar="N", help="Also draw so many synthetic true records."
+    )
+    records: Path | None = option(
+        None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
+    )
     seed: Seed = None
 
     def write(self, model: ChowLiuTree) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import event
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.files import check_apart, check_out, write_frame, write_text
 from tacit.number_text import UNKNOWN, number_of
@@ -46,27 +46,19 @@ class RuleOptions:
     min_support: Annotated[
         float, typer.Option(help="The least share of true records that have an itemset.")
     ]
-    min_confidence: Annotated[
-        float, typer.Option(help="The least share of records for which a rule holds.")
-    ] = 0.5
-    items: Annotated[
-        str | None,
-        typer.Option(
-            help="Categories that may occur, such as smokes=yes,income=low. By default the last "
-            "one of each yes/no attribute and every one of the others."
-        ),
-    ] = None
-    max_length: Annotated[
-        int | None, typer.Option(help="The most items in conditions and conclusion.")
-    ] = None
-    control: Annotated[
-        ControlKind,
-        typer.Option(
-            help="fdr: the expected share of wrong claims is at most --error; familywise: the "
-            "probability of any wrong one; plain: every estimate at the threshold, no error rate."
-        ),
-    ] = ControlKind.FDR
-    error: Annotated[float, typer.Option(help="The error rate of --control.")] = 0.05
+    min_confidence: float = option(0.5, help="The least share of records for which a rule holds.")
+    items: str | None = option(
+        None,
+        help="Categories that may occur, such as smokes=yes,income=low. By default the last "
+        "one of each yes/no attribute and every one of the others.",
+    )
+    max_length: int | None = option(None, help="The most items in conditions and conclusion.")
+    control: ControlKind = option(
+        ControlKind.FDR,
+        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
+        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
+    )
+    error: float = option(0.05, help="The error rate of --control.")
 
     def search(self, schema: Schema) -> ItemsetSearch:
         """The search for frequent itemsets."""
@@ -90,15 +82,13 @@ class RuleOptions:
 class SplitOptions:
     """Whether rules are selected from some records and estimated from others."""
 
-    split: Annotated[
-        bool,
-        typer.Option(
-            "--split",
-            help="Select rules from one half of the records and estimate them from the other: "
-            "the intervals then account for the selection.",
-        ),
-    ] = False
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split.")] = 0
+    split: bool = option(
+        False,
+        "--split",
+        help="Select rules from one half of the records and estimate them from the other: "
+        "the intervals then account for the selection.",
+    )
+    seed: int = option(0, min=0, help="Seed of the split.")
 
     def divided(
         self, patterns: PatternTable, design: Design

@@ -12,7 +12,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import ModelOut, Target
 from tacit.cli.classifier_summary import classifier_summary
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.files import check_figure, write_text
@@ -49,14 +49,12 @@ class TreeOptions:
 
     target: Target
     criterion: CriterionName = Criterion.ENTROPY
-    caution: Annotated[
-        float | None,
-        typer.Option(
-            help="Grow from unbiased tables; a split must exceed noise by so many standard "
-            "errors. 0: the papers' procedure.",
-            show_default="by likelihood",
-        ),
-    ] = None
+    caution: float | None = option(
+        None,
+        help="Grow from unbiased tables; a split must exceed noise by so many standard "
+        "errors. 0: the papers' procedure.",
+        show_default="by likelihood",
+    )
     max_depth: MaxDepth = None
 
     def model(self, design: Design) -> DecisionTree:
@@ -67,20 +65,44 @@ class TreeOptions:
         return mine.DecisionTree(design, self.target, *settings)
 
 
-Validation = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="VALIDATION", help="Other reported records: cut subtrees that do not help on them."
-    ),
-]
-Honest = Annotated[
-    float | None,
-    typer.Option(
+@dataclass(frozen=True)
+class OtherRecords:
+    """Records that the tree is not grown from."""
+
+    prune: Path | None = option(
+        None,
+        metavar="VALIDATION",
+        help="Other reported records: cut subtrees that do not help on them.",
+    )
+    honest: float | None = option(
+        None,
         metavar="SHARE",
         help="Keep this share of the records, drawn at random, out of growth: support and "
         "confidence come from them. Default: all records do both, with wider intervals.",
-    ),
-]
+    )
+
+    def check(self, data: Path | None) -> None:
+        """Raise if the tree would be pruned on the records that it is grown from."""
+        prune = self.prune
+        if prune and data and prune.exists() and data.exists() and prune.samefile(data):
+            raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
+
+    def divided(
+        self, patterns: PatternTable, design: Design
+    ) -> tuple[PatternTable | None, PatternTable]:
+        """The records to estimate from, always the same ones, and those to grow the tree from."""
+        if self.honest is None:
+            return None, patterns
+        import numpy as np
+
+        from tacit import mine
+
+        try:
+            return mine.split_records(patterns, design, np.random.default_rng(0), self.honest)
+        except DataError as error:
+            raise DataError(f"--honest: {error}") from None
+
+
 FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
 
 
@@ -89,8 +111,7 @@ def tree(
     *,
     options: TreeOptions,
     out: ModelOut,
-    prune: Validation = None,
-    honest: Honest = None,
+    others: OtherRecords,
     figure: FigureOut = None,
     records: ReportedRecords,
     output: Output,
@@ -101,17 +122,14 @@ def tree(
     """
     from tacit import mine  # scikit-learn is slow to start
 
-    design, data = records.design_with(options.target, out, prune), records.data
-    check_figure(figure, *records.files, prune)
+    design = records.design_with(options.target, out, others.prune)
+    check_figure(figure, *records.files, others.prune)
     if figure is not None and figure.resolve() == out.resolve():
         raise FileError(f"{figure}: is where the model goes; draw to another file")
-    if prune and data and prune.exists() and data.exists() and prune.samefile(data):
-        raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
+    others.check(records.data)
     patterns = records.counted()
-    validation = None if prune is None else records.counted(prune)
-    kept = None
-    if honest is not None:
-        kept, patterns = _kept(patterns, design, honest)
+    validation = None if others.prune is None else records.counted(others.prune)
+    kept, patterns = others.divided(patterns, design)
     grown = options.model(design).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
     content = learnt(model, output.level, kept)
@@ -122,20 +140,6 @@ def tree(
         show.write_figure(figure, model.figure())
     write_text(out, saved)
     output.print(lambda: content, lambda: _render(out, model, content, kept))
-
-
-def _kept(
-    patterns: PatternTable, design: Design, share: float
-) -> tuple[PatternTable, PatternTable]:
-    """The records to estimate from, always the same ones, and those to grow the tree from."""
-    import numpy as np
-
-    from tacit import mine
-
-    try:
-        return mine.split_records(patterns, design, np.random.default_rng(0), share)
-    except DataError as error:
-        raise DataError(f"--honest: {error}") from None
 
 
 def learnt(model: DecisionTree, level: float, kept: PatternTable | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 from tacit.attribute import Attribute
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
@@ -73,28 +73,20 @@ Epsilon = Annotated[str | None, typer.Option(help="Bound on local differential p
 class SearchOptions:
     """The search method and its settings."""
 
-    method: Annotated[
-        MethodName,
-        typer.Option(
-            help="exact: no channel is better; square: reports the true categories; spea2: the "
-            "search of Huang & Du; warner: the classic."
-        ),
-    ] = MethodName.EXACT
-    points: Annotated[int, typer.Option(min=1, help="Points of the front.")] = 30
-    generations: Annotated[int, typer.Option(min=1, help="Generations of spea2.")] = 20_000
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            help="File of the spea2 search (JSON): continued from there if it exists, and saved."
-        ),
-    ] = None
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            help="Share of the error that exact may give away for fewer reported categories."
-        ),
-    ] = 0.0005
-    seed: Annotated[int, typer.Option(min=0, help="Seed of spea2 and of random starts.")] = 0
+    method: MethodName = option(
+        MethodName.EXACT,
+        help="exact: no channel is better; square: reports the true categories; spea2: the "
+        "search of Huang & Du; warner: the classic.",
+    )
+    points: int = option(30, min=1, help="Points of the front.")
+    generations: int = option(20_000, min=1, help="Generations of spea2.")
+    resume: Path | None = option(
+        None, help="File of the spea2 search (JSON): continued from there if it exists, and saved."
+    )
+    tolerance: float = option(
+        0.0005, help="Share of the error that exact may give away for fewer reported categories."
+    )
+    seed: int = option(0, min=0, help="Seed of spea2 and of random starts.")
 
     def chosen(self) -> SearchMethod:
         """The method; a search by Spea2 continues from its file and is saved there."""

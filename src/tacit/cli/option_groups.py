@@ -6,10 +6,10 @@ A command takes such a group as one argument; on the command line every field is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -18,6 +18,20 @@ from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Estimate
+
+Value = TypeVar("Value")
+
+
+def option(default: Value, *names: str, **settings: Any) -> Value:
+    """A field of a group; the settings are those of `typer.Option`."""
+    made: Any = field(default=default, metadata={"option": typer.Option(*names, **settings)})
+    found: Value = made
+    return found
+
+
+def typed(name: str) -> str:
+    """The option of a field as it is typed."""
+    return "--" + name.replace("_", "-")
 
 
 def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -30,7 +44,7 @@ def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
         command(**given)
 
     parameters = [
@@ -43,7 +57,10 @@ def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: type) -> list[Parameter]:
-    types = get_type_hints(group, include_extras=True)
+    types: dict[str, Any] = get_type_hints(group, include_extras=True)
+    for each in fields(group):
+        if "option" in each.metadata:
+            types[each.name] = Annotated[types[each.name], each.metadata["option"]]
     found = signature(group).parameters.values()
     return [each.replace(annotation=types[each.name]) for each in found]
 
@@ -57,10 +74,8 @@ def _checked_level(level: float) -> float:
 class Output:
     """How results are printed."""
 
-    level: Annotated[
-        float, typer.Option(help="Confidence of the intervals.", callback=_checked_level)
-    ] = 0.95
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    level: float = option(0.95, help="Confidence of the intervals.", callback=_checked_level)
+    as_json: bool = option(False, "--json", help="Print JSON.")
 
     def print(self, content: Callable[[], dict[str, Any]], render: Callable[[], None]) -> None:
         """Print the content as JSON if that is wanted; else call what prints tables."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.option_groups import Output
+from tacit.cli.option_groups import Output, option
 from tacit.errors import DataError
 from tacit.table import Table, latex_of, markdown_of, table_of
 
@@ -29,13 +29,12 @@ class OutputFormat(StrEnum):
 class Formatted:
     """The format of what is printed."""
 
-    as_format: Annotated[
-        OutputFormat,
-        typer.Option(
-            "--format", help="text for people; markdown, latex (booktabs) or csv; json is --json."
-        ),
-    ] = OutputFormat.TEXT
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_format: OutputFormat = option(
+        OutputFormat.TEXT,
+        "--format",
+        help="text for people; markdown, latex (booktabs) or csv; json is --json.",
+    )
+    as_json: bool = option(False, "--json", help="Print JSON.")
 
     def __post_init__(self) -> None:
         """Raise if two formats are given."""

@@ -12,7 +12,7 @@ import typer
 
 from tacit.channel import FAMILIES, Coin
 from tacit.cli import show
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option, typed
 from tacit.errors import DataError
 from tacit.files import check_figure, check_out, write_frame
 
@@ -42,18 +42,6 @@ Subject = Annotated[
         "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
     ),
 ]
-Prevalence = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
-        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
-    ),
-]
-Respondents = Annotated[int | None, typer.Option(min=1, help="Number of respondents.")]
-Width = Annotated[
-    float | None, typer.Option(help="Half the width of an interval: 0.03 is ± 3 points.")
-]
 Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
 Out = Annotated[Path | None, typer.Option(help="Also write the table: .csv, .csv.gz or .parquet.")]
 
@@ -62,23 +50,19 @@ Out = Annotated[Path | None, typer.Option(help="Also write the table: .csv, .csv
 class FamilyOptions:
     """The parameters of a family."""
 
-    theta: Annotated[
-        str | None,
-        typer.Option(
-            help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
-            "open: solved for, or set by a bound on privacy."
-        ),
-    ] = None
-    drawn: Annotated[
-        str | None,
-        typer.Option(
-            help="The distribution of the personal question (unrelated) or of forced answers, "
-            "separated by commas; all alike if left out."
-        ),
-    ] = None
-    categories: Annotated[
-        int | None, typer.Option(min=2, help="Number of categories of a question, for a family.")
-    ] = None
+    theta: str | None = option(
+        None,
+        help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
+        "open: solved for, or set by a bound on privacy.",
+    )
+    drawn: str | None = option(
+        None,
+        help="The distribution of the personal question (unrelated) or of forced answers, "
+        "separated by commas; all alike if left out.",
+    )
+    categories: int | None = option(
+        None, min=2, help="Number of categories of a question, for a family."
+    )
 
     def subject(self, given: str) -> Any:
         """A path, or a family with or without its parameter."""
@@ -111,37 +95,47 @@ class FamilyOptions:
 
 
 @dataclass(frozen=True)
+class SizeOptions:
+    """How many people are asked, how exact estimates are, and what shares they may have."""
+
+    respondents: int | None = option(None, min=1, help="Number of respondents.")
+    width: float | None = option(None, help="Half the width of an interval: 0.03 is ± 3 points.")
+    prevalence: list[str] | None = option(
+        None,
+        metavar="SHARE",
+        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
+        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
+    )
+
+    @property
+    def given(self) -> tuple[int | None, float | None, Any]:
+        """Respondents, width and prevalence."""
+        return self.respondents, self.width, _shares(self.prevalence or [])
+
+
+@dataclass(frozen=True)
 class WishOptions:
     """What a plan must reach, and what it is compared with."""
 
-    power: Annotated[
-        float | None,
-        typer.Option(help="Probability to find what --null or --difference describes, as 0.8."),
-    ] = None
-    null: Annotated[
-        float | None, typer.Option(help="Compare the share with this null prevalence.")
-    ] = None
-    difference: Annotated[
-        float | None,
-        typer.Option(help="Compare two groups: the first has this much more than --prevalence."),
-    ] = None
-    by: Annotated[
-        str | None,
-        typer.Option(help="The attribute whose last category is the first group of --difference."),
-    ] = None
-    group_share: Annotated[
-        float | None, typer.Option(help="Share of respondents in the first group; 0.5 if left out.")
-    ] = None
-    epsilon: Annotated[
-        float | None, typer.Option(help="Bound on local differential privacy of an answer.")
-    ] = None
-    odds: Annotated[
-        float | None, typer.Option(help="Bound on the factor by which a report changes odds.")
-    ] = None
-    worst_posterior: Annotated[
-        float | None, typer.Option(help="Bound on the probability of any answer after a report.")
-    ] = None
-    attribute: Annotated[str | None, typer.Option(help="Plan for this question only.")] = None
+    power: float | None = option(
+        None, help="Probability to find what --null or --difference describes, as 0.8."
+    )
+    null: float | None = option(None, help="Compare the share with this null prevalence.")
+    difference: float | None = option(
+        None, help="Compare two groups: the first has this much more than --prevalence."
+    )
+    by: str | None = option(
+        None, help="The attribute whose last category is the first group of --difference."
+    )
+    group_share: float | None = option(
+        None, help="Share of respondents in the first group; 0.5 if left out."
+    )
+    epsilon: float | None = option(None, help="Bound on local differential privacy of an answer.")
+    odds: float | None = option(None, help="Bound on the factor by which a report changes odds.")
+    worst_posterior: float | None = option(
+        None, help="Bound on the probability of any answer after a report."
+    )
+    attribute: str | None = option(None, help="Plan for this question only.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -153,25 +147,18 @@ class WishOptions:
 class ComparisonOptions:
     """A table of privacy against precision instead of a plan."""
 
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FAMILIES",
-            help="Instead: a table of privacy against precision, also for these families "
-            "(separated by commas).",
-        ),
-    ] = None
-    axis: Annotated[
-        PrivacyFigure,
-        typer.Option(help="With --compare: the figure of privacy to compare by."),
-    ] = PrivacyFigure.EPSILON
-    questions: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="With --compare: so many questions, in one group and in groups of their own.",
-        ),
-    ] = 1
+    compare: str | None = option(
+        None,
+        metavar="FAMILIES",
+        help="Instead: a table of privacy against precision, also for these families "
+        "(separated by commas).",
+    )
+    axis: PrivacyFigure = option(
+        PrivacyFigure.EPSILON, help="With --compare: the figure of privacy to compare by."
+    )
+    questions: int = option(
+        1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
+    )
 
     def candidates(self, name: str, given: Any) -> dict[str, Any]:
         """The subject and the families beside it."""
@@ -184,9 +171,7 @@ def plan(
     *,
     subject: Subject,
     family: FamilyOptions,
-    respondents: Respondents = None,
-    width: Width = None,
-    prevalence: Prevalence = None,
+    sizes: SizeOptions,
     wishes: WishOptions,
     comparison: ComparisonOptions,
     figure: Picture = None,
@@ -212,18 +197,16 @@ def plan(
     files = [] if subject in FAMILIES else [Path(subject)]
     check_figure(figure, *files)
     check_out(out, *files)
-    given, shares = family.subject(subject), _shares(prevalence or [])
+    given = family.subject(subject)
     common: dict[str, Any] = {"categories": family.categories, "level": output.level}
     if comparison.compare is None:
-        found: Any = planner.plan(given, respondents, width, shares, **wishes.given, **common)
+        found: Any = planner.plan(given, *sizes.given, **wishes.given, **common)
     else:
         _check_alone(wishes)
         candidates = comparison.candidates(subject, given)
         common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
         with show.progress("comparing") as tell:
-            found = planner.tradeoff(
-                candidates, respondents, width, shares, progress=tell, **common
-            )
+            found = planner.tradeoff(candidates, *sizes.given, progress=tell, **common)
     if figure is not None:
         show.write_figure(figure, found.plot())
     if out is not None:
@@ -233,8 +216,9 @@ def plan(
 
 def _check_alone(wishes: WishOptions) -> None:
     for name in wishes.given:
-        option = "--" + name.replace("_", "-")
-        raise DataError(f"{option}: --compare shows privacy against --respondents or --width only")
+        raise DataError(
+            f"{typed(name)}: --compare shows privacy against --respondents or --width only"
+        )
 
 
 def _render(found: SurveyPlan | Tradeoff) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import DataError, FileError
@@ -36,19 +36,14 @@ if TYPE_CHECKING:
 class PriorOptions:
     """Where the prior comes from."""
 
-    prior: Annotated[
-        Path | None,
-        typer.Option(
-            help="Distribution of the true answers (JSON): one for each attribute, or "
-            "joint tables. Every category equally likely if left out."
-        ),
-    ] = None
-    reported: Annotated[
-        Path | None,
-        typer.Option(
-            help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
-        ),
-    ] = None
+    prior: Path | None = option(
+        None,
+        help="Distribution of the true answers (JSON): one for each attribute, or "
+        "joint tables. Every category equally likely if left out.",
+    )
+    reported: Path | None = option(
+        None, help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
+    )
     database: FromDatabase = None
 
     def read(self, design_file: Path, design: Design) -> Any:
@@ -73,11 +68,9 @@ class PriorOptions:
 class ReportFiles:
     """What is written beside the output."""
 
-    html: Annotated[Path | None, typer.Option(help="Also write the report as a page.")] = None
-    figure: Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")] = None
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the figures: .csv, .csv.gz or .parquet.")
-    ] = None
+    html: Path | None = option(None, help="Also write the report as a page.")
+    figure: Path | None = option(None, help="Also draw it: .svg, .png or .pdf.")
+    out: Path | None = option(None, help="Also write the figures: .csv, .csv.gz or .parquet.")
 
     def check(self, *sources: Path | None) -> None:
         """Raise if a file has the wrong ending or would overwrite a source."""

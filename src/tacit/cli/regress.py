@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnPeople
 from tacit.cli.sources import ReportedRecords, check_made_by, is_stored
@@ -32,17 +32,12 @@ Formula = Annotated[
 class RegressionOptions:
     """The kind of regression."""
 
-    linear: Annotated[
-        bool, typer.Option("--linear", help="Least squares, for an outcome of numbers.")
-    ] = False
-    ordered: Annotated[
-        bool,
-        typer.Option("--ordered", help="Proportional odds, for an outcome of ordered categories."),
-    ] = False
-    robust: Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")] = False
-    effects: Annotated[bool, typer.Option("--effects", help="Also average marginal effects.")] = (
-        False
+    linear: bool = option(False, "--linear", help="Least squares, for an outcome of numbers.")
+    ordered: bool = option(
+        False, "--ordered", help="Proportional odds, for an outcome of ordered categories."
     )
+    robust: bool = option(False, "--robust", help="Sandwich standard errors.")
+    effects: bool = option(False, "--effects", help="Also average marginal effects.")
 
     def __post_init__(self) -> None:
         """Raise if options do not go together."""

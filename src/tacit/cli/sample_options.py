@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from tacit.cli.option_groups import option
 from tacit.cli.sources import ReportedRecords, check_made_by, counted, widened
 from tacit.counting.engine_choice import is_counts
 from tacit.errors import DataError, unknown
@@ -23,22 +22,16 @@ from tacit.sampling.sample_columns import SamplingArguments
 class DrawnPeople:
     """Weights, strata and clusters: names of undisguised columns."""
 
-    weights: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The design weight of each record.")
-    ] = None
-    strata: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The stratum of each record.")
-    ] = None
-    clusters: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The cluster of each record, within strata."),
-    ] = None
-    errors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(ERROR_METHODS), help="How errors are estimated; linearised by default."
-        ),
-    ] = None
+    weights: str | None = option(None, metavar="COLUMN", help="The design weight of each record.")
+    strata: str | None = option(None, metavar="COLUMN", help="The stratum of each record.")
+    clusters: str | None = option(
+        None, metavar="COLUMN", help="The cluster of each record, within strata."
+    )
+    errors: str | None = option(
+        None,
+        metavar="|".join(ERROR_METHODS),
+        help="How errors are estimated; linearised by default.",
+    )
 
     def __post_init__(self) -> None:
         """Raise for an unknown method of errors, and for one without a sample."""
@@ -67,14 +60,12 @@ class DrawnPeople:
 class DrawnSample(DrawnPeople):
     """The same, also from a finite population."""
 
-    fpc: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN|NUMBER",
-            help="How many clusters (or people, without --clusters) the population of each "
-            "stratum has.",
-        ),
-    ] = None
+    fpc: str | None = option(
+        None,
+        metavar="COLUMN|NUMBER",
+        help="How many clusters (or people, without --clusters) the population of each "
+        "stratum has.",
+    )
 
     def _columns(self) -> dict[str, Any]:
         return super()._columns() | ({} if self.fpc is None else {"fpc": _number(self.fpc)})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
 from tacit.errors import DataError, FileError
 from tacit.files import Origin, check_apart, write_bytes, write_text, writing_records
@@ -29,20 +29,14 @@ class ExportedFiles:
     out: Annotated[
         Path, typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta.")
     ]
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels",
-            help="Write the texts of answers instead of the names of categories; .sav and .dta "
-            "always have both.",
-        ),
-    ] = False
-    codebook: Annotated[
-        Path | None, typer.Option(help="Also write a codebook (Markdown): .md.")
-    ] = None
-    r_script: Annotated[
-        Path | None, typer.Option(help="Also write an R script that reads the file: .R.")
-    ] = None
+    labels: bool = option(
+        False,
+        "--labels",
+        help="Write the texts of answers instead of the names of categories; .sav and .dta "
+        "always have both.",
+    )
+    codebook: Path | None = option(None, help="Also write a codebook (Markdown): .md.")
+    r_script: Path | None = option(None, help="Also write an R script that reads the file: .R.")
 
     @property
     def kind(self) -> str:

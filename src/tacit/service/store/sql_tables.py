@@ -8,7 +8,22 @@ the number of records whose order of arrival is erased.
 
 from __future__ import annotations
 
-import sqlalchemy as sa
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    column,
+    inspect,
+    select,
+    table,
+)
 
 from tacit.errors import StoreError
 
@@ -16,50 +31,48 @@ from tacit.errors import StoreError
 REVISION = "0002"
 VERSION_TABLE = "tacit_version"
 
-metadata = sa.MetaData()
+metadata = MetaData()
 
-surveys = sa.Table(
+surveys = Table(
     "surveys",
     metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("fingerprint", sa.String(64), nullable=False, unique=True),
-    sa.Column("published", sa.Text, nullable=False),
-    sa.Column("closed", sa.Boolean, nullable=False),
-    sa.Column("records", sa.Integer, nullable=False),
-    sa.Column("settled", sa.Integer, nullable=False),
-    sa.Column("issued", sa.Integer, nullable=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(64), nullable=False, unique=True),
+    Column("published", Text, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("settled", Integer, nullable=False),
+    Column("issued", Integer, nullable=False),
 )
 
-responses = sa.Table(
+responses = Table(
     "responses",
     metadata,
-    sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("id", sa.LargeBinary(16), primary_key=True),
-    sa.Column("day", sa.Date, nullable=False),
-    sa.Column("codes", sa.LargeBinary, nullable=False),
-    sa.Column("checksum", sa.LargeBinary(4), nullable=False),
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("day", Date, nullable=False),
+    Column("codes", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary(4), nullable=False),
     sqlite_with_rowid=False,
 )
 
-tokens = sa.Table(
+tokens = Table(
     "tokens",
     metadata,
-    sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("hash", sa.LargeBinary(16), primary_key=True),
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary(16), primary_key=True),
     sqlite_with_rowid=False,
 )
 
 
-def revision_of(connection: sa.Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
     """The layout of a database; None if it has no tables of tacit yet."""
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
+    if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    return connection.scalar(
-        sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
-    )
+    return connection.scalar(select(column("version_num")).select_from(table(VERSION_TABLE)))
 
 
-def migrate(connection: sa.Connection, shown: str) -> None:
+def migrate(connection: Connection, shown: str) -> None:
     """Run the missing migrations in the current transaction; refuse a newer database."""
     current = revision_of(connection)
     if current == REVISION:
