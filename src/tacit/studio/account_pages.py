@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError
-from tacit.studio.access import Right, cookie_name
+from tacit.studio.access import cookie_name
 from tacit.studio.accounts import SESSION_SECONDS, Account, Role
-from tacit.studio.site import PageRoute, PageVisit
+from tacit.studio.site import PageVisit
 
 WRONG = "Name or password is wrong."
 
@@ -168,19 +168,3 @@ def _signed_in(visit: PageVisit, account: Account, to: str = "/") -> Response:
 def _address(visit: PageVisit) -> str:
     client = visit.request.client
     return "" if client is None else client.host
-
-
-PAGES = (
-    PageRoute("GET", "/set-up/{token}", Right.EVERYONE, show_set_up),
-    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, set_up),
-    PageRoute("GET", "/sign-in", Right.EVERYONE, show_sign_in),
-    PageRoute("POST", "/sign-in", Right.EVERYONE, sign_in),
-    PageRoute("POST", "/sign-out", Right.PERSON, sign_out),
-    PageRoute("GET", "/account", Right.PERSON, show_account),
-    PageRoute("POST", "/account/password", Right.PERSON, change_password),
-    PageRoute("POST", "/account/tokens", Right.PERSON, issue_token),
-    PageRoute("POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token),
-    PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
-    PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, show_members),
-    PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, change_members),
-)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError, unknown
-from tacit.studio.access import Right
-from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
 from tacit.studio.question_results import question_results
-from tacit.studio.site import PageRoute, PageVisit
+from tacit.studio.site import PageVisit
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.survey_report import survey_report
 from tacit.table import Table, latex_of
@@ -114,20 +110,3 @@ def codebook_file(visit: PageVisit) -> Response:
 
 def _labels(visit: PageVisit) -> bool:
     return visit.request.query_params.get("labels") == "yes"
-
-
-PAGES = (
-    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
-    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, show_report),
-    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, estimates_csv),
-    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, estimates_json),
-    PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, estimates_latex),
-    PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, codebook_file),
-    PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, records_script),
-    *(
-        PageRoute(
-            "GET", f"/surveys/{{survey}}/records{kind}", Role.ANALYST, partial(records, kind=kind)
-        )
-        for kind in TYPES
-    ),
-)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, survey_pages
 from tacit.studio.access import Right
 from tacit.studio.account_tables import open_engine
-from tacit.studio.accounts import Accounts
+from tacit.studio.accounts import Accounts, Role
 from tacit.studio.release import Releases
 from tacit.studio.site import PageRoute, PageVisit, Studio, application
 
@@ -32,11 +33,46 @@ def _style(visit: PageVisit) -> Response:
     )
 
 
+#: Every page with the right that it needs.
 PAGES = (
     PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
-    *account_pages.PAGES,
-    *survey_pages.PAGES,
-    *export_pages.PAGES,
+    PageRoute("GET", "/set-up/{token}", Right.EVERYONE, account_pages.show_set_up),
+    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, account_pages.set_up),
+    PageRoute("GET", "/sign-in", Right.EVERYONE, account_pages.show_sign_in),
+    PageRoute("POST", "/sign-in", Right.EVERYONE, account_pages.sign_in),
+    PageRoute("POST", "/sign-out", Right.PERSON, account_pages.sign_out),
+    PageRoute("GET", "/account", Right.PERSON, account_pages.show_account),
+    PageRoute("POST", "/account/password", Right.PERSON, account_pages.change_password),
+    PageRoute("POST", "/account/tokens", Right.PERSON, account_pages.issue_token),
+    PageRoute(
+        "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, account_pages.revoke_token
+    ),
+    PageRoute("GET", "/audit", Right.ADMINISTRATOR, account_pages.show_audit),
+    PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, account_pages.show_members),
+    PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, account_pages.change_members),
+    PageRoute("GET", "/", Right.PERSON, survey_pages.show_surveys),
+    PageRoute("GET", "/new", Right.ADMINISTRATOR, survey_pages.show_new),
+    PageRoute("POST", "/new", Right.ADMINISTRATOR, survey_pages.new),
+    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, survey_pages.show_results),
+    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, survey_pages.show_table),
+    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, survey_pages.close),
+    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, survey_pages.invite),
+    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, export_pages.surveys_json),
+    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, export_pages.show_report),
+    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, export_pages.estimates_csv),
+    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, export_pages.estimates_json),
+    PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, export_pages.estimates_latex),
+    PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, export_pages.codebook_file),
+    PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, export_pages.records_script),
+    *(
+        PageRoute(
+            "GET",
+            f"/surveys/{{survey}}/records{kind}",
+            Role.ANALYST,
+            partial(export_pages.records, kind=kind),
+        )
+        for kind in export_pages.TYPES
+    ),
 )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError
-from tacit.studio.access import Right
 from tacit.studio.accounts import Role
 from tacit.studio.question_results import (
     crosstab,
@@ -17,7 +16,7 @@ from tacit.studio.question_results import (
     waiting_text,
 )
 from tacit.studio.release import FEWEST_SHOWN, Release, missing
-from tacit.studio.site import PageRoute, PageVisit
+from tacit.studio.site import PageVisit
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -129,14 +128,3 @@ def file_response(content: str | bytes, kind: str, name: str) -> Response:
     """A file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=kind, headers=headers)
-
-
-PAGES = (
-    PageRoute("GET", "/", Right.PERSON, show_surveys),
-    PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
-    PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
-    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
-    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
-    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
-    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
-)
