@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree, LatentClass
     from tacit.mine.miner import Miner
 
+
+def table_out(what: str) -> Any:
+    """The option of a file to which a table is written as well."""
+    return typer.Option(help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
+
+
 DesignFile = Annotated[
     Path, typer.Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
 ]
+Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from tacit.attribute import text
-from tacit.cli.arguments import Events, Tables, event, other_names, split
+from tacit.cli.arguments import Events, Tables, event, other_names, split, table_out
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
@@ -44,7 +44,7 @@ Bounds = Annotated[
         "--bounds", help="For --where: bounds on the share, whatever the missing answers are."
     ),
 ]
-Out = Annotated[Path | None, typer.Option(help="Also write the tables: .csv, .csv.gz or .parquet.")]
+Out = Annotated[Path | None, table_out("tables")]
 
 
 @grouped_options

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
-import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import ModelOut
+from tacit.cli.arguments import ModelOut, table_out
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
@@ -52,9 +51,7 @@ class ClassOptions:
         )
 
 
-TableOut = Annotated[
-    Path | None, typer.Option(help="Also write the profiles: .csv, .csv.gz or .parquet.")
-]
+TableOut = Annotated[Path | None, table_out("profiles")]
 
 
 @grouped_options

@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, ModelOut
+from tacit.cli.arguments import AsJson, ModelOut, table_out
 from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.query import Seed, check_synthesis, write_synthetic
 from tacit.cli.sources import ReportedRecords
@@ -28,9 +28,7 @@ ErrorRate = Annotated[
         help="Probability that any edge connects attributes that are independent, at most."
     ),
 ]
-TableOut = Annotated[
-    Path | None, typer.Option(help="Also write the edges: .csv, .csv.gz or .parquet.")
-]
+TableOut = Annotated[Path | None, table_out("edges")]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import typer
 
 from tacit.channel import FAMILIES, Coin
 from tacit.cli import show
+from tacit.cli.arguments import Picture, table_out
 from tacit.cli.option_groups import Output, grouped_options, option, typed
 from tacit.errors import DataError
 from tacit.files import check_figure, check_out, write_frame
@@ -42,8 +43,7 @@ Subject = Annotated[
         "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
     ),
 ]
-Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
-Out = Annotated[Path | None, typer.Option(help="Also write the table: .csv, .csv.gz or .parquet.")]
+Out = Annotated[Path | None, table_out("table")]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile
+from tacit.cli.arguments import DesignFile, Picture, table_out
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
@@ -69,8 +69,8 @@ class ReportFiles:
     """What is written beside the output."""
 
     html: Path | None = option(None, help="Also write the report as a page.")
-    figure: Path | None = option(None, help="Also draw it: .svg, .png or .pdf.")
-    out: Path | None = option(None, help="Also write the figures: .csv, .csv.gz or .parquet.")
+    figure: Picture = None
+    out: Annotated[Path | None, table_out("figures")] = None
 
     def check(self, *sources: Path | None) -> None:
         """Raise if a file has the wrong ending or would overwrite a source."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.arguments import table_out
 from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnPeople
@@ -57,9 +58,7 @@ class RegressionOptions:
         return [fit, fit.marginal_effects()] if self.effects else [fit]
 
 
-Out = Annotated[
-    Path | None, typer.Option(help="Also write the coefficients: .csv, .csv.gz or .parquet.")
-]
+Out = Annotated[Path | None, table_out("coefficients")]
 
 
 @grouped_options

@@ -22,6 +22,10 @@ class CardScrambling(Scrambling):
     #: What a respondent does with a card.
     use_of_card: ClassVar[str]
 
+    @property
+    def ratio(self) -> Fraction | None:
+        return None
+
     @abstractmethod
     def scrambled(self, true: Array, drawn: Array) -> Array:
         """The report, from true and drawn numbers."""

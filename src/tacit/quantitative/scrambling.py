@@ -61,11 +61,6 @@ class Scrambling(LocallyPrivate):
         return Fraction(1)
 
     @property
-    def ratio(self) -> Fraction | None:
-        """Largest ratio of the probabilities of a report under two true numbers; None if none."""
-        return None
-
-    @property
     @abstractmethod
     def privacy(self) -> str:
         """A sentence on epsilon: its value, or why there is none."""
