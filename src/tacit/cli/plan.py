@@ -108,9 +108,10 @@ class SizeOptions:
     )
 
     @property
-    def given(self) -> tuple[int | None, float | None, Any]:
-        """Respondents, width and prevalence."""
-        return self.respondents, self.width, _shares(self.prevalence or [])
+    def given(self) -> dict[str, Any]:
+        """Respondents, width and prevalence as arguments of the planner."""
+        shares = _shares(self.prevalence or [])
+        return {"n": self.respondents, "width": self.width, "prevalence": shares}
 
 
 @dataclass(frozen=True)
@@ -198,15 +199,15 @@ def plan(
     check_figure(figure, *files)
     check_out(out, *files)
     given = family.subject(subject)
-    common: dict[str, Any] = {"categories": family.categories, "level": output.level}
+    common = sizes.given | {"categories": family.categories, "level": output.level}
     if comparison.compare is None:
-        found: Any = planner.plan(given, *sizes.given, **wishes.given, **common)
+        found: Any = planner.plan(given, **wishes.given, **common)
     else:
         _check_alone(wishes)
         candidates = comparison.candidates(subject, given)
         common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
         with show.progress("comparing") as tell:
-            found = planner.tradeoff(candidates, *sizes.given, progress=tell, **common)
+            found = planner.tradeoff(candidates, progress=tell, **common)
     if figure is not None:
         show.write_figure(figure, found.plot())
     if out is not None:

@@ -97,8 +97,7 @@ def choose_classes(
     tell: Progress,
 ) -> list[Candidate]:
     """Fit several numbers of classes, close to their maxima; each with its criteria."""
-    search = replace(
-        search,
+    search = search._replace(
         tolerance=max(COARSE, search.tolerance),
         iterations=min(_ITERATIONS, search.iterations),
     )

@@ -66,7 +66,7 @@ class TruthfulGroup(_Group):
 class _ThetaGroup(_Group):
     """The truth with probability theta."""
 
-    parameters = ("theta",)
+    parameters: ClassVar[tuple[str, ...]] = ("theta",)
     theta: Exact
 
 
