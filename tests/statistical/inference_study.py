@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -271,15 +271,16 @@ def tests(runs: int, rng: Any) -> None:
 PARTS = {"items": items, "models": models, "groups": groups, "tests": tests}
 
 
-def main() -> None:
+def run_parts(parts: Mapping[str, Callable[[int, np.random.Generator], None]]) -> None:
+    """The command line of a study: all of its parts, or those that are named."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--part", choices=parts, action="append")
     given = parser.parse_args()
-    for part in given.part or PARTS:
-        PARTS[part](given.runs, np.random.default_rng(given.seed))
+    for part in given.part or parts:
+        parts[part](given.runs, np.random.default_rng(given.seed))
 
 
 if __name__ == "__main__":
-    main()
+    run_parts(PARTS)

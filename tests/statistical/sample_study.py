@@ -14,7 +14,6 @@ finite: all people of 15 of the 20 clusters of each stratum; truth is the share 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +39,7 @@ from tacit.reconstruction.score_test import ScoreTest
 from tacit.record_disguise import disguise
 from tacit.regression import logit
 from tacit.sampling import bootstrap, jackknife, linearised
-from tests.statistical.inference_study import BOTH, DESIGNS, SCHEMA, Best
+from tests.statistical.inference_study import BOTH, DESIGNS, SCHEMA, Best, run_parts
 
 LEVEL, ALPHA = 0.95, 0.05
 SIZES = np.array([0.4, 0.3, 0.2, 0.1])
@@ -234,15 +233,5 @@ def finite(runs: int, rng: Any) -> None:
 PARTS = {"shares": shares, "models": models, "tests": tests, "finite": finite}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=PARTS, action="append")
-    given = parser.parse_args()
-    for part in given.part or PARTS:
-        PARTS[part](given.runs, np.random.default_rng(given.seed))
-
-
 if __name__ == "__main__":
-    main()
+    run_parts(PARTS)

@@ -73,7 +73,7 @@ class Kuk(NumberedReports):
     family: ClassVar[str] = "kuk"
     first: ClassVar[int] = 0
     remedy = (
-        "both decks have the same share of red cards, so a draw says nothing about the answer; "
+        "both decks have the same share of red cards, so reports do not depend on the answer; "
         "take another red_yes or red_no"
     )
 

@@ -65,7 +65,7 @@ function replace(units, distributions) {
 function known(given, sizes, names, what) {
   if (!Array.isArray(given)) {
     const own = names.every((name) => Object.hasOwn(given, name));
-    check(own && Object.keys(given).length === names.length, `${what}: one list an attribute`);
+    check(own && Object.keys(given).length === names.length, `${what}: needs one list for each attribute`);
     return replace(
       eachAlone(sizes),
       names.map((name) => distribution(given[name], what)),
