@@ -1,4 +1,4 @@
-"""The array types that all modules share."""
+"""The array types that all modules share, and the least number they divide by."""
 
 from typing import Any
 
@@ -13,3 +13,5 @@ Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 #: Positions in another array.
 Index = npt.NDArray[np.intp]
+#: Takes the place of a smaller number in a divisor or a logarithm; far below any probability.
+TINY = 1e-300

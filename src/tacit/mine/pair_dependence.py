@@ -33,7 +33,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chi2
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.mine.unit_tables import UnitTables, nearest
 from tacit.reconstruction.likelihood import EMStep, squarem
 
@@ -45,7 +45,6 @@ _AT_ONCE = 2**22
 _NO_VARIANCE = 1e-9
 #: Of the most likely margins: how far the start is moved inside, tolerance and iterations.
 _INSIDE, _TOLERANCE, _ITERATIONS = 0.01, 1e-7, 200
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +177,7 @@ def likelihood_ratio(tables: UnitTables, pair: tuple[int, int]) -> float:
 def _log_likelihood(matrix: Array, seen: Array, table: Array) -> float:
     """Per record."""
     held = seen > 0
-    return float(seen[held] @ np.log(np.maximum(matrix[held] @ table, _TINY)))
+    return float(seen[held] @ np.log(np.maximum(matrix[held] @ table, TINY)))
 
 
 def likely_margins(matrix: Array, seen: Array, first: Array, second: Array) -> Array:
@@ -191,7 +190,7 @@ def likely_margins(matrix: Array, seen: Array, first: Array, second: Array) -> A
 
     def step(margins: Array) -> EMStep:
         apart = np.outer(margins[: sizes[0]], margins[sizes[0] :]).ravel()
-        expected = np.maximum(matrix @ apart, _TINY)
+        expected = np.maximum(matrix @ apart, TINY)
         table = (apart * (matrix.T @ (seen / expected))).reshape(sizes)
         after = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
         held = seen > 0

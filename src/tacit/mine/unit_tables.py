@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.counting import PatternTable
 from tacit.counting.few_way import FewWayCounts
 from tacit.counting.keys import Codes
@@ -30,7 +30,6 @@ _WORST_CONDITION = 1e12
 _ROUNDINGS = 1e-12
 #: Of a most likely table: how far the start is moved inside, tolerance and iterations.
 _INSIDE, _TOLERANCE, _ITERATIONS = 0.02, 1e-7, 200
-_TINY = 1e-300
 
 
 class UnitTables:
@@ -134,7 +133,7 @@ def nearest(unbiased: Array, matrix: Array, frequencies: Array, inside: Array) -
         return np.asarray(cut / cut.sum())
     start = (1 - _INSIDE) * cut / cut.sum() + _INSIDE * inside
     return maximise(
-        lambda p: np.maximum(matrix @ p, _TINY),
+        lambda p: np.maximum(matrix @ p, TINY),
         lambda q: matrix.T @ q,
         frequencies,
         start,

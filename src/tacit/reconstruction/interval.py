@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
+from tacit.arrays import TINY, Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.score_test import ScoreTest
 
@@ -28,9 +28,6 @@ from tacit.reconstruction.score_test import ScoreTest
 _STEPS, _CLOSE = 60, 1e-11
 #: Reports with a variance of this many have nearly a normal sum.
 _MANY = 400.0
-
-
-_TINY = 1e-300
 
 
 class Interval(NamedTuple):
@@ -112,7 +109,7 @@ def _exact_limit(score: ScoreTest, center: Array, tail: float) -> Array:
 
     point, n = score.two_point(np.full_like(center, 0.5)), score.n_records
     heavy = np.clip(n * (center - point.low) / point.span, 0.0, n)
-    share = np.where(heavy > 0, betaincinv(np.maximum(heavy, _TINY), n - heavy + 1, tail), 0.0)
+    share = np.where(heavy > 0, betaincinv(np.maximum(heavy, TINY), n - heavy + 1, tail), 0.0)
     return np.asarray(point.low + point.span * share)
 
 
@@ -134,8 +131,8 @@ def _excess(part: ScoreTest, p: Array, tail: float) -> Array:
 
     point, n = part.two_point(p), np.asarray(part.n_records)
     heavy = np.clip(n * (part.center - point.low) / point.span, 0.0, n)
-    chance = betainc(np.maximum(heavy, _TINY), n - heavy + 1, point.share)
-    chance = np.clip(np.where(heavy > 0, chance, 1.0), _TINY, 1 - 1e-16)
+    chance = betainc(np.maximum(heavy, TINY), n - heavy + 1, point.share)
+    chance = np.clip(np.where(heavy > 0, chance, 1.0), TINY, 1 - 1e-16)
     return np.asarray(ndtri(chance) + _deviate(tail))
 
 
@@ -149,7 +146,7 @@ def _root(part: ScoreTest, tail: float) -> Array:
     left = np.arange(found.size)
     low, high = np.zeros_like(found), part.center
     place = np.clip(_normal_limit(part, part.center, tail), low, high)
-    slope = 1 / np.maximum(part.stderr(place), _TINY)
+    slope = 1 / np.maximum(part.stderr(place), TINY)
     before, change = np.zeros_like(found), np.zeros_like(found)
     for _ in range(_STEPS):
         above = _excess(part, place, tail)

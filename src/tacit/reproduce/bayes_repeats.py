@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Codes, Mask
+from tacit.arrays import TINY, Array, Codes, Mask
 from tacit.counting import count
 from tacit.design import Design, Group
 from tacit.mine import NaiveBayes
@@ -34,8 +34,6 @@ Division = tuple[Counts, Counts]
 
 #: Records added to every cell, as `NaiveBayes` does.
 ALPHA = 1.0
-#: Replaces a share of exactly zero before taking logarithms.
-TINY = 1e-300
 #: Consecutive repeats with the same division of the records; all thetas share the divisions.
 ALIKE = 2
 #: Repeats computed together.

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.mine.bayes_parameters import class_dependence
 from tacit.reconstruction import Reconstruction
 
@@ -23,7 +23,6 @@ _MOST_CELLS = 256
 _STEPS = 300
 #: Share of the uniform table in the start, so that no cell is impossible.
 _INSIDE = 0.05
-_TINY = 1e-300
 
 #: Chi-squared statistic and degrees of freedom of each attribute.
 ClassTests = dict[str, tuple[float, int]]
@@ -62,7 +61,7 @@ def likelihood_ratios(matrices: Array, counts: Array, classes: int) -> Array:
     n = counts.sum(axis=1)
     seen = (counts / n[:, None])[..., None]
     inverted = np.maximum(np.linalg.pinv(matrices) @ seen, 0)
-    inverted /= np.maximum(inverted.sum(axis=1, keepdims=True), _TINY)
+    inverted /= np.maximum(inverted.sum(axis=1, keepdims=True), TINY)
     start = (1 - _INSIDE) * inverted + _INSIDE / matrices.shape[2]
     apart = _likelihood(matrices, seen, _maximised(matrices, seen, start, classes))
     joint = _likelihood(matrices, seen, _maximised(matrices, seen, start, None))
@@ -74,7 +73,7 @@ def _maximised(matrices: Array, seen: Array, start: Array, classes: int | None) 
     back = np.ascontiguousarray(matrices.transpose(0, 2, 1))
     tables = start if classes is None else _independent(start, classes)
     for _ in range(_STEPS):
-        tables = tables * (back @ (seen / np.maximum(matrices @ tables, _TINY)))
+        tables = tables * (back @ (seen / np.maximum(matrices @ tables, TINY)))
         if classes is not None:
             tables = _independent(tables, classes)
     return tables
@@ -88,5 +87,5 @@ def _independent(tables: Array, classes: int) -> Array:
 
 
 def _likelihood(matrices: Array, seen: Array, tables: Array) -> Array:
-    likely = np.log(np.maximum(matrices @ tables, _TINY))
+    likely = np.log(np.maximum(matrices @ tables, TINY))
     return np.asarray((seen * likely).sum(axis=(1, 2)))

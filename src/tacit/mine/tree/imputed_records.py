@@ -16,14 +16,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Codes, Index
+from tacit.arrays import TINY, Array, Codes, Index
 from tacit.counting import PatternTable
 from tacit.design import Design, Group
 from tacit.label_codes import code_type
 from tacit.mine.block_units import Tables, UnitChannel, unit_channels
 from tacit.mine.conditional_model import CHUNK, ConditionalModel
-
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +47,8 @@ class UnitDraws:
         for a in channel.attributes[1:]:
             joint = (joint[:, :, None] * tables[a][:, None]).reshape(len(joint), -1)
         chances = joint[:, None] * channel.matrix[None]
-        chances = np.maximum(chances, _TINY * (channel.matrix[None] > 0))
-        chances /= chances.sum(axis=2, keepdims=True) + _TINY
+        chances = np.maximum(chances, TINY * (channel.matrix[None] > 0))
+        chances /= chances.sum(axis=2, keepdims=True) + TINY
         rows = chances.reshape(-1, chances.shape[2]).cumsum(axis=1)
         rows[:, -1] = 1.0
         sums = (rows + np.arange(len(rows))[:, None]).ravel()
@@ -98,7 +96,7 @@ class RecordPosterior:
         classes = np.concatenate([chunk.classes for chunk in chunks], axis=1)
         groups = []
         for g, group in enumerate(design.groups):
-            shares = [c.by_strategy[g] / np.maximum(c.totals[g], _TINY) for c in chunks]
+            shares = [c.by_strategy[g] / np.maximum(c.totals[g], TINY) for c in chunks]
             cumulated = np.concatenate(shares, axis=2).cumsum(axis=0).astype(np.float32)
             groups.append(GroupPosterior(cumulated, _units(design, group, patterns, tables)))
         return cls(

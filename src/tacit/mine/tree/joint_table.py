@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.counting import PatternTable
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.reconstruction.likelihood import EMStep, squarem
@@ -27,7 +27,6 @@ from tacit.reconstruction.likelihood import EMStep, squarem
 _UNIFORM = 0.01
 #: EM stops if a step would gain about this much log-likelihood per record, or after so many.
 _TOLERANCE, _ITERATIONS = 1e-6, 20
-_TINY = 1e-300
 
 #: The M step of a model: expected table in, table of the model out.
 MStep = Callable[[Array], Array]
@@ -61,13 +60,13 @@ class TableReports:
         What models are compared by: the likelihood of whole reports prefers one that describes
         the dependence among attributes well, even if its classes are not the class.
         """
-        likely = self.channel.class_chances(np.maximum(self.channel.reported(table), _TINY))
+        likely = self.channel.class_chances(np.maximum(self.channel.reported(table), TINY))
         return np.asarray(np.log(likely[self.cells]))
 
     def expected(self, table: Array) -> tuple[Array, float]:
         """p * M^T(n / M p) / n, the table expected given the reports; log-likelihood per record."""
         shares = self.counts / self.total
-        likely = np.maximum(self.channel.reported(table)[self.cells], _TINY)
+        likely = np.maximum(self.channel.reported(table)[self.cells], TINY)
         ratio = np.zeros(math.prod(self.channel.channel.reported.sizes))
         ratio[self.cells] = shares / likely
         return table * self.channel.pulled_back(ratio), float(shares @ np.log(likely))
@@ -85,7 +84,7 @@ def penalised(reports: TableReports, prior: Array, strength: float, start: Array
     def step(table: Array) -> EMStep:
         expected, likelihood = reports.expected(table)
         after = (expected + weight * prior) / (1 + weight)
-        penalty = weight * float((prior * np.log(np.maximum(table, _TINY))).sum())
+        penalty = weight * float((prior * np.log(np.maximum(table, TINY))).sum())
         return EMStep(after, likelihood + penalty, _gap(after, table))
 
     return squarem(step, start, _normed, _TOLERANCE, _ITERATIONS)[0]
@@ -104,7 +103,7 @@ def maximised(reports: TableReports, m_step: MStep, start: Array) -> Array:
 
 def _gap(after: Array, before: Array) -> float:
     """About how much an EM step gains in log-likelihood per record."""
-    return float((np.square(after - before) / np.maximum(before, _TINY)).sum())
+    return float((np.square(after - before) / np.maximum(before, TINY)).sum())
 
 
 def _normed(table: Array) -> Array:

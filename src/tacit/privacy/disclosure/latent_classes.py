@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, UnitLayout
 from tacit.reconstruction.likelihood import EMStep, squarem
 
@@ -26,7 +26,6 @@ _PRIOR_RECORDS = 0.5
 _STARTS, _FIRST, _ITERATIONS = 3, 4, 30
 #: Change of a share at which the iteration ends.
 _TOLERANCE = 3e-4
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +129,7 @@ class Evidence:
 
 
 def _logs(values: Array) -> Array:
-    return np.asarray(np.log(np.maximum(values, _TINY)))
+    return np.asarray(np.log(np.maximum(values, TINY)))
 
 
 class ClassFit:
@@ -196,7 +195,7 @@ class ClassFit:
         ]
 
         def add_changed(unit: int, other: Array, sent: Array) -> None:
-            expected = np.maximum(answers[unit] @ other.T, _TINY)
+            expected = np.maximum(answers[unit] @ other.T, TINY)
             counts[unit] += answers[unit] * ((sent / expected) @ other)
 
         if self.evidence.alone:
@@ -204,7 +203,7 @@ class ClassFit:
             for group, own in zip(self.evidence.alone, sent, strict=True):
                 add_changed(group.units[0], group.others[0], own)
         for group, (kept, other) in parts.items():
-            seen, total = self.evidence.several[group], np.maximum(kept + other, _TINY)
+            seen, total = self.evidence.several[group], np.maximum(kept + other, TINY)
             for unit, own in zip(group.units, seen.sent(shares * kept / total), strict=True):
                 counts[unit] += own
             changed = shares * other / total

@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CoinGroup, UnitLayout, unit_codes
 from tacit.record_disguise import disguise
 
 #: Reports drawn per model.
 DRAWN = 2500
-_TINY = 1e-300
 
 
 class GuessRates(NamedTuple):
@@ -60,7 +59,7 @@ class Sample:
         cells = np.einsum("nc,nck->nk", weights, given, optimize=True)
         shares = cells @ np.eye(size)[categories]
         prior = np.bincount(categories, self.model.shares @ self.model.answers[unit], size)
-        ratio = np.maximum(shares, _TINY) / np.maximum(prior, _TINY)
+        ratio = np.maximum(shares, TINY) / np.maximum(prior, TINY)
         bits = (shares * np.log2(ratio)).sum(axis=1)
         return GuessRates.of((shares**2).sum(axis=1), shares.max(axis=1), bits)
 
@@ -71,13 +70,13 @@ class Sample:
         changed = np.repeat(answers[None], len(own), axis=0)
         if group.drawn is None:
             changed = group.others[group.units.index(unit)][own][:, None, :] * answers[None]
-            changed = changed / np.maximum(changed.sum(axis=2, keepdims=True), _TINY)
+            changed = changed / np.maximum(changed.sum(axis=2, keepdims=True), TINY)
         if group.single:
             return changed
         kept, other = self._parts[group]
         joint = other[:, :, None] * changed
         joint[np.arange(len(own)), :, own] += kept
-        return np.maximum(joint, 0) / np.maximum((kept + other)[:, :, None], _TINY)
+        return np.maximum(joint, 0) / np.maximum((kept + other)[:, :, None], TINY)
 
     def units(self, units: Sequence[int]) -> GuessRates:
         """Of several units at once: whole groups."""
@@ -87,7 +86,7 @@ class Sample:
         truth = self._value(groups, self.true) / self.chance
         units_of = [unit for group in groups for unit in group.units]
         prior = self._answered(units_of, self.true) @ self.model.shares
-        bits = np.log2(np.maximum(truth, _TINY) / np.maximum(prior, _TINY))
+        bits = np.log2(np.maximum(truth, TINY) / np.maximum(prior, TINY))
         return GuessRates.of(truth, best, bits)
 
     def _answered(self, units: Sequence[int], true: Index) -> Array:
@@ -108,7 +107,7 @@ class Sample:
         else:
             sent = np.add(*self._parts[group])
         likely = _likely(group, self.codes, true)[:, None] * self._answered(group.units, true)
-        return np.asarray(likely / np.maximum(sent, _TINY))
+        return np.asarray(likely / np.maximum(sent, TINY))
 
     def _guess(self, groups: list[CoinGroup]) -> Index:
         """The best of the classes' own guesses, improved unit by unit."""
