@@ -49,41 +49,36 @@ class Mixture:
     theta: float
     rest: float
     others: tuple[Array, ...]
-    drawn: Distribution | None = None
+    drawn: Distribution | None
 
 
 class Step(Enum):
-    """The three passes; the value names the method of `Kernel`."""
+    """The three passes over a table t."""
 
+    #: sum_x M[y, x] t[x]
     TOTAL = "total"
+    #: sum_x M[y, x]^2 t[x]
     SQUARES = "squares"
+    #: max_x M[y, x] t[x]
     PEAK = "peak"
 
 
 class Kernel(ABC):
     """The channel of one group; tables have its true cells along their first axis."""
 
-    #: The longest sum behind one entry of a result: roundings grow with it.
-    length: int
-    #: Its two strategies, None for a matrix without structure.
-    mixture: Mixture | None
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """The longest sum behind one entry of a result: roundings grow with it."""
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Its two strategies, None for a matrix without structure."""
+        return None
 
     @abstractmethod
-    def total(self, table: Array) -> Array:
-        """sum_x M[y, x] t[x]."""
-
-    @abstractmethod
-    def squares(self, table: Array) -> Array:
-        """sum_x M[y, x]^2 t[x]."""
-
-    @abstractmethod
-    def peak(self, table: Array) -> Array:
-        """max_x M[y, x] t[x]."""
-
     def apply(self, step: Step, table: Array) -> Array:
-        """One of the three passes above."""
-        done: Array = getattr(self, step.value)(table)
-        return done
+        """One of the three passes, down each column of the table."""
 
     @property
     @abstractmethod
@@ -117,19 +112,14 @@ class DenseKernel(Kernel):
 
     matrix: Array
     shape: tuple[int, ...] = ()
-    mixture = None
 
     @property
-    def length(self) -> int:  # type: ignore[override]
+    def length(self) -> int:
         return int(self.matrix.shape[1])
 
-    def total(self, table: Array) -> Array:
-        return self.matrix @ table
-
-    def squares(self, table: Array) -> Array:
-        return self.matrix**2 @ table
-
-    def peak(self, table: Array) -> Array:
+    def apply(self, step: Step, table: Array) -> Array:
+        if step is not Step.PEAK:
+            return (self.matrix if step is Step.TOTAL else self.matrix**2) @ table
         found: Array = np.zeros((self.matrix.shape[0], table.shape[1]))
         for column, values in zip(self.matrix.T, table, strict=True):
             np.maximum(found, column[:, None] * values, out=found)
@@ -170,7 +160,11 @@ class KeepOrReplace(Kernel):
         return float(1 - self.theta) * self.drawn.cells
 
     @property
-    def mixture(self) -> Mixture:  # type: ignore[override]
+    def length(self) -> int:
+        return self.other.size
+
+    @property
+    def mixture(self) -> Mixture:
         positions, margins = self.drawn.units
         others: tuple[Array, ...] = ()
         if self.theta >= 0 and len(positions) == len(self.drawn.shape):
@@ -178,31 +172,21 @@ class KeepOrReplace(Kernel):
             others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
         return Mixture(float(self.theta), float(1 - self.theta), others, self.drawn)
 
-    @property
-    def length(self) -> int:  # type: ignore[override]
-        return self.other.size
-
     @cached_property
     def _dense(self) -> DenseKernel:
         """If theta is negative, the short formulas would subtract."""
         return DenseKernel(self.entries)
 
-    def total(self, table: Array) -> Array:
+    def apply(self, step: Step, table: Array) -> Array:
         if self.theta < 0:
-            return self._dense.total(table)
-        kept = (self.own - self.other)[:, None] * table
-        return kept + np.outer(self.other, table.sum(axis=0))
-
-    def squares(self, table: Array) -> Array:
-        if self.theta < 0:
-            return self._dense.squares(table)
-        kept = ((self.own - self.other) * (self.own + self.other))[:, None] * table
-        return kept + np.outer(self.other**2, table.sum(axis=0))
-
-    def peak(self, table: Array) -> Array:
-        if self.theta < 0:
-            return self._dense.peak(table)
-        return np.maximum(self.own[:, None] * table, np.outer(self.other, table.max(axis=0)))
+            return self._dense.apply(step, table)
+        own, other = self.own, self.other
+        if step is Step.PEAK:
+            return np.maximum(own[:, None] * table, np.outer(other, table.max(axis=0)))
+        if step is Step.TOTAL:
+            return (own - other)[:, None] * table + np.outer(other, table.sum(axis=0))
+        kept = ((own - other) * (own + other))[:, None] * table
+        return kept + np.outer(other**2, table.sum(axis=0))
 
     @property
     def entropies(self) -> Array:
@@ -244,30 +228,24 @@ class KeepOrDiffer(Kernel):
     rest: float
     sizes: tuple[int, ...]
 
-    @cached_property
-    def mixture(self) -> Mixture:  # type: ignore[override]
-        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
-        return Mixture(self.theta, self.rest, others)
-
     @property
-    def length(self) -> int:  # type: ignore[override]
+    def length(self) -> int:
         return sum(self.sizes)
 
-    def total(self, table: Array) -> Array:
-        return self.theta * table + self.rest * self._differ(table, Step.TOTAL)
+    @cached_property
+    def mixture(self) -> Mixture:
+        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
+        return Mixture(self.theta, self.rest, others, None)
 
-    def squares(self, table: Array) -> Array:
-        return self.theta**2 * table + self.rest**2 * self._differ(table, Step.SQUARES)
-
-    def peak(self, table: Array) -> Array:
-        return np.maximum(self.theta * table, self.rest * self._differ(table, Step.PEAK))
-
-    def _differ(self, table: Array, step: Step) -> Array:
-        """One step along every attribute; each moves the leading axis to the back."""
+    def apply(self, step: Step, table: Array) -> Array:
         turning = table
-        for other in self.mixture.others:
+        for other in self.mixture.others:  # each moves the leading axis to the back
             turning = DenseKernel(other).apply(step, turning.reshape(len(other), -1)).T
-        return turning.reshape(table.shape[1], -1).T
+        differ = turning.reshape(table.shape[1], -1).T
+        if step is Step.PEAK:
+            return np.maximum(self.theta * table, self.rest * differ)
+        power = 2 if step is Step.SQUARES else 1
+        return self.theta**power * table + self.rest**power * differ
 
     @property
     def entropies(self) -> Array:
@@ -279,7 +257,7 @@ class KeepOrDiffer(Kernel):
     def entries(self) -> Array:
         cells = math.prod(self.sizes)
         check_dense(cells)
-        return self.total(np.eye(cells))
+        return self.apply(Step.TOTAL, np.eye(cells))
 
     def outcomes(self, known: Index) -> Iterator[Array]:
         """The others show what the coin decided: the category is the true one, or another one."""

@@ -108,21 +108,21 @@ class _NamedMixture(Mixture):
     A group of one attribute has theta = 0 and its matrix as B.
     """
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
 
 
 def _mixture_of(factor: Factor) -> _NamedMixture:
     """The group's two strategies, or an error if it is not of this kind."""
     kernel, names = kernel_of(factor.channel), factor.names
     if len(names) == 1:
-        return _NamedMixture(0.0, 1.0, (kernel.entries,), names=names)
+        return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
     found = kernel.mixture
     if found is None or not found.others:
         raise DataError(
             f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
             "measured; make the group smaller"
         )
-    return _NamedMixture(found.theta, found.rest, found.others, names=names)
+    return _NamedMixture(found.theta, found.rest, found.others, None, names)
 
 
 def turns(sampled: int, stacked: int) -> list[int]:

@@ -21,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Array, Index
-from tacit.channel.distribution import Distribution
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.privacy.exact_risk import JointGroups
-from tacit.privacy.kernels import Kernel, kernel_of, kron
+from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
 
 
 @dataclass(frozen=True)
@@ -40,16 +39,12 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class CoinGroup:
-    """One coin and the units it disguises; `drawn` replaces the truth where there is one."""
+class CoinGroup(Mixture):
+    """One coin and the units it disguises; `others` only where no draw replaces the truth."""
 
     factor: Factor
-    kernel: Kernel
     units: tuple[int, ...]
-    theta: float
-    rest: float
-    others: tuple[Array, ...]
-    drawn: Distribution | None
+    kernel: Kernel
 
     @property
     def inverse(self) -> Linear:
@@ -87,14 +82,15 @@ class UnitLayout:
         if len(sizes) == 1 or found is None:
             self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
             self.groups.append(
-                CoinGroup(factor, kernel, (first,), 0.0, 1.0, (kernel.entries,), None)
+                CoinGroup(0.0, 1.0, (kernel.entries,), None, factor, (first,), kernel)
             )
             return
         self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
         units = tuple(range(first, len(self.units)))
         others = found.others if found.drawn is None else ()
-        mixed = (found.theta, found.rest, others, found.drawn)
-        self.groups.append(CoinGroup(factor, kernel, units, *mixed))
+        self.groups.append(
+            CoinGroup(found.theta, found.rest, others, found.drawn, factor, units, kernel)
+        )
 
     @property
     def sizes(self) -> tuple[int, ...]:
