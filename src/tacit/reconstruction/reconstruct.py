@@ -64,11 +64,6 @@ class Reconstruction(ReconstructionSummary):
     patterns: PatternTable
     design: Design
 
-    @property
-    def n_records(self) -> int:
-        """Number of reported records."""
-        return self.patterns.n_records
-
     def table(
         self,
         attributes: Sequence[str],

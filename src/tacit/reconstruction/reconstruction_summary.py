@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import SingularChannelError
 from tacit.extras import optional_imports
@@ -26,16 +27,17 @@ _SHOWN = 60
 class ReconstructionSummary(TabularResult, ABC):
     """Each attribute alone; other tables are asked for."""
 
+    patterns: PatternTable
     design: Design
-
-    @property
-    @abstractmethod
-    def n_records(self) -> int:
-        """Number of reported records."""
 
     @abstractmethod
     def table(self, attributes: Sequence[str]) -> Estimate:
         """Joint distribution of the true answers to these attributes."""
+
+    @property
+    def n_records(self) -> int:
+        """Number of reported records."""
+        return self.patterns.n_records
 
     def plot(self, attributes: Sequence[str] | None = None, level: float = 0.95) -> Figure:
         """The distribution of each attribute with its intervals, beside the reported one.
