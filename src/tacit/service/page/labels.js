@@ -21,24 +21,13 @@ export const reportLabels = (speaker, group, asked) =>
     ),
   );
 
-/** What is asked of two answers that are not entered themselves, and what the codes 0 and 1 say. */
+/** What is asked of two answers that are not entered themselves, and what the codes 0 and 1 say.
+ *
+ * These are names of texts: `title` with How and Why at its end, options with Short.
+ */
 export const PAIRED = {
-  comparison: {
-    title: "crosswise",
-    how: "crosswiseHow",
-    why: "crosswiseWhy",
-    options: ["different", "same"],
-    short: ["differentShort", "sameShort"],
-    shown: [1, 0],
-  },
-  any_yes: {
-    title: "triangular",
-    how: "triangularHow",
-    why: "triangularWhy",
-    options: ["bothNo", "anyYes"],
-    short: ["bothNoShort", "anyYesShort"],
-    shown: [0, 1],
-  },
+  comparison: { title: "crosswise", options: ["different", "same"], shown: [1, 0] },
+  any_yes: { title: "triangular", options: ["bothNo", "anyYes"], shown: [0, 1] },
 };
 
 /** What is read for a reported category; of two answers, whether they agree, or any is yes.
@@ -50,5 +39,5 @@ export function reportLabel(speaker, group, category, asked) {
   const { question, categories } = asked.find(labelled) ?? asked[0];
   const paired = PAIRED[group.asks];
   if (!paired) return speaker.label(category, question);
-  return el("bdi", {}, speaker.say(paired.short[categories.indexOf(category)]));
+  return el("bdi", {}, speaker.say(`${paired.options[categories.indexOf(category)]}Short`));
 }

@@ -195,7 +195,7 @@ function framed(speaker, title, inner, alone, extra = null) {
 /** Asks whether two answers are the same, or whether any of them is yes. */
 function paired(page, item) {
   const { speaker, given } = page;
-  const { title, how, why, options, shown } = PAIRED[item.group.asks];
+  const { title, options, shown } = PAIRED[item.group.asks];
   const [no, yes] = labelsOf(speaker, item);
   const labels = shown.map((code) => el("span", {}, speaker.say(options[code])));
   const before = given.get(item.group)?.[0];
@@ -215,7 +215,7 @@ function paired(page, item) {
       el("dd", {}, speaker.own(item.question.text), help(speaker, item.question), count),
     ),
   );
-  const extra = [el("p", {}, speaker.say(how)), pair];
+  const extra = [el("p", {}, speaker.say(`${title}How`)), pair];
   const read = () => {
     const found = control.read();
     return found === null ? null : shown[found];
@@ -229,7 +229,7 @@ function paired(page, item) {
       },
     ],
     after: [
-      el("p", { class: "odds" }, speaker.say(why)),
+      el("p", { class: "odds" }, speaker.say(`${title}Why`)),
       oddsOfAll(page, [item], [item]),
     ],
   };
