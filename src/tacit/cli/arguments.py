@@ -24,6 +24,12 @@ def table_out(what: str) -> Any:
     return typer.Option(help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
 
 
+def event_option(what: str, more: str = "") -> Any:
+    """The option of an event; `more` is the end of its help."""
+    form = "attribute=category, several separated by commas. An attribute named twice may have"
+    return typer.Option(metavar="EVENT", help=f"{what}: {form} either category.{more}")
+
+
 DesignFile = Annotated[
     Path, typer.Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
 ]
@@ -44,12 +50,7 @@ Tables = Annotated[
     ),
 ]
 Events = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="EVENT",
-        help="The probability of an event: attribute=category, several separated by commas. An "
-        "attribute named twice may have either category. May be repeated.",
-    ),
+    list[str] | None, event_option("The probability of an event", " May be repeated.")
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import event, other_names
+from tacit.cli.arguments import event, event_option, other_names
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
@@ -19,14 +19,7 @@ from tacit.reconstruction.fit import misfit
 from tacit.schema import Schema
 from tacit.table import Table
 
-Where = Annotated[
-    str,
-    typer.Option(
-        metavar="EVENT",
-        help="The event: attribute=category, several separated by commas. An attribute named "
-        "twice may have either category.",
-    ),
-]
+Where = Annotated[str, event_option("The event")]
 Between = Annotated[
     list[str],
     typer.Option(
