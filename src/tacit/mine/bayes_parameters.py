@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.channel.coin import Differ, Keep
 from tacit.design import Design
 from tacit.mine.block_units import Tables
@@ -113,7 +113,7 @@ def projected_prior(reconstruction: Reconstruction, target: str, alpha: float) -
 def shrunk_table(pair: Estimate, prior: Array, alpha: float) -> Array:
     """P(a | c) of a pair table, shrunk towards independence by its noise."""
     dependence, statistic, freedom = class_dependence(pair)
-    kept = max(0.0, 1 - freedom / max(statistic, 1e-300))
+    kept = max(0.0, 1 - freedom / max(statistic, TINY))
     joint = np.outer(prior, _margin(pair, alpha)) + kept * dependence
     return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
 

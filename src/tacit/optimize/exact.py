@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.errors import DesignError
 from tacit.files import Progress
 from tacit.optimize.category_reduction import reduced, solved_weights
@@ -145,7 +145,7 @@ def _start(
         return near.weighing.posteriors, near.weighing.weights
     p = problem.p
     sure = family.sharpest()
-    share = 0.5 * np.where(sure > 0, p / np.maximum(sure, 1e-300), np.inf).min(axis=1)
+    share = 0.5 * np.where(sure > 0, p / np.maximum(sure, TINY), np.inf).min(axis=1)
     room = (min(accuracy, problem.cap) - p.max()) / 4
     share = np.minimum(share, max(room, 1e-9))[:, None]
     other = (p - share * sure) / (1 - share)

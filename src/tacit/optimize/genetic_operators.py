@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.optimize.front_problem import FrontProblem
 
 #: Columns that are levelled, one after the other, before a channel is mixed instead.
@@ -47,7 +47,7 @@ def _moved(values: Array, entries: Array, parts: Array, grow: Array) -> Array:
     own[np.arange(len(values)), entries] = True
     entry = values[own]
     others = np.where(own, 0, np.where(grow[:, None], values, 1 - values))
-    total = np.maximum(others.sum(axis=1), 1e-300)
+    total = np.maximum(others.sum(axis=1), TINY)
     amount = parts * np.where(grow, np.minimum(1 - entry, total), entry)
     sign = np.where(grow, 1.0, -1.0)
     moved = values - (sign * amount / total)[:, None] * others
@@ -103,7 +103,7 @@ def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Arra
     room = cap / (1 - cap) * (reports / p - columns) - columns
     lowered = np.minimum(room, 0)
     spare = np.minimum(room - lowered, 1)
-    share = lowered.sum(axis=1) / np.maximum(spare.sum(axis=1), 1e-300)
+    share = lowered.sum(axis=1) / np.maximum(spare.sum(axis=1), TINY)
     moved = np.maximum(columns + lowered - spare * np.maximum(share, -1)[:, None], 0)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
@@ -114,11 +114,11 @@ def _mixed(matrices: Array, problem: FrontProblem) -> Array:
     reports = joint.sum(axis=2)
     over = np.maximum(joint - problem.cap * reports[:, :, None], 0)
     room = (problem.cap - problem.p) * reports[:, :, None]
-    share = (over / np.maximum(over + room, 1e-300)).max(axis=(1, 2))
+    share = (over / np.maximum(over + room, TINY)).max(axis=(1, 2))
     if problem.epsilon is not None:
         high, low = matrices.max(axis=2), matrices.min(axis=2)
         over = np.maximum(high - problem.ratio * low, 0)
         room = (problem.ratio - 1) * reports
-        share = np.maximum(share, (over / np.maximum(over + room, 1e-300)).max(axis=1))
+        share = np.maximum(share, (over / np.maximum(over + room, TINY)).max(axis=1))
     share = np.where(share > 0, np.minimum(share * (1 + 1e-9) + 1e-12, 1), 0)[:, None, None]
     return np.asarray((1 - share) * matrices + share * reports[:, :, None])

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 
 MOST_STEPS = 80
 #: Relative gap at which the weights are good enough.
@@ -46,7 +46,7 @@ class Certificate:
 
     def bound(self, accuracy: Array) -> Array:
         """The bound on f at these accuracies, each with its own best t."""
-        total = np.maximum(self.linear + self.multiplier * accuracy, 1e-300)
+        total = np.maximum(self.linear + self.multiplier * accuracy, TINY)
         return np.asarray(self.value**2 / total)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
@@ -131,10 +131,9 @@ def together(risks: Iterable[Risk]) -> Risk:
     if not uncertain:
         return Risk(drawn, best, worst, information, prior, slack)
     # Delta method: the relative variances of the factors of a product add up.
-    least = 1e-300
     relative = (
-        sum(variance[0] / np.maximum(r.drawn, least) ** 2 for r, variance in uncertain),
-        sum(variance[1] / np.maximum(r.best, least) ** 2 for r, variance in uncertain),
+        sum(variance[0] / np.maximum(r.drawn, TINY) ** 2 for r, variance in uncertain),
+        sum(variance[1] / np.maximum(r.best, TINY) ** 2 for r, variance in uncertain),
     )
     bits = sum(variance[2] for _, variance in uncertain)
     terms = (drawn**2 * relative[0], best**2 * relative[1], bits)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.errors import DataError
 from tacit.regression.newton import Maximum
 from tacit.regression.report_likelihood import ReportLikelihood
@@ -41,7 +41,7 @@ def unbounded_terms(
     The direction in which the likelihood is flattest is followed in both senses, until a linear
     predictor has moved far. At a maximum the likelihood falls on both sides.
     """
-    scale = np.sqrt(np.maximum(_spread(likelihood, len(found.theta)), 1e-300))
+    scale = np.sqrt(np.maximum(_spread(likelihood, len(found.theta)), TINY))
     scaled = found.information / np.outer(scale, scale)
     if not np.isfinite(scaled).all():
         return list(names)

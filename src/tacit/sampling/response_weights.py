@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
+from tacit.arrays import TINY, Array, Mask
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.sampling.adjusted_weights import (
@@ -113,7 +113,7 @@ def _fitted(matrix: Array, answered: Mask, weights: Array) -> Array:
         score = matrix.T @ (weights * (answered - chance))
         information = (matrix.T * (weights * chance * (1 - chance))) @ matrix
         step = np.linalg.lstsq(information, score, rcond=None)[0]
-        slopes = slopes + step * min(1.0, 5 / max(float(np.abs(step).max()), 1e-300))
+        slopes = slopes + step * min(1.0, 5 / max(float(np.abs(step).max()), TINY))
         if float(score @ step) < _CLOSE:
             return np.asarray(chance)
     raise DataError(

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chi2
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.privacy.disclosure.layout import CodedReports
 from tacit.privacy.disclosure.likely_tables import SmallTable, Units
 from tacit.tree_distribution import ROOT, TreeDistribution, rooted_forest
@@ -56,4 +56,4 @@ def _conditional(
     n = reports.total
     pair = (n * tables[first, second].table + _PRIOR_RECORDS * apart) / (n + _PRIOR_RECORDS)
     ahead = pair if parent < child else pair.T
-    return np.asarray(ahead / np.maximum(ahead.sum(axis=1, keepdims=True), 1e-300))
+    return np.asarray(ahead / np.maximum(ahead.sum(axis=1, keepdims=True), TINY))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Index
+from tacit.arrays import TINY, Array, Index
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
 from tacit.counting import PatternTable
@@ -196,7 +196,7 @@ class CodedReports:
         """Twice the log-likelihood of the reports of some units, given their true table."""
         expected, seen = self.layout.matrix(units) @ table.ravel(), self.frequencies(units)
         held = seen > 0
-        return 2 * self.total * float(seen[held] @ np.log(np.maximum(expected[held], 1e-300)))
+        return 2 * self.total * float(seen[held] @ np.log(np.maximum(expected[held], TINY)))
 
     def cells(self, units: Sequence[int]) -> Index:
         """Where the reports of some units are found in their flattened table."""

@@ -20,7 +20,7 @@ from functools import reduce
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import TINY, Array
 from tacit.channel.linear_maps import chain, outer
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.reconstruction.likelihood import maximise
@@ -70,7 +70,7 @@ def _fitted(reports: CodedReports, families: Sequence[Units]) -> dict[Units, Sma
     matrices = np.stack([layout.matrix(units) for units in families])
     seen = np.stack([reports.frequencies(units) for units in families])[..., None]
     tables = most_likely(matrices, seen)
-    expected = np.maximum(matrices @ tables, 1e-300)
+    expected = np.maximum(matrices @ tables, TINY)
     likely = 2 * reports.total * (seen * np.log(expected)).sum(axis=(1, 2))
     return {
         units: SmallTable(table.reshape([layout.sizes[u] for u in units]), float(value))
@@ -81,11 +81,11 @@ def _fitted(reports: CodedReports, families: Sequence[Units]) -> dict[Units, Sma
 def most_likely(matrices: Array, seen: Array) -> Array:
     """The distribution of largest likelihood for each channel and its reported frequencies."""
     inverted = np.maximum(np.linalg.pinv(matrices) @ seen, 0)
-    tables = inverted / np.maximum(inverted.sum(axis=1, keepdims=True), 1e-300)
+    tables = inverted / np.maximum(inverted.sum(axis=1, keepdims=True), TINY)
     tables = (1 - _INSIDE) * tables + _INSIDE / matrices.shape[2]
     back = np.ascontiguousarray(matrices.transpose(0, 2, 1))
     for _ in range(STEPS):
-        tables = tables * (back @ (seen / np.maximum(matrices @ tables, 1e-300)))
+        tables = tables * (back @ (seen / np.maximum(matrices @ tables, TINY)))
     return np.asarray(tables / tables.sum(axis=1, keepdims=True))
 
 
@@ -117,7 +117,7 @@ def _joint(
     inverted = chain([group.inverse for group in groups], seen[:, None])[:, 0]
     inverted = np.maximum(inverted, 0)
     return maximise(
-        lambda p: np.maximum(chain(maps, p[:, None])[:, 0], 1e-300),
+        lambda p: np.maximum(chain(maps, p[:, None])[:, 0], TINY),
         lambda q: np.maximum(chain([m.T for m in maps], q[:, None])[:, 0], 0),
         seen,
         (1 - _APART) * inverted / inverted.sum() + _APART * apart,
