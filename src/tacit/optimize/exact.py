@@ -25,7 +25,7 @@ from tacit.errors import DesignError
 from tacit.files import Progress
 from tacit.optimize.category_reduction import reduced, solved_weights
 from tacit.optimize.front_problem import FrontProblem
-from tacit.optimize.posteriors import CappedPosteriors, PricedPosteriors, Prices
+from tacit.optimize.posteriors import CappedPosteriors, PosteriorFamily, PricedPosteriors, Prices
 from tacit.optimize.ratios import BoundedRatios
 from tacit.optimize.search_method import SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
@@ -119,7 +119,7 @@ def solve(
     return ExactSolution(_kept(found), proof)
 
 
-def family_of(problem: FrontProblem) -> CappedPosteriors | BoundedRatios:
+def family_of(problem: FrontProblem) -> PosteriorFamily:
     """All posteriors that the bounds allow."""
     if problem.epsilon is None:
         return CappedPosteriors(problem.n, problem.cap)
@@ -134,7 +134,7 @@ def channel_of(found: WeightSolution) -> Array:
 
 def _start(
     problem: FrontProblem,
-    family: CappedPosteriors | BoundedRatios,
+    family: PosteriorFamily,
     near: ExactSolution | None,
     accuracy: float,
 ) -> tuple[Array, Array | None]:

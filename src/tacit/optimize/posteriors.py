@@ -12,6 +12,7 @@ local search finds good ones and a bound of Gilmore and Lawler's kind covers tho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -52,29 +53,32 @@ class PricedPosteriors:
     largest: float
 
 
+class PosteriorFamily(ABC):
+    """Posteriors that a front may use."""
+
+    @abstractmethod
+    def sharpest(self) -> Array:
+        """For each category a posterior as sure of it as allowed, or nearly so, to start from."""
+
+    @abstractmethod
+    def without_one(self) -> Array:
+        """For each category a posterior that only excludes it: near the end of a front reports of
+        categories that are alike are of this kind, and none of them is worth much alone.
+        """
+
+    @abstractmethod
+    def price(self, prices: Prices, count: int) -> PricedPosteriors:
+        """Posteriors of large worth, and a value that none exceeds (infinite: not known yet)."""
+
+
 @dataclass(frozen=True)
-class CappedPosteriors:
+class CappedPosteriors(PosteriorFamily):
     """All posteriors with no entry above `cap`."""
 
     n: int
     cap: float
 
-    @property
-    def smallest(self) -> int:
-        """The smallest subset that may be alike."""
-        return next(j for j in range(1, self.n + 1) if 1 / j <= self.cap)
-
-    @property
-    def full(self) -> int:
-        """k, the number of entries at the cap in a vertex of the second kind; 0 if there is none.
-
-        None if 1/cap is whole, or if n entries at the cap do not reach 1.
-        """
-        k = floor(1 / self.cap)
-        return k if 0 < k < self.n and 1 - k * self.cap > 1e-12 else 0
-
     def sharpest(self) -> Array:
-        """For each category a posterior as sure of it as allowed, to start from."""
         k, rest = self.full, 1 - self.full * self.cap
         values = [self.cap] * k + [rest] if k else [1 / self.smallest] * self.smallest
         rows = np.zeros((self.n, self.n))
@@ -83,9 +87,6 @@ class CappedPosteriors:
         return rows
 
     def without_one(self) -> Array:
-        """For each category a posterior that only excludes it: near the end of a front reports of
-        categories that are alike are of this kind, and none of them is worth much alone.
-        """
         rows = (1 - np.eye(self.n)) / max(self.n - 1, 1)
         return rows if self.n - 1 >= self.smallest else rows[:0]
 
@@ -100,6 +101,20 @@ class CappedPosteriors:
         if enumerated and self._all_splits:
             return PricedPosteriors(posteriors, known)
         return PricedPosteriors(posteriors, max(known, self._bound(prices)))
+
+    @property
+    def smallest(self) -> int:
+        """The smallest subset that may be alike."""
+        return next(j for j in range(1, self.n + 1) if 1 / j <= self.cap)
+
+    @property
+    def full(self) -> int:
+        """k, the number of entries at the cap in a vertex of the second kind; 0 if there is none.
+
+        None if 1/cap is whole, or if n entries at the cap do not reach 1.
+        """
+        k = floor(1 / self.cap)
+        return k if 0 < k < self.n and 1 - k * self.cap > 1e-12 else 0
 
     @property
     def _all_splits(self) -> bool:
@@ -120,7 +135,7 @@ class CappedPosteriors:
         worth = (quadratic / j - subset_sums(prices.linear) - prices.multiplier) / j
         worth[np.isinf(j)] = -np.inf
         chosen = largest_of(worth, count)
-        members = (chosen[:, None] >> np.arange(self.n)) & 1
+        members = subset_members(chosen, self.n)
         return np.asarray(members / members.sum(axis=1, keepdims=True))
 
     def _searched(self, prices: Prices, count: int) -> Array:
@@ -207,6 +222,11 @@ def subset_sums(values: Array) -> Array:
     for value in values:
         sums = np.concatenate([sums, sums + value])
     return sums
+
+
+def subset_members(codes: Index, n: int) -> Array:
+    """Which categories are in each subset, from its position in `subset_sums`."""
+    return ((codes[:, None] >> np.arange(n)) & 1).astype(np.float64)
 
 
 def subset_forms(gram: Array, base: Array, steps: Array) -> Array:

@@ -21,14 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.arrays import Array, Mask
-from tacit.optimize.objectives import Index
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
     CappedPosteriors,
+    PosteriorFamily,
     PricedPosteriors,
     Prices,
     largest_of,
     subset_forms,
+    subset_members,
     subset_sums,
 )
 
@@ -37,7 +38,7 @@ _PATIENT = 11
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedRatios:
+class BoundedRatios(PosteriorFamily):
     """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`.
 
     p: the prior.
@@ -47,28 +48,13 @@ class BoundedRatios:
     cap: float
     ratio: float
 
-    @property
-    def n(self) -> int:
-        """The number of categories."""
-        return len(self.p)
-
     def sharpest(self) -> Array:
-        """For each category a posterior nearly as sure of it as allowed, to start from."""
         return self._near(np.eye(self.n))
 
     def without_one(self) -> Array:
-        """For each category a posterior nearly as sure as allowed that it is another."""
         return self._near(1 - np.eye(self.n))
 
-    def _near(self, raised: Array) -> Array:
-        """Rows raised where that is 1, moved towards the prior until they keep the cap."""
-        rows = self.p * (1 + (self.ratio - 1) * raised)
-        rows /= rows.sum(axis=1, keepdims=True)
-        over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
-        return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
-
     def price(self, prices: Prices, count: int) -> PricedPosteriors:
-        """Posteriors of large worth, and a value that none exceeds (infinite: not known yet)."""
         if self.n > MOST_ENUMERATED:
             bound = CappedPosteriors(self.n, self.cap).price(prices, 1).largest
             return PricedPosteriors(self._searched(prices, count), bound)
@@ -80,6 +66,18 @@ class BoundedRatios:
             return PricedPosteriors(rows, np.inf)
         rows = np.concatenate([rows, *self._at_both(prices, each)])
         return PricedPosteriors(rows, float(prices.of(rows).max()))
+
+    @property
+    def n(self) -> int:
+        """The number of categories."""
+        return len(self.p)
+
+    def _near(self, raised: Array) -> Array:
+        """Rows raised where that is 1, moved towards the prior until they keep the cap."""
+        rows = self.p * (1 + (self.ratio - 1) * raised)
+        rows /= rows.sum(axis=1, keepdims=True)
+        over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
+        return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
 
     @property
     def _ties(self) -> list[float]:
@@ -96,7 +94,7 @@ class BoundedRatios:
             worth -= self.p @ prices.linear + subset_sums(prices.linear * steps)
             worth = (worth - prices.multiplier * tie) / total
             worth[tie > self.cap * total * (1 + 1e-12)] = -np.inf
-            yield self._rows(_members(largest_of(worth, count), self.n), steps)
+            yield self._rows(subset_members(largest_of(worth, count), self.n), steps)
 
     def _at_cap(self, prices: Prices, count: int) -> Iterator[Array]:
         """t = delta: the largest priors are cut off at delta, m follows from the sum."""
@@ -124,7 +122,7 @@ class BoundedRatios:
         worth -= self.cap * subset_sums(prices.linear * to_b)
         worth[~((limits[0] <= m) & (m <= limits[1]) & (m > 0))] = -np.inf
         chosen = largest_of(worth, count)
-        inside = _members(chosen, self.n)
+        inside = subset_members(chosen, self.n)
         return np.asarray(m[chosen, None] * (self.p + inside * to_a) + self.cap * inside * to_b)
 
     def _at_both(self, prices: Prices, count: int) -> Iterator[Array]:
@@ -148,7 +146,7 @@ class BoundedRatios:
         worth[(left < low[free]) | (left > high[free])] = -np.inf
         chosen = largest_of(worth, count)
         rows = np.empty((len(chosen), self.n))
-        rows[:, others] = base + _members(chosen, self.n - 1) * steps
+        rows[:, others] = base + subset_members(chosen, self.n - 1) * steps
         rows[:, free] = left[chosen]
         return rows
 
@@ -180,8 +178,3 @@ class BoundedRatios:
     def _worth(self, prices: Prices, inside: Mask, steps: Array) -> Array:
         rows = self._rows(inside, steps)
         return np.where(rows.max(axis=1) <= self.cap, prices.of(rows), -np.inf)
-
-
-def _members(codes: Index, n: int) -> Array:
-    """Which categories are in each subset, from its code."""
-    return ((codes[:, None] >> np.arange(n)) & 1).astype(np.float64)
