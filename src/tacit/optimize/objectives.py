@@ -12,11 +12,8 @@ A singular M has no estimate: its error is infinite.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.arrays import Array
-
-Index = npt.NDArray[np.intp]
+from tacit.arrays import Array, Index
 
 #: A matrix that magnifies beyond this is singular for every purpose.
 _WORST_TRACE = 1e18

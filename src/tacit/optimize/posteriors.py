@@ -20,8 +20,7 @@ from math import comb, floor
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.optimize.objectives import Index
+from tacit.arrays import Array, Index
 
 #: Categories up to which every subset is priced.
 MOST_ENUMERATED = 20
