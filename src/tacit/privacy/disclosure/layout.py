@@ -73,6 +73,9 @@ class UnitLayout:
         self.groups: list[CoinGroup] = []
         for factor in self.channel.factors:
             self._add(factor)
+        #: True and reported categories of each unit: the shapes of joint tables.
+        self.sizes = tuple(unit.size for unit in self.units)
+        self.reports = tuple(unit.reports for unit in self.units)
         self._parts: dict[tuple[int, ...], Array] = {}
 
     def _add(self, factor: Factor) -> None:
@@ -91,16 +94,6 @@ class UnitLayout:
         self.groups.append(
             CoinGroup(found.theta, found.rest, others, found.drawn, factor, units, kernel)
         )
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """True categories of each unit: the shape of a joint table."""
-        return tuple(unit.size for unit in self.units)
-
-    @property
-    def reports(self) -> tuple[int, ...]:
-        """Reported categories of each unit."""
-        return tuple(unit.reports for unit in self.units)
 
     @property
     def cells(self) -> int:
