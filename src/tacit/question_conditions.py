@@ -61,7 +61,9 @@ def conditions_of(given: Any, schema: Schema) -> Conditions:
     if given is None:
         return ()
     if not isinstance(given, Mapping):
-        raise DesignError(f"asked_if must be a mapping from attributes to conditions, got {given!r}")
+        raise DesignError(
+            f"asked_if must be a mapping from attributes to conditions, got {given!r}"
+        )
     for name in given:
         if name not in schema:
             raise DesignError(unknown("attribute", name, schema.names, " in asked_if"))
@@ -78,9 +80,7 @@ def _condition(name: str, given: Any, schema: Schema) -> QuestionCondition:
     return QuestionCondition(name, own)
 
 
-def _answers(
-    where: str, name: str, other: Any, given: Any, schema: Schema
-) -> tuple[Label, ...]:
+def _answers(where: str, name: str, other: Any, given: Any, schema: Schema) -> tuple[Label, ...]:
     if other not in schema:
         raise DesignError(unknown("attribute", other, schema.names, f" in {where}"))
     if schema.index(other) >= schema.index(name):
@@ -185,7 +185,9 @@ def filled(
         if absent is not None:
             absent[fails & missing, place] = False
         skipped = codes[:, place] == blank
-        _check(condition, fails & ~skipped, first, f"must be {DOES_NOT_APPLY!r}, unless {condition}")
+        _check(
+            condition, fails & ~skipped, first, f"must be {DOES_NOT_APPLY!r}, unless {condition}"
+        )
         wrong = holds & skipped & ~missing
         _check(condition, wrong, first, f"must not be {DOES_NOT_APPLY!r}, because {condition}")
     return codes, absent

@@ -33,8 +33,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
     leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
     everybody can see. But where the condition of a question fails, it becomes "does not apply" and
-    is disguised; a record that contradicts a condition is an error. The same generator state gives the same reports for the same
-    records in the same memory order.
+    is disguised; a record that contradicts a condition is an error. The same generator state gives
+    the same reports for the same records in the same memory order.
     """
     check_design(design)
     if rng is not None and not isinstance(rng, np.random.Generator):

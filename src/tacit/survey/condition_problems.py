@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tacit.survey.survey import Survey
 
 _OWN_DEVICE = (
-    "with a {device} of their own, people decide themselves what to answer, so the page cannot fill "
-    "in that a question does not apply; use device: browser, or ask everybody"
+    "with a {device} of their own, people decide themselves what to answer, so the page cannot "
+    "fill in that a question does not apply; use device: browser, or ask everybody"
 )
 _REPLACED = "related, forced, uniform_perturbation, frapp or matrix"
 
@@ -52,14 +52,15 @@ def _conditions(
             if wrong:
                 yield at, unknown("answer", wrong[0], known, f" of {name!r}")
             elif len(set(answers)) == asked.attributes[name].size:
-                yield at, f"lists every answer of {name!r}, so everybody is asked; list some of them"
+                yield (
+                    at,
+                    f"lists every answer of {name!r}, so everybody is asked; list some of them",
+                )
         elif not asked.doubts(name):
             yield at, _unusable(survey, asked, question, name, earlier)
 
 
-def _unusable(
-    survey: Survey, asked: Asked, question: Any, name: str, earlier: list[str]
-) -> str:
+def _unusable(survey: Survey, asked: Asked, question: Any, name: str, earlier: list[str]) -> str:
     """Why a condition cannot be about this name."""
     if name == question.name or name in [a.name for a in question.attributes]:
         return "a question cannot depend on its own answer"
@@ -71,9 +72,7 @@ def _unusable(
     return unknown("question", name, earlier)
 
 
-def _disguise(
-    survey: Survey, asked: Asked, question: Any, where: Place
-) -> Iterator[PlacedProblem]:
+def _disguise(survey: Survey, asked: Asked, question: Any, where: Place) -> Iterator[PlacedProblem]:
     """The page must know the answers that decide, and what it fills in must not show."""
     groups = {name: g for g in survey.groups for name in attributes_of(asked.questions, g)}
     for name in question.asked_if:
