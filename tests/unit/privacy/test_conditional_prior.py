@@ -126,3 +126,19 @@ def test_tables_too_large_to_tie_leave_what_rests_on_them_unknown(
     found = report(PAIR)
     assert found.knowing_others == {"smokes": None, "packs": None}
     assert found.map_privacy.attributes["smokes"] is None
+
+
+def test_models_of_reported_records_know_the_zeros() -> None:
+    three = design(SMOKES, PACKS, ALONE, asked_if=ASKED)
+    rng = np.random.default_rng(3)
+    smokes = rng.random(2000) < 0.4
+    true = np.column_stack([smokes, np.where(smokes, rng.integers(0, 2, 2000), 2), smokes])
+    found = reconstruct(disguise(true.astype(np.uint8), three, rng), three)
+    known = report(three, found).knowing_others["smokes"]
+    assert known is not None
+    assert known.interval("map_privacy")[1] < 1e-9, "packs tell who smokes"
+    # Negative control: without the condition in the design it is only estimated.
+    blind = design(SMOKES, PACKS, ALONE)
+    plain = report(blind, reconstruct(found.patterns, blind)).knowing_others["smokes"]
+    assert plain is not None
+    assert plain.interval("map_privacy")[1] > 0.02
