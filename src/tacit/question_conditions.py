@@ -129,10 +129,13 @@ def _implied(
 ) -> list[tuple[str, tuple[Label, ...]]]:
     """All answers that someone must have given who was asked, along chains of conditions."""
     by_name = {c.attribute: c for c in conditions}
-    found = list(condition.answers)
-    for name, _ in found:  # grows while it is read
-        found += by_name[name].answers if name in by_name else ()
-    return found
+    found, left = dict.fromkeys(condition.answers), list(condition.answers)
+    while left:
+        name, _ = left.pop()
+        further = [one for one in getattr(by_name.get(name), "answers", ()) if one not in found]
+        found |= dict.fromkeys(further)
+        left += further
+    return list(found)
 
 
 def _axis(schema: Schema, name: str, labels: Iterable[Label]) -> Mask:

@@ -32,19 +32,24 @@ export function readConditions({ attributes, asked_if = {} }) {
   );
 }
 
-/** Whether the question of an attribute applies, by the true answers so far. */
-const applies = (page, name) =>
-  (page.conditions.get(name) ?? []).every(([other, codes]) =>
-    codes.includes(truthOf(page, other)),
-  );
+/** The true code of every attribute so far: as answered, or that it does not apply. */
+function truths({ conditions, items, answers }) {
+  const found = new Map();
+  for (const [name, { categories }] of items) {
+    const asked = isMet(conditions.get(name), found);
+    found.set(name, asked ? answers.get(name) : categories.length - 1);
+  }
+  return found;
+}
 
-/** The true code of an attribute: as answered, or that it does not apply. */
-export const truthOf = (page, name) =>
-  applies(page, name) ? page.answers.get(name) : page.items.get(name).categories.length - 1;
+const isMet = (condition, found) =>
+  (condition ?? []).every(([other, codes]) => codes.includes(found.get(other)));
+
+export const truthOf = (page, name) => truths(page).get(name);
 
 /** Whether a step is shown; those without questions always are. */
 export const isShown = (page, { names = [] }) =>
-  names.length === 0 || names.some((name) => applies(page, name));
+  names.length === 0 || isMet(page.conditions.get(names[0]), truths(page));
 
 /** The first step before `end` that must be answered and is not: a changed answer opened it. */
 export function firstOpen(page, steps, end) {
