@@ -21,12 +21,13 @@ from tacit.channel.product import Factor, ProductChannel
 from tacit.errors import DesignError, FileError, SchemaError, unknown
 from tacit.json_documents import DocumentFormat, check_document, parse_json
 from tacit.number_text import number_of
-from tacit.schema import Attribute, Schema
+from tacit.question_conditions import QuestionCondition, conditions_of
+from tacit.schema import Attribute, Label, Schema
 from tacit.table import Table
 
 #: Categories of an attribute that a table shows.
 _SHOWN = 12
-FORMAT = DocumentFormat("design", "design file", (("attributes", "groups"),))
+FORMAT = DocumentFormat("design", "design file", (("attributes", "groups"),), ("asked_if",))
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,22 @@ class Group:
 
 @dataclass(frozen=True)
 class Design:
-    """A schema and a partition of its attributes into groups."""
+    """A schema and a partition of its attributes into groups.
+
+    `asked_if` has the conditions of questions that are asked only after certain answers to earlier
+    ones, such as {"packs": {"smokes": ["yes"]}}. They have the category "does not apply".
+    """
 
     schema: Schema
     groups: tuple[Group, ...]
+    conditions: tuple[QuestionCondition, ...]
 
-    def __init__(self, schema: Schema, groups: Sequence[Group]) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        groups: Sequence[Group],
+        asked_if: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         if not isinstance(schema, Schema) or not isinstance(groups, Iterable):
             raise DesignError("a design needs a Schema and a list of Groups")
         object.__setattr__(self, "schema", schema)
@@ -73,6 +84,12 @@ class Design:
             except DesignError as error:
                 raise DesignError(f"group [{', '.join(group.attributes)}]: {error}") from None
         _ = self.reported
+        object.__setattr__(self, "conditions", conditions_of(asked_if, schema))
+
+    @property
+    def asked_if(self) -> dict[str, dict[str, list[Label]]]:
+        """The answers after which each conditional attribute is asked, by attribute."""
+        return {condition.attribute: condition.to_dict() for condition in self.conditions}
 
     def attributes_of(self, group: Group) -> tuple[Attribute, ...]:
         """The group's attributes, in its order."""
@@ -158,7 +175,8 @@ class Design:
         ]
         groups, answers = len(self.groups), len(self.schema)
         title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
-        note = f"fingerprint {self.fingerprint}"
+        told = [f"{each.attribute} is asked if {each}" for each in self.conditions]
+        note = "\n".join([*told, f"fingerprint {self.fingerprint}"])
         return Table(
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
         )
@@ -169,7 +187,8 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready description with exact numbers."""
         groups = [{"attributes": list(g.attributes), "coin": g.coin.to_dict()} for g in self.groups]
-        return {**FORMAT.header, **self.schema.to_dict(), "groups": groups}
+        conditional = {"asked_if": self.asked_if} if self.conditions else {}
+        return {**FORMAT.header, **self.schema.to_dict(), "groups": groups, **conditional}
 
     def to_json(self) -> str:
         """The design file."""
@@ -197,7 +216,7 @@ class Design:
         if not isinstance(groups, list):
             raise DesignError(f"groups must be a list, got {groups!r}")
         described = [_group_from_dict(item, f"groups[{i}]") for i, item in enumerate(groups)]
-        return cls(schema, described)
+        return cls(schema, described, content.get("asked_if"))
 
     @property
     def fingerprint(self) -> str:

@@ -17,6 +17,7 @@ from tacit.exact_draws import Source, entropy, seeded_source
 from tacit.files import Origin, Progress, check_out, check_true, read_batches, writing_records
 from tacit.files.record_files import record_files
 from tacit.label_codes import absent_cells, with_no_answer
+from tacit.question_conditions import filled
 from tacit.record_disguise import Disguiser, absent_reports
 from tacit.schema import Schema
 
@@ -59,6 +60,7 @@ def disguise_files(
         with writing_records(out, design.reported, origin=named) as write:
             for read in read_batches(records, schema, progress):
                 codes, absent = absent_cells(read, design.schema)
+                codes, absent = filled(codes, design.conditions, design.schema, absent, n_records)
                 hidden = absent_reports(absent, design) if absent.any() else None
                 write(draws.next(codes), absent=hidden)
                 n_records += len(codes)

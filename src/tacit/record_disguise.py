@@ -20,6 +20,7 @@ from tacit.design import Design, Group, check_design
 from tacit.errors import DataError, MissingAnswersError
 from tacit.exact_draws import Draws, Integers, Source, source_of
 from tacit.label_codes import absent_cells, code_type, decode, encode, with_no_answer
+from tacit.question_conditions import filled
 
 #: Records disguised at a time, so that they stay in the cache.
 BLOCK = 1 << 15
@@ -31,8 +32,9 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     `rng` None draws from the operating system's entropy: use it for answers of real people.
     Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
     leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
-    everybody can see. The same generator state gives the same reports for the same
-    records in the same memory order.
+    everybody can see. But where the condition of a question fails, it becomes "does not apply" and
+    is disguised; a record that contradicts a condition is an error. The same generator state gives
+    the same reports for the same records in the same memory order.
     """
     check_design(design)
     if rng is not None and not isinstance(rng, np.random.Generator):
@@ -41,7 +43,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
             f"for the operating system's entropy; got {rng!r}"
         )
     if isinstance(true, np.ndarray):
-        return disguise_codes(encode(true, design.schema), design, source_of(rng))
+        own, _ = filled(encode(true, design.schema), design.conditions, design.schema)
+        return disguise_codes(own, design, source_of(rng))
     from tacit.frames import backend_of
 
     absent = None
@@ -49,7 +52,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
         codes = encode(true, design.schema)
     except MissingAnswersError:
         codes, absent = absent_cells(encode(true, with_no_answer(design.schema)), design.schema)
-        absent = absent_reports(absent, design)
+    codes, absent = filled(codes, design.conditions, design.schema, absent)
+    absent = None if absent is None else absent_reports(absent, design)
     reported = disguise_codes(codes, design, source_of(rng))
     return decode(reported, design.reported, backend_of(true), absent)
 

@@ -23,8 +23,8 @@ from tacit.exact_draws import Source, keyed_source, seeded_source
 from tacit.extras import optional_imports
 from tacit.files.record_reader import rebatched
 from tacit.label_codes import decode, encode
+from tacit.question_conditions import filled
 from tacit.record_disguise import BLOCK, Disguiser
-from tacit.schema import Schema
 
 KEY_BYTES = 32
 
@@ -63,13 +63,13 @@ class _PartDisguise:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         design = Design.from_json(self._design)
-        filled = (batch for batch in batches if batch.num_rows)
-        first = next(filled, None)
+        full = (batch for batch in batches if batch.num_rows)
+        first = next(full, None)
         if first is None:
             return
         part = int(first.column(first.num_columns - 1)[0].as_py())
         disguiser, source = Disguiser(design), self._source(part)
-        encoded = _encoded(chain([first], filled), design.schema, part)
+        encoded = _encoded(chain([first], full), design, part)
         for codes in rebatched(encoded, BLOCK):
             reported = disguiser.draw(codes, source)
             yield from decode(reported, design.reported, "pyarrow").to_batches()
@@ -80,14 +80,15 @@ class _PartDisguise:
         return seeded_source(self._root, part)
 
 
-def _encoded(batches: Iterable[Any], schema: Schema, part: int) -> Iterator[Codes]:
+def _encoded(batches: Iterable[Any], design: Design, part: int) -> Iterator[Codes]:
     """Codes of Arrow batches; errors count records from the start of the partition."""
     import pyarrow as pa
 
     done = 0
     for batch in batches:
         try:
-            yield encode(pa.Table.from_batches([batch]), schema, first=done)
+            codes = encode(pa.Table.from_batches([batch]), design.schema, first=done)
+            yield filled(codes, design.conditions, design.schema, first=done)[0]
         except DataError as error:
             raise DataError(f"partition {part}: {error}") from None
         done += batch.num_rows

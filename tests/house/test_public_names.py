@@ -115,12 +115,14 @@ PROMISED_OF_RECONSTRUCTION = {
     "likelihood_ratio",
     "pearson",
     "reconstruct",
+    "restricted",
     "simplex",
     "wald",
 }
 
 #: What a user calls on the result of `reconstruct`.
 PROMISED_OF_A_RECONSTRUCTION = {
+    "asked",
     "bounds",
     "contrast",
     "difference",

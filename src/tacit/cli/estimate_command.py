@@ -53,7 +53,7 @@ def estimate(
     table: Tables = None,
     where: Events = None,
     given: Given = None,
-    method: ByMethod = "inversion",
+    method: ByMethod = "restricted",
     bounds: Bounds = False,
     out: Out = None,
     records: ReportedRecords,
@@ -152,7 +152,7 @@ def _check_method(method: str, events: bool) -> None:
     """An error for an unknown method, or one that events do not have."""
     if method not in METHODS:
         raise DataError(unknown("method", method, METHODS))
-    if events and method != "inversion":
+    if events and method not in ("inversion", "restricted"):
         raise DataError(
             f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
         )

@@ -13,6 +13,7 @@ from tacit.cli.respondents import await_survey, send
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
 from tacit.errors import ServiceError
 from tacit.number_text import number_of
+from tacit.question_conditions import DOES_NOT_APPLY, applies
 from tacit.table import Table
 
 if TYPE_CHECKING:
@@ -58,13 +59,24 @@ def simulate(
 
 
 def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
-    """True records: each attribute on its own, a control question by its known shares."""
+    """True records: each attribute on its own, a control question by its known shares.
+
+    A question whose condition fails does not apply.
+    """
     control = published.survey.control
     known = {} if control is None else {control.question: [float(p) for p in control.distribution]}
-    columns = []
-    for attribute in published.design.schema:
-        shares = known.get(attribute.name) or rng.dirichlet([_EVENNESS] * attribute.size)
-        columns.append(rng.choice(attribute.size, n, p=shares))
+    schema = published.design.schema
+    conditions = {c.attribute: c for c in published.design.conditions}
+    columns: list[Codes] = []
+    for attribute in schema:
+        condition = conditions.get(attribute.name)
+        size = attribute.size - (condition is not None)  # "does not apply" is not chosen
+        shares = known.get(attribute.name) or rng.dirichlet([_EVENNESS] * size)
+        drawn = rng.choice(size, n, p=shares)
+        if condition is not None:
+            blank = attribute.code(DOES_NOT_APPLY)
+            drawn = np.where(applies(condition, schema, columns), drawn, blank)
+        columns.append(drawn)
     return np.column_stack(columns)
 
 

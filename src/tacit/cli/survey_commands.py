@@ -194,6 +194,7 @@ def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str
             {
                 "name": width.attribute,
                 "categories": list(design.schema[width.attribute].categories),
+                "asked_if": design.asked_if.get(width.attribute),
                 "epsilon": told.epsilon.attributes[width.attribute],
                 "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
             }
@@ -228,6 +229,10 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
         for q in survey.questions
     ]
     show.print_table(Table(("question", "kind", "sensitive", "answers"), rows, align="llll"))
+    for condition in survey.design.conditions:
+        out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
+    if survey.design.conditions:
+        out.print("Whether a question applies is disguised too: it is one more answer.\n")
     heads = ("group", "attributes", "coin", "epsilon")
     show.print_table(Table(heads, _group_rows(survey.design), align="rllr"))
     rows = []

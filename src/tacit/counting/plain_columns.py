@@ -42,7 +42,7 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     found = engine_of(records, one).patterns_by(names)
     attributes = listed_attributes(found.columns, MISSING, MOST)
     groups = [Group([attribute.name], truthful()) for attribute in attributes]
-    return Design(Schema([*design.schema, *attributes]), [*design.groups, *groups])
+    return Design(Schema([*design.schema, *attributes]), [*design.groups, *groups], design.asked_if)
 
 
 def _checked(columns: Sequence[str], design: Design) -> list[str]:

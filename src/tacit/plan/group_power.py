@@ -103,7 +103,8 @@ class _Comparison:
             name += "_"
         known = Attribute(name, ["second", "first"])
         schema = Schema([*self.design.schema, known])
-        return Design(schema, [*self.design.groups, Group([name], truthful())]), name
+        groups = [*self.design.groups, Group([name], truthful())]
+        return Design(schema, groups, self.design.asked_if), name
 
     @cached_property
     def _groups(self) -> Array:

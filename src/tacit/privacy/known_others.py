@@ -29,7 +29,8 @@ from tacit.arrays import Array, Index
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
-from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.prior import Prior
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked, uncertainty
 from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, draw_true, turns
 from tacit.privacy.scopes import Limits

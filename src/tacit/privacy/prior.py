@@ -21,6 +21,8 @@ from tacit.attribute import Attribute
 from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.number_text import number_of
+from tacit.privacy.conditional_prior import tied_parts, tied_tables, uniform_tables
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
@@ -32,20 +34,6 @@ DRAWS = 200
 MAX_JOINT = 1024
 #: How a prior of several tables says that it leaves their dependence open.
 UNTIED = "; how answers in different tables go together is not known"
-
-
-@dataclass(frozen=True, eq=False)
-class PriorTable:
-    """A table over some attributes, independent of all others; priors along the last axis."""
-
-    names: tuple[str, ...]
-    tables: Array
-
-    def marginal(self, names: Sequence[str]) -> PriorTable | None:
-        """The block of those of its attributes that are wanted, in its own order."""
-        kept = tuple(name for name in self.names if name in names)
-        dropped = tuple(i for i, name in enumerate(self.names) if name not in kept)
-        return PriorTable(kept, self.tables.sum(axis=dropped)) if kept else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +95,12 @@ def prior_of(
 ) -> Prior:
     """The prior that was given, checked.
 
-    None: every category equally likely. A mapping: for each attribute its probabilities (a list
-    in the order of the categories, or a mapping from category), or for a tuple of attributes
-    their joint table; tables are independent of each other. An array with one axis per attribute:
-    the joint table. An `Estimate` of `reconstruct(...).table(...)`, several of them, or the
-    reconstruction itself: estimated, with its uncertainty.
+    None: every category equally likely, among those who are asked. A mapping: for each attribute
+    its probabilities (a list in the order of the categories, or a mapping from category), or for a
+    tuple of attributes their joint table; tables are independent of each other, but for conditions
+    between questions. An array with one axis per attribute: the joint table. An `Estimate` of
+    `reconstruct(...).table(...)`, several of them, or the reconstruction itself: estimated, with
+    its uncertainty.
     """
     rng = np.random.default_rng(0) if rng is None else rng
     schema = design.schema
@@ -127,8 +116,9 @@ def prior_of(
     if isinstance(prior, Estimate):
         prior = [prior]
     if prior is None:
-        blocks = [PriorTable((a.name,), np.full((a.size, 1), 1 / a.size)) for a in schema]
+        blocks = uniform_tables(design)
         source = "every category taken as equally likely"
+        source += " among those who are asked" if design.conditions else ""
     elif isinstance(prior, list | tuple) and prior and all(isinstance(e, Estimate) for e in prior):
         blocks = [_estimated(e, schema, draws, rng) for e in prior]
         source = f"estimated from {number_of(prior[0].n_records, 'reported record')}"
@@ -139,6 +129,7 @@ def prior_of(
     else:
         blocks = [_table(prior, schema.names, schema, "the prior")]
     _check_cover(blocks, schema)
+    blocks = tied_tables(blocks, design)
     untied = UNTIED if len(blocks) > 1 else ""
     return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
 
@@ -149,7 +140,13 @@ def _estimates(found: Reconstruction) -> list[Estimate]:
     if _estimable(design, design.schema.names):
         return [found.table(design.schema.names)]
     parts: list[list[str]] = []
+    tied = [names for names in tied_parts(design) if len(names) > 1 and _estimable(design, names)]
+    parts += [list(design.closure(names)) for names in tied]
+    done = {name for names in parts for name in names}
     for group in design.groups:
+        if done & set(group.attributes):
+            parts += [[name] for name in group.attributes if name not in done]
+            continue
         whole = _estimable(design, group.attributes)
         parts += [list(group.attributes)] if whole else [[name] for name in group.attributes]
     return [found.table(names) for names in parts]

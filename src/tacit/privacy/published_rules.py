@@ -37,7 +37,8 @@ from tacit.attribute import Attribute, Label
 from tacit.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.privacy.exact_risk import part_of, reports_of
-from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.prior import Prior
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import quotient, upper
 from tacit.privacy.scopes import Limits, Scope, parts_of, risk_in_record
 from tacit.privacy.sent_answers import joints_of

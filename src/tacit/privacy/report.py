@@ -27,6 +27,7 @@ from tacit.privacy.scopes import Levels, Limits, Scope, measure
 from tacit.privacy.sent_answers import SentAnswer, answers
 from tacit.privacy.sentences import sentences, warnings
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
+from tacit.question_conditions import linked_parts
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 from tacit.table import Table, latex_of, markdown_lines, markdown_of
@@ -309,7 +310,13 @@ def _knowing_others(
     """
     if assessment is None or prior.ties_all:
         risks = risks_knowing(design, prior, limits)
-        return {name: risk.figures(limits.level) for name, risk in risks.items()}
+        apart = {
+            n
+            for part in linked_parts(design.conditions, design.schema)
+            for n in part
+            if not prior.ties(part)
+        }
+        return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
     found = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
     return {name: one.figures if one and one.known("map_privacy") else None for name, one in found}
 

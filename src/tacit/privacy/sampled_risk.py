@@ -36,7 +36,8 @@ from tacit.channel.numbers import sum_up
 from tacit.channel.product import Factor
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Mixture, Step, along_axis, kernel_of
-from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.prior import Prior
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import Risk, sampled, slack_of, stacked
 
 Flags = tuple[bool, ...]

@@ -27,7 +27,8 @@ from tacit.privacy.exact_risk import (
     risk_of_attribute,
     risk_of_group,
 )
-from tacit.privacy.prior import DRAWS, Prior, PriorTable
+from tacit.privacy.prior import DRAWS, Prior
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampled_risk import Sampled
 

@@ -40,11 +40,15 @@ def sentences(report: Report) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _common(report: Report, size: int | None = None) -> str:
-    """What is assumed about how common answers are, to a question of this many answers."""
+def _common(report: Report, name: str | None = None) -> str:
+    """What is assumed about how common answers are: all, or those to one question."""
     if report.prior.uniform:
-        every = "all" if size is None else "both" if size == 2 else f"all {size}"
-        return f"if {every} answers were equally common"
+        asked_if = report.design.asked_if
+        size = 0 if name is None else report.design.schema[name].size - (name in asked_if)
+        every = "all" if name is None else "both" if size == 2 else f"all {size}"
+        some = bool(asked_if) if name is None else name in asked_if
+        asked = " among those who are asked" if some else ""
+        return f"if {every} answers were equally common{asked}"
     if report.prior.stacked > 1:
         return "with answers as common as estimated"
     return "if answers are as common as given"
@@ -61,7 +65,7 @@ def _attribute(report: Report, name: str) -> str:
     more = "" if not left else "; the other answer protects no less"
     if left > 1:
         more = f"; the other {left} answers protect no less"
-    assumed = _common(report, report.design.schema[name].size)
+    assumed = _common(report, name)
     return report.wording.said(name, f"{'; '.join(parts)}{more} ({assumed}).")
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
+from tacit.reconstruction.restricted import restricted
 from tacit.reconstruction.table_problem import TableProblem
 
 
@@ -22,13 +22,16 @@ def em(
 ) -> Estimate:
     """Maximum-likelihood estimate of the table asked for."""
     channel = problem.channel
-    unbiased = inversion(problem)
+    unbiased = restricted(problem)
     transposed = [factor.channel.forward.T for factor in channel.factors]
+    possible = np.ones(channel.true.sizes)
+    if problem.impossible is not None:
+        possible[problem.impossible] = 0.0  # and 0 they stay
     value, convergence = maximise(
         channel.disguised,
-        lambda table: channel.to_true(transposed, table),
+        lambda table: possible * channel.to_true(transposed, table),
         problem.frequencies,
-        np.full(channel.true.sizes, 1 / np.prod(channel.true.sizes)),
+        possible / possible.sum(),
         tolerance,
         max_iterations,
     )

@@ -14,15 +14,9 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable, count_reported, with_columns
 from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
+from tacit.question_conditions import impossible_cells
 from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.conditions import (
-    Condition,
-    check_known,
-    condition_of,
-    condition_products,
-    condition_weights,
-    events_of,
-)
+from tacit.reconstruction.conditions import Condition, check_known, condition_of, events_of
 from tacit.reconstruction.contrast import Function, contrast
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
@@ -33,17 +27,17 @@ from tacit.reconstruction.inference import TestMethod, likelihood_ratio, wald
 from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
 from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.joint_conditions import asked_answers, has_zeros, joint_probabilities
 from tacit.reconstruction.method_choice import check_table_method, checked_test, given_text
 from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.reported_shares import reported_share
+from tacit.reconstruction.restricted import restricted
 from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
 from tacit.reconstruction.table_problem import TableProblem, channel_problem
 from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
 from tacit.sampling.sample_columns import Sampling, SamplingArguments
 from tacit.sampling.sampled_records import count_sampled
-from tacit.sampling.weighted_patterns import sample_of
 from tacit.schema import Attribute
 
 TableMethod = Callable[[TableProblem], Estimate]
@@ -67,7 +61,7 @@ class Reconstruction(ReconstructionSummary):
     def table(
         self,
         attributes: Sequence[str],
-        method: TableMethod = inversion,
+        method: TableMethod = restricted,
         given: Sequence[str] | None = None,
     ) -> Estimate:
         """Joint distribution of the true answers to these attributes.
@@ -88,10 +82,11 @@ class Reconstruction(ReconstructionSummary):
         for names in (given, attributes):
             check_known(self.design, names)
             self.design.closure(names)  # an error if these are no names
-        joint = self.table([*given, *attributes])
+        linear = method in (inversion, restricted)
+        joint = self.table([*given, *attributes], method if linear else restricted)
         name = f"P({', '.join(attributes)} | {', '.join(given)})"
         found = conditional_shares(joint, len(given), name)
-        if method is inversion:
+        if linear:
             return found
         moved = self.table([*given, *attributes], method)
         axes = tuple(range(len(given), moved.value.ndim))
@@ -114,6 +109,10 @@ class Reconstruction(ReconstructionSummary):
         conditions.
         """
         own = condition_of(self.design, event)
+        if given is None and has_zeros(self.design, own.names):
+            joint = self._joint([own], (Attribute("event", range(2)),))
+            share = joint.part(np.array([0]), (), f"P({own.text})").as_probability()
+            return replace(share, reported_of=self._reported(own))
         if given is None:
             reports = self._answered(own.names)._report_weights
             share = event_probability(reports, events_of(self.design, [own]), f"P({own.text})")
@@ -123,6 +122,11 @@ class Reconstruction(ReconstructionSummary):
         shares = self._shares(own, [group])
         found = shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
         return replace(found, reported_of=self._reported(own, group))
+
+    def asked(self, attribute: str) -> Estimate:
+        """Distribution of the answers among those to whom a conditional question applies."""
+        check_known(self.design, [attribute])
+        return asked_answers(self.design, self.table, attribute)
 
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
@@ -203,19 +207,9 @@ class Reconstruction(ReconstructionSummary):
         self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
-        steps = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
-        if parts:
-            steps[range(1, len(steps), 2), range(0, len(steps), 2)] = -1
         names = list(dict.fromkeys(name for c in conditions for name in c.names))
         own = self._answered(names)
-        weights = condition_weights(own._report_weights, self.design, conditions) @ steps.T
-        sample, products = sample_of(own.patterns), None
-        if sample is not None and sample.fraction.any():
-            products = condition_products(own._report_weights, self.design, conditions)
-            products = np.asarray(steps @ products @ steps.T)
-        found = linear_estimate(
-            [(weights, own.patterns.counts)], "", axes, sample=sample, true_products=products
-        )
+        found = joint_probabilities(own._report_weights, own.table, conditions, axes, parts)
         return self._with_fit(found, names)
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
@@ -353,7 +347,9 @@ class Reconstruction(ReconstructionSummary):
                 f"a table of {', '.join(asked)} has {cells:,} cells, more than the "
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
-        problem = channel_problem(self._answered(names).patterns, channel, len(asked))
+        impossible = impossible_cells(self.design.conditions, channel.true)
+        patterns = self._answered(names).patterns
+        problem = channel_problem(patterns, channel, len(asked), impossible)
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, len(asked)] = problem
         return problem

@@ -53,7 +53,7 @@ class ReportWeights:
     """The reports in a pattern table of a design, prepared group by group."""
 
     def __init__(self, patterns: PatternTable, design: Design) -> None:
-        self.patterns = patterns
+        self.patterns, self.design = patterns, design
         self.factors = design.channel(design.schema.names).factors
         self._groups: dict[int, GroupReports] = {}
 

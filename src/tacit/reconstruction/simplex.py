@@ -16,14 +16,16 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.inversion import inversion
+from tacit.reconstruction.restricted import restricted
 from tacit.reconstruction.table_problem import TableProblem
 
 
 def simplex(problem: TableProblem) -> Estimate:
     """The unbiased estimate projected on the simplex."""
-    unbiased = inversion(problem)
-    return replace(unbiased, value=project(unbiased.value), method="simplex")
+    unbiased = restricted(problem)
+    value, possible = np.zeros_like(unbiased.value), (unbiased.value != 0) | (unbiased.stderr > 0)
+    value[possible] = project(unbiased.value[possible])
+    return replace(unbiased, value=value, method="simplex")
 
 
 def project(values: Array) -> Array:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Mask
 from tacit.channel.linear_maps import Linear
 from tacit.channel.product import ProductChannel
 from tacit.counting import PatternTable
@@ -25,7 +25,8 @@ class TableProblem:
 
     `channel.true` starts with the `wanted` attributes; more follow if a joint matrix ties others to
     them, and the method sums these out. `spread` says how reported shares vary in a sample with
-    design weights or clusters.
+    design weights or clusters. `impossible` are the cells of `channel.true` that conditions between
+    questions exclude, None if there are none.
     """
 
     counts: Array
@@ -33,6 +34,7 @@ class TableProblem:
     wanted: int
     n_records: int
     spread: ReportSpread | None = None
+    impossible: Mask | None = None
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -66,9 +68,11 @@ def table_problem(patterns: PatternTable, design: Design, names: Sequence[str]) 
     return channel_problem(patterns, channel, len(names))
 
 
-def channel_problem(patterns: PatternTable, channel: ProductChannel, wanted: int) -> TableProblem:
+def channel_problem(
+    patterns: PatternTable, channel: ProductChannel, wanted: int, impossible: Mask | None = None
+) -> TableProblem:
     """The problem of the reports that came through a channel."""
     names = channel.reported.names
     counts = patterns.marginal(names).astype(np.float64)
     spread = ReportSpread(patterns, names) if isinstance(patterns, WeightedPatterns) else None
-    return TableProblem(counts, channel, wanted, patterns.n_records, spread)
+    return TableProblem(counts, channel, wanted, patterns.n_records, spread, impossible)

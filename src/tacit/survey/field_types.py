@@ -127,24 +127,58 @@ def _exact(value: Any) -> Fraction:
         raise wrong(str(error)) from None
 
 
+def _asked_if(value: Any) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping) or not value:
+        raise wrong(f"must name earlier questions and their answers, got {value!r:.60}")
+    return MappingProxyType(
+        {_name(key): _names_in(answers, str(key)) for key, answers in value.items()}
+    )
+
+
+def _names_in(value: Any, key: str) -> tuple[str, ...]:
+    """One name, or a list of names."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not listed:
+        raise wrong(f"list at least one answer to {key!r}")
+    return tuple(_name(each) for each in listed)
+
+
 def thawed(value: Any) -> Any:
     """Frozen mappings as plain dictionaries, ready for JSON."""
     if isinstance(value, SurveyPart):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(value, Mapping):
         return {key: thawed(item) for key, item in value.items()}
-    return value
+    return list(value) if isinstance(value, tuple) else value
 
 
 _NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _FRACTION}]}
+_NAME_SCHEMA = {
+    "type": ["string", "integer"],
+    "minLength": 1,
+    "maxLength": MOST_LETTERS_OF_A_NAME,
+}
 _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": MOST_LETTERS}
 
 #: A name of a question or a category.
 Name = Annotated[
     str,
     PlainValidator(_name),
+    WithJsonSchema(_NAME_SCHEMA),
+]
+#: Answers to earlier questions after which a question is asked: one, or a list, for each.
+AnswersBefore = Annotated[
+    Mapping[str, tuple[str, ...]],
+    PlainValidator(_asked_if),
+    PlainSerializer(thawed),
     WithJsonSchema(
-        {"type": ["string", "integer"], "minLength": 1, "maxLength": MOST_LETTERS_OF_A_NAME}
+        {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {
+                "anyOf": [_NAME_SCHEMA, {"type": "array", "minItems": 1, "items": _NAME_SCHEMA}]
+            },
+        }
     ),
 ]
 #: A language, such as en or pt-BR.

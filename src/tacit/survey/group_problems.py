@@ -227,6 +227,9 @@ def _control(survey: Survey, asked: Asked) -> Iterator[PlacedProblem]:
     if name not in asked.attributes:
         yield ("control", "question"), unknown("question", name, asked.attributes)
         return
+    if any(q.asked_if and name in [a.name for a in q.attributes] for q in asked.questions):
+        yield ("control", "question"), f"{name!r} is not asked of everybody, so it is no control"
+        return
     size = asked.attributes[name].size
     if len(shares) != size:
         yield where, f"needs {size} shares, one per category, got {len(shares)}"

@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
+from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.schema import Attribute
-from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
+from tacit.survey.field_types import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
@@ -40,6 +41,11 @@ class _Question(SurveyPart):
     labels: Labels = Field(
         default_factory=dict, description="The texts of categories by their names."
     )
+    asked_if: AnswersBefore | None = Field(
+        default=None,
+        description="Asked only after these answers to earlier questions; to others it does not "
+        "apply, which is disguised like an answer.",
+    )
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -48,7 +54,12 @@ class _Question(SurveyPart):
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes that are reported."""
+        """The attributes that are reported; "does not apply" is the last of their categories."""
+        own = self._answered()
+        return own if self.asked_if is None else tuple(map(_conditional, own))
+
+    def _answered(self) -> tuple[Attribute, ...]:
+        """The attributes if everybody is asked."""
         return (Attribute(self.name, self.answers),)
 
 
@@ -89,8 +100,7 @@ class Number(_Question):
     def answers(self) -> tuple[str, ...]:
         return self.categories if self.categories is not None else _ranges(self.edges)
 
-    @cached_property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def _answered(self) -> tuple[Attribute, ...]:
         return (Attribute(self.name, self.answers, edges=self.edges),)
 
 
@@ -106,8 +116,7 @@ class Multiple(_Question):
     def answers(self) -> tuple[str, ...]:
         return self.categories
 
-    @cached_property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def _answered(self) -> tuple[Attribute, ...]:
         return tuple(Attribute(f"{self.name}.{category}", YES_NO) for category in self.categories)
 
 
@@ -147,6 +156,11 @@ class Control(SurveyPart):
     distribution: Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)] = Field(
         description="Known shares of its categories."
     )
+
+
+def _conditional(attribute: Attribute) -> Attribute:
+    """The attribute with one more category; numbers are given as ranges then."""
+    return Attribute(attribute.name, [*attribute.categories, DOES_NOT_APPLY])
 
 
 def _ranges(edges: tuple[float, ...]) -> tuple[str, ...]:

@@ -102,6 +102,9 @@ class _Salvage:
         """Whether a problem might disappear if the malformed parts were corrected."""
         if place[0] == "control":
             return self.nameless or self._doubts(self.data["control"].get("question"))
+        if place[2:3] == ("asked_if",):
+            named = self.data["questions"][place[1]].get("asked_if")
+            return self.nameless or self.ungrouped or any(map(self._doubts, named or ()))
         if place[2:3] == ("questions",):
             named = self.data["groups"][place[1]]["questions"]
             return self.nameless or (len(place) > 3 and self._doubts(named[place[3]]))

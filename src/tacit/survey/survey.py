@@ -96,7 +96,13 @@ class Survey(SurveyPart):
         groups = [made for group in self.groups for made in design_groups(self.questions, group)]
         grouped = {name for group in groups for name in group.attributes}
         others = [name for name in self.record_schema.names if name not in grouped]
-        return Design(self.record_schema, [*groups, *(Group([n], truthful()) for n in others)])
+        groups += [Group([name], truthful()) for name in others]
+        return Design(self.record_schema, groups, self.asked_if)
+
+    @property
+    def asked_if(self) -> dict[str, Mapping[str, tuple[str, ...]]]:
+        """The answers after which each conditional attribute is asked."""
+        return {a.name: q.asked_if for q in self.questions if q.asked_if for a in q.attributes}
 
     @property
     def terms(self) -> str:

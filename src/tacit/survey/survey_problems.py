@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from tacit.errors import SchemaError, TacitError, unknown
+from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.survey.condition_problems import condition_problems
 from tacit.survey.example import LANGUAGES
 from tacit.survey.group_problems import PlacedProblem, attributes_or_none, group_problems
 from tacit.survey.yaml_source import Place
@@ -59,6 +61,7 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
     yield from group_problems(survey)
+    yield from condition_problems(survey)
 
 
 def _in_each_language(
@@ -154,7 +157,10 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProbl
 def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
     """Categories that the page itself translates to every language of the survey."""
     spoken = all(language.partition("-")[0] in LANGUAGES for language in survey.languages)
-    return ("no", "yes") if spoken and question.kind in ("yes_no", "multiple") else ()
+    if not spoken:
+        return ()
+    own = ("no", "yes") if question.kind in ("yes_no", "multiple") else ()
+    return own if question.asked_if is None else (*own, DOES_NOT_APPLY)
 
 
 def _reports(survey: Survey) -> Iterator[PlacedProblem]:

@@ -20,13 +20,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import TINY, Array, Index
+from tacit.arrays import TINY, Array, Index, Mask
+from tacit.channel.distribution import Distribution
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.privacy.exact_risk import JointGroups
 from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
+from tacit.question_conditions import impossible_cells
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ class UnitLayout:
     def cells(self) -> int:
         """Cells of the joint table, true or reported, whichever has more."""
         return max(math.prod(self.sizes), math.prod(self.reports))
+
+    @property
+    def impossible(self) -> Mask | None:
+        """Cells of a joint table, an axis per unit, that conditions exclude; None if all can occur.
+
+        The adversary knows them, so every model is 0 there.
+        """
+        names = [name for unit in self.units for name in unit.names]
+        found = impossible_cells(self.design.conditions, self.design.schema.subset(names))
+        return None if found is None else found.reshape(self.sizes)
 
     def unit_of(self, name: str) -> int:
         """The unit that holds an attribute."""

@@ -112,7 +112,11 @@ def _tables(reports: CodedReports, rng: np.random.Generator) -> Array:
         *(model.table() for model in _fitted_classes(reports, small, rng)),
         full_table(reports, small),
     ]
-    return np.stack(found, axis=-1)
+    tables, impossible = np.stack(found, axis=-1), reports.layout.impossible
+    if impossible is not None:
+        tables[impossible] = 0.0
+        tables /= tables.sum(axis=tuple(range(tables.ndim - 1)), keepdims=True)
+    return tables
 
 
 def _classes(reports: CodedReports, rng: np.random.Generator) -> list[LatentClasses]:

@@ -53,7 +53,7 @@ export function introductionStep(page) {
     body: [
       heading(speaker.own(survey.title)),
       survey.introduction ? speaker.own(survey.introduction, "p", { class: "lead" }) : null,
-      el("p", { class: "small" }, say("facts", { n: questions.length }), dates(speaker, survey)),
+      el("p", { class: "small" }, say(page.conditions.size ? "factsUpTo" : "facts", { n: questions.length }), dates(speaker, survey)),
       disguised ? el("h2", {}, say("happens")) : null,
       disguised
         ? list(

@@ -3,11 +3,20 @@
 
 import { again, sentDetails, sentParts, somebodyElse } from "./again.js";
 import { comprehensionStep, introductionStep, languages, practiceStep } from "./before.js";
+import {
+  firstOpen,
+  isShown,
+  readConditions,
+  timeStep,
+  truthOf,
+  unaskedTime,
+  waitUnasked,
+} from "./conditions.js";
 import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
-import { fingerprintOf } from "./fingerprint.js";
 import { notice, today } from "./notices.js";
 import { openSteps, placeOf, restore, resumedNote } from "./place.js";
+import { askedFingerprint, checkFingerprint, loadSurvey } from "./published.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
@@ -30,6 +39,7 @@ const page = {
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
   oddsSaid: new Map(), // the step on which odds were said first, by their text
   reports: new Map(), // disguised codes by group, where a reload has come between
+  times: new Map(), // milliseconds spent on each step with questions
 };
 let steps = [];
 let at = 0;
@@ -42,6 +52,7 @@ let shown = null;
 function show(index) {
   at = index;
   furthest = Math.max(furthest, index);
+  timeStep(page, steps[index]);
   try {
     render(steps[index].show(page), steps[index]);
   } catch (error) {
@@ -102,9 +113,14 @@ function showProgress({ number }) {
   progress.setAttribute("aria-label", page.speaker.plain("progress"));
 }
 
+/** The next step that applies; each one passed over is in the history as well, so it shows none. */
 function forward() {
-  history.pushState({ at: at + 1, load: LOAD }, "");
-  show(at + 1);
+  let next = at;
+  do {
+    next += 1;
+    history.pushState({ at: next, load: LOAD }, "");
+  } while (!isShown(page, steps[next]));
+  show(next);
 }
 
 window.addEventListener("popstate", ({ state }) => {
@@ -113,7 +129,10 @@ window.addEventListener("popstate", ({ state }) => {
     history.back(); // what is over is not shown again: on, until the page is left
   } else if (state.at !== at && state.at <= furthest) {
     shown?.read?.(); // keep what was entered so far
-    show(state.at);
+    const open = firstOpen(page, steps, state.at);
+    if (open < state.at) history.go(open - state.at);
+    else if (isShown(page, steps[state.at])) show(state.at);
+    else history.go(Math.sign(state.at - at));
   }
 });
 
@@ -224,17 +243,20 @@ function bar() {
 
 /** Disguises the answers; what the page has thrown is kept, so that a reload throws nothing. */
 function disguiseAll() {
-  const { design, survey, answers, given, reports } = page;
+  const { design, survey, given, reports } = page;
   page.sending = {
     key: newKey(),
     token: page.token,
     record: recordOf(design, (group) => {
       if (reports.has(group)) return reports.get(group);
       if (isGiven(group, survey.device)) return given.get(group);
-      const truth = group.names.map((name) => answers.get(name));
-      return disguiseGroup(group, truth);
+      return disguiseGroup(
+        group,
+        group.names.map((name) => truthOf(page, name)),
+      );
     }),
   };
+  page.wait = unaskedTime(page, steps);
   if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });
 }
 
@@ -246,7 +268,8 @@ function forgetTruth() {
 }
 
 function clearTruth() {
-  for (const kept of [page.answers, page.typed, page.given, page.throws]) kept.clear();
+  for (const kept of [page.answers, page.typed, page.given, page.throws, page.times])
+    kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */
@@ -288,6 +311,7 @@ async function sendIt(sending) {
   memo.write(sending); // before sending: whatever happens next, only the same can be sent again
   const told = el("p", { role: "status" }, speaker.say("sendingNow"));
   render({ body: [heading(speaker.say("sending")), told], actions: [] });
+  await waitUnasked(page, told);
   const found = await deliver(bodyOf(page, sending), (type, seconds) =>
     told.replaceChildren(...waitingWords(type), " ", ...speaker.say("againIn", { n: seconds })),
   );
@@ -329,23 +353,6 @@ function refused(type) {
 
 // Start ------------------------------------------------------------------------------------------
 
-async function loadSurvey() {
-  const answer = await fetch("survey.json", { credentials: "omit" });
-  if (!answer.ok) throw new Error(`survey.json: ${answer.status}`);
-  return answer.json();
-}
-
-/** The rules are those of the fingerprint that every record carries. */
-async function checkFingerprint({ design, fingerprint }) {
-  const own = await fingerprintOf(design);
-  if (own !== null && own !== fingerprint)
-    throw new Error("the rules do not fit their fingerprint");
-}
-
-/** That of what is asked: the rules and the questions; without SHA-256, the survey's. */
-const askedFingerprint = async ({ fingerprint, survey, survey_fingerprint }) =>
-  (await fingerprintOf({ design: fingerprint, questions: survey.questions })) ?? survey_fingerprint;
-
 async function start() {
   const token = takeToken();
   history.replaceState({ at: 0, load: LOAD }, "");
@@ -353,6 +360,7 @@ async function start() {
   page.survey = page.published.survey;
   page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
   page.design = readDesign(page.published.design);
+  page.conditions = readConditions(page.published.design);
   await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
   const asked = await askedFingerprint(page.published);

@@ -3,8 +3,10 @@
 // Browsers write the storage of a tab to disk, so nothing true may be in it. When the page is
 // left, answers that are complete are disguised, once, and only the result is kept. What cannot be
 // kept in disguise is asked again: answers that are sent undisguised, and questions that share a
-// throw with one that is still to be answered.
+// throw with one that is still to be answered, or are tied to one by a condition. A page that is
+// left on a conditional question is kept as left on the one before, or the place would tell.
 
+import { linked, shownToAll, truthOf } from "./conditions.js";
 import { disguiseGroup } from "./disguise.js";
 import { button, el } from "./elements.js";
 import { isGiven } from "./questions.js";
@@ -22,12 +24,13 @@ export function placeOf(survey, token) {
   const leave = (page, steps, at) => {
     if (over || !page.questions) return;
     over = true;
-    const reports = reportsOf(page, steps.slice(0, at));
+    const place = shownToAll(page, steps, at);
+    const reports = reportsOf(page, steps.slice(0, place));
     const open = [...page.throws].filter(([name]) => !(name in reports));
-    const { number, last } = steps[at];
+    const { number, last } = steps[place];
     kept.write({
       language: page.speaker.language,
-      step: at,
+      step: place,
       number: last ? page.questions.length + 1 : number,
       reports,
       throws: open,
@@ -37,17 +40,20 @@ export function placeOf(survey, token) {
 }
 
 /** Disguised codes of the groups that are answered on these steps, by their first attribute. */
-function reportsOf({ design, survey, reports, given, answers }, passed) {
+function reportsOf(page, passed) {
+  const { design, survey, reports, given, items } = page;
   const names = new Set(passed.flatMap((step) => step.names ?? []));
+  const isOpen = (name) => items.get(name).group.family === "truthful";
   const found = {};
   for (const group of design.groups) {
     const [first] = group.names;
-    const complete = group.names.every((name) => names.has(name));
+    const tied = linked(page, group.names);
+    const complete = tied.every((name) => names.has(name)) && !tied.some(isOpen);
     if (reports.has(group)) found[first] = reports.get(group);
-    else if (!complete || group.family === "truthful") continue;
+    else if (!complete) continue;
     else if (isGiven(group, survey.device)) found[first] = given.get(group);
     else {
-      const truth = group.names.map((name) => answers.get(name));
+      const truth = group.names.map((name) => truthOf(page, name));
       found[first] = disguiseGroup(group, truth);
     }
   }
@@ -63,13 +69,21 @@ export function restore(page, { reports, throws }) {
   }
 }
 
-/** The questions that are still open: from the one that was shown, then those to ask again. */
-export function openSteps({ reports, items }, questions, number) {
+/** The questions that are still open: from the one that was shown, then those to ask again.
+ *
+ * Those that others depend on come first.
+ */
+export function openSteps(page, questions, number) {
+  const { reports, items } = page;
   const isOpen = ({ names }) => names.some((name) => !reports.has(items.get(name).group));
-  const again = questions.filter((step) => step.number < number && isOpen(step));
+  const isTied = ({ names }) => linked(page, names).length > names.length;
+  const again = questions
+    .filter((step) => step.number < number && isOpen(step))
+    .map((step) => ({ ...step, again: true }));
   return [
+    ...again.filter(isTied),
     ...questions.filter((step) => step.number >= number && isOpen(step)),
-    ...again.map((step) => ({ ...step, again: true })),
+    ...again.filter((step) => !isTied(step)),
   ];
 }
 

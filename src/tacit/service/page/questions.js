@@ -4,6 +4,7 @@
 // where the page decides which questions it asks (unrelated), where the respondent says only
 // whether two answers are the same (crosswise) or any is yes (triangular), or where she throws a device of her own.
 
+import { DOES_NOT_APPLY } from "./conditions.js";
 import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
@@ -118,6 +119,9 @@ function directStep(page, question, own) {
           : null,
         control.node,
       ),
+      page.conditions.has(own[0].name)
+        ? el("p", { class: "small" }, speaker.say("askedIf"))
+        : null,
       oddsOfAll(page, own, asked),
     ],
     read: () => {
@@ -142,7 +146,8 @@ function directControl({ speaker, answers, typed }, question, own) {
       chosen,
     );
   }
-  const labels = labelsOf(speaker, own[0]);
+  const chosen = question.asked_if ? (category) => category !== DOES_NOT_APPLY : () => true;
+  const labels = labelsOf(speaker, { question, categories: own[0].categories.filter(chosen) });
   if (question.kind !== "number") return oneOf(speaker, labels, given);
   const id = fresh();
   return { ...number(speaker, question, labels, typed.get(question.name), id), id };

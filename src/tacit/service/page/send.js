@@ -130,7 +130,7 @@ async function attempt(body) {
   return { refused: true, type };
 }
 
-const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+export const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
 /** Sends until stored or refused; `waiting(type, seconds)` is told before each pause. */
 export async function deliver(body, waiting) {

@@ -1,5 +1,6 @@
 // The texts of the page itself, in the languages it speaks, and those of the survey.
 
+import { DOES_NOT_APPLY } from "./conditions.js";
 import { el } from "./elements.js";
 
 const SPOKEN = ["en", "de", "fr", "es"];
@@ -81,6 +82,7 @@ export class Speaker {
       (labels) => labels && Object.hasOwn(labels, category),
     );
     if (given) return this.text(given[category]);
+    if (question?.asked_if && category === DOES_NOT_APPLY) return this.plain("doesNotApply");
     if (question?.kind === "number" && !question.categories) return this.range(category, question);
     const yesNo = question && ["yes_no", "multiple"].includes(question.kind);
     return yesNo && ["no", "yes"].includes(category) ? this.plain(category) : category;

@@ -1,0 +1,22 @@
+"""PriorTable: one table of a prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PriorTable:
+    """A table over some attributes, independent of all others; priors along the last axis."""
+
+    names: tuple[str, ...]
+    tables: Array
+
+    def marginal(self, names: Sequence[str]) -> PriorTable | None:
+        """The block of those of its attributes that are wanted, in its own order."""
+        kept = tuple(name for name in self.names if name in names)
+        dropped = tuple(i for i, name in enumerate(self.names) if name not in kept)
+        return PriorTable(kept, self.tables.sum(axis=dropped)) if kept else None
