@@ -40,6 +40,10 @@ class _Question(SurveyPart):
     labels: Labels = Field(
         default_factory=dict, description="The texts of categories by their names."
     )
+    optional: Annotated[bool | None, AfterValidator(lambda given: given or None)] = Field(
+        default=None,
+        description="Offers the choice not to answer, which is sent as it is: as missing.",
+    )
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from tacit.errors import SchemaError, TacitError, unknown
 from tacit.survey.example import LANGUAGES
-from tacit.survey.group_problems import PlacedProblem, attributes_or_none, group_problems
+from tacit.survey.group_problems import Asked, PlacedProblem, attributes_or_none, group_problems
+from tacit.survey.optional_answers import optional_problems
 from tacit.survey.yaml_source import Place
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
     yield from group_problems(survey)
+    yield from optional_problems(survey, Asked.of(survey))
 
 
 def _in_each_language(

@@ -64,6 +64,9 @@ export function introductionStep(page) {
         : null,
       disguised ? el("p", {}, togetherShort(speaker, published.disclosure_bound)) : null,
       disguised && open ? el("p", {}, say("someOpen")) : null,
+      survey.questions.some(({ optional }) => optional)
+        ? el("p", {}, say("preferNotIntro"))
+        : null,
       el(
         "div",
         { class: "kept" },

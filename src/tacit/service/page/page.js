@@ -3,7 +3,7 @@
 
 import { again, sentDetails, sentParts, somebodyElse } from "./again.js";
 import { comprehensionStep, introductionStep, languages, practiceStep } from "./before.js";
-import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
+import { readDesign, recordOf, reportOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { notice, today } from "./notices.js";
@@ -28,6 +28,7 @@ const page = {
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
+  willing: new Set(), // who chose to answer an optional question, by the first of its group
   oddsSaid: new Map(), // the step on which odds were said first, by their text
   reports: new Map(), // disguised codes by group, where a reload has come between
 };
@@ -89,6 +90,9 @@ function submit(made, error) {
   if (found?.error) {
     error.append(...page.speaker.say(found.error, found.values));
     found.control.focus();
+  } else if (found?.again) {
+    found.again();
+    show(at);
   } else if (!found) {
     forward();
   }
@@ -231,8 +235,7 @@ function disguiseAll() {
     record: recordOf(design, (group) => {
       if (reports.has(group)) return reports.get(group);
       if (isGiven(group, survey.device)) return given.get(group);
-      const truth = group.names.map((name) => answers.get(name));
-      return disguiseGroup(group, truth);
+      return reportOf(group, answers);
     }),
   };
   if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });
@@ -246,7 +249,8 @@ function forgetTruth() {
 }
 
 function clearTruth() {
-  for (const kept of [page.answers, page.typed, page.given, page.throws]) kept.clear();
+  const { answers, typed, given, throws, willing } = page;
+  for (const kept of [answers, typed, given, throws, willing]) kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */

@@ -5,7 +5,7 @@
 // kept in disguise is asked again: answers that are sent undisguised, and questions that share a
 // throw with one that is still to be answered.
 
-import { disguiseGroup } from "./disguise.js";
+import { reportOf } from "./disguise.js";
 import { button, el } from "./elements.js";
 import { isGiven } from "./questions.js";
 import { stored } from "./send.js";
@@ -46,10 +46,7 @@ function reportsOf({ design, survey, reports, given, answers }, passed) {
     if (reports.has(group)) found[first] = reports.get(group);
     else if (!complete || group.family === "truthful") continue;
     else if (isGiven(group, survey.device)) found[first] = given.get(group);
-    else {
-      const truth = group.names.map((name) => answers.get(name));
-      found[first] = disguiseGroup(group, truth);
-    }
+    else found[first] = reportOf(group, answers);
   }
   return found;
 }
