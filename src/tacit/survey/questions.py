@@ -144,6 +144,14 @@ class SurveyLink(SurveyPart):
     )
 
 
+class Section(SurveyPart):
+    """A heading above a question and those after it, with a text before the first of them."""
+
+    first: Name = Field(description="The name of its first question.")
+    title: Texts
+    text: Texts | None = Field(default=None, description="Shown before the first question.")
+
+
 class Control(SurveyPart):
     """A question with known true shares, which shows whether people follow the rules."""
 

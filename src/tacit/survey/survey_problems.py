@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 #: Part of the message for a category without a text.
 UNLABELLED = "needs a label in each language"
-_TEXTS = frozenset({"title", "introduction", "consent", "text", "help", "explanation", "innocent"})
+_TEXTS = frozenset(
+    {"title", "introduction", "consent", "alt", "text", "help", "explanation", "innocent"}
+)
 
 
 def problems(survey: Survey) -> Iterator[PlacedProblem]:
@@ -59,8 +61,21 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
                 ("comprehension", place, "correct"),
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
+    yield from _sections(survey)
     yield from group_problems(survey)
     yield from optional_problems(survey, Asked.of(survey))
+
+
+def _sections(survey: Survey) -> Iterator[PlacedProblem]:
+    """Each section begins at a question, and no other begins there."""
+    known, begun = [question.name for question in survey.questions], set[str]()
+    for place, section in enumerate(survey.sections or ()):
+        where = ("sections", place, "first")
+        if section.first not in known:
+            yield where, unknown("question", section.first, known)
+        elif section.first in begun:
+            yield where, f"another section begins at {section.first!r} already"
+        begun.add(section.first)
 
 
 def _in_each_language(

@@ -1,4 +1,4 @@
-"""Optional questions: both choices by keyboard on a phone, what is sent, and when one may choose."""
+"""Optional questions: both choices by keyboard on a phone, what is sent, when one may choose."""
 
 from __future__ import annotations
 

@@ -159,9 +159,9 @@ export function follow(strategy, codes, group) {
 /** Reported codes for the true codes of a group: one throw, then what came up is followed. */
 export const disguiseGroup = (group, codes) => follow(throwCoin(group), codes, group);
 
-/** The same for answers by attribute; null, a missing answer, is never disguised. */
-export function reportOf(group, answers) {
-  const truth = group.names.map((name) => answers.get(name));
+/** The same for the true code of each attribute; null, a missing answer, is never disguised. */
+export function reportOf(group, truthOf) {
+  const truth = group.names.map(truthOf);
   return truth.includes(null) ? null : disguiseGroup(group, truth);
 }
 

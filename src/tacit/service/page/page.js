@@ -9,6 +9,7 @@ import { fingerprintOf } from "./fingerprint.js";
 import { notice, today } from "./notices.js";
 import { openSteps, placeOf, restore, resumedNote } from "./place.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
+import { inSections, sectionName, sectionStep } from "./sections.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
 
@@ -60,9 +61,11 @@ function render(made, step = {}) {
     primary ?? button("primary", speaker.say("next")),
     at > locked ? button("secondary", speaker.say("back"), () => history.back()) : null,
   ];
+  const section = sectionName(page, step);
   const form = el(
     "form",
-    { class: "step", novalidate: true, autocomplete: "off" },
+    { class: "step", novalidate: true, autocomplete: "off", "aria-labelledby": section.id },
+    section.node,
     made.badge || step.place
       ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
       : null,
@@ -190,7 +193,7 @@ function allSteps() {
   if (kept && link) return [{ show: () => showKept(kept) }];
   const barred = link ? bar() : () => notice(page, "noLink");
   if (barred) return [{ show: barred }];
-  page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
+  page.questions = inSections(page, questionSteps(survey, page.items)).map((step, i, all) => ({
     ...step,
     number: i + 1,
     place: el("span", {}, speaker.say("questionOf", { n: i + 1, total: all.length })),
@@ -202,7 +205,7 @@ function allSteps() {
       titled: true,
       show: () => comprehensionStep(page, check),
     })),
-    ...page.questions,
+    ...page.questions.flatMap((step) => (step.opens ? [sectionStep(step), step] : [step])),
     { show: review, last: true },
   ];
 }
@@ -235,7 +238,7 @@ function disguiseAll() {
     record: recordOf(design, (group) => {
       if (reports.has(group)) return reports.get(group);
       if (isGiven(group, survey.device)) return given.get(group);
-      return reportOf(group, answers);
+      return reportOf(group, (name) => answers.get(name));
     }),
   };
   if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });

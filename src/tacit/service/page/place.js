@@ -46,7 +46,7 @@ function reportsOf({ design, survey, reports, given, answers }, passed) {
     if (reports.has(group)) found[first] = reports.get(group);
     else if (!complete || group.family === "truthful") continue;
     else if (isGiven(group, survey.device)) found[first] = given.get(group);
-    else found[first] = reportOf(group, answers);
+    else found[first] = reportOf(group, (name) => answers.get(name));
   }
   return found;
 }
