@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tacit.service.store import Store
 from tests.e2e.page.test_axe import check
 from tests.e2e.page.test_reload import kept
-from tests.support.browser import Served, serving, watched
+from tests.support.browser import Seen, Served, serving, watched
 from tests.support.optional_surveys import OPTIONAL, OPTIONAL_COIN
 from tests.support.page_surveys import published, yes_no
 from tests.support.respondent import Respondent
@@ -56,10 +56,10 @@ def looks_right(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def sent(page: Page, person: Respondent, bodies: list[str]) -> dict[str, Any]:
+def sent(person: Respondent, seen: Seen) -> dict[str, Any]:
     person.presses("Send")
     person.reaches("Stored. Thank you!")
-    record: dict[str, Any] = json.loads(bodies[-1])["record"]
+    record: dict[str, Any] = json.loads(seen.bodies[-1])["record"]
     return record
 
 
@@ -95,7 +95,7 @@ def test_who_declines_everything_sends_nothing_but_missing_answers(
     shown = page.locator("form > dl.sent").inner_text()
     assert shown.count(DECLINE) == shown.count("Sent as it is") == 8
     looks_right(page)
-    record = sent(page, person, seen.bodies)
+    record = sent(person, seen)
     assert record == dict.fromkeys(["a", "b", "c.u", "c.v", "d", "e", "f", "g"]) | {"h": "no"}
     assert not seen.complaints
     sizes = OPTIONAL.design.reported.sizes
@@ -130,7 +130,7 @@ def test_who_answers_everything_sends_what_the_design_makes_of_it(
     person.goes_on()
     person.chooses("Yes")
     person.goes_on()
-    record = sent(page, person, seen.bodies)
+    record = sent(person, seen)
     plain = {key: record[key] for key in ("a", "b", "c.u", "c.v", "g", "h")}
     assert plain == {
         "a": "no", "b": "over 10", "c.u": "no", "c.v": "yes", "g": "left", "h": "no",
@@ -245,7 +245,7 @@ def test_a_reload_keeps_what_was_declined_and_does_not_ask_again(
         person.goes_on()
     person.chooses("Yes")
     assert person.goes_on() == "This will be sent"
-    record = sent(page, person, seen.bodies)
+    record = sent(person, seen)
     assert (record["a"], record["b"], record["h"]) == (None, "over 10", "no")
 
 

@@ -65,7 +65,7 @@ def test_another_picture_is_another_survey(tmp_path: Path) -> None:
         (None, "absent.png", "absent.png"),
         (None, "../logo.png", "must be the name of a file next to the survey file"),
         (None, "/etc/passwd", "must be the name of a file next to the survey file"),
-        (None, "..", "is a folder"),
+        (None, "..", ".."),
         (None, ".", "must be the name of a file next to the survey file"),
     ],
 )
