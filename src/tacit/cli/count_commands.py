@@ -18,6 +18,7 @@ from tacit.errors import DataError
 from tacit.files import check_apart, read_design, read_design_origin
 from tacit.files.record_files import record_files
 from tacit.number_text import number_of
+from tacit.sampling.incomplete_patterns import count_answers, with_missing
 
 CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
 
@@ -57,7 +58,8 @@ def count(
                 f"{add}: has records of this database already, and new ones cannot be told from "
                 "them, because records are stored without order; count all again, without --add"
             )
-        fresh = StoredCounts(counted(design_file, design, database), origin, (part,))
+        table = with_missing(counted(design_file, design, database))
+        fresh = StoredCounts(table, origin, (part,))
     else:
         files = list(dict.fromkeys(path for given in data or [] for path in record_files(given)))
         for path in files:
@@ -68,7 +70,12 @@ def count(
             return
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:
-            table = file_engine(new, design.reported, tell).fitting_patterns()
+            table = with_missing(
+                count_answers(
+                    lambda schema: file_engine(new, schema, tell).fitting_patterns(),
+                    design.reported,
+                )
+            )
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)
 

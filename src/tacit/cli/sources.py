@@ -15,13 +15,14 @@ from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
-from tacit.counting import PatternTable, count, count_records, with_columns
+from tacit.counting import PatternTable, count_records, with_columns
 from tacit.counting.count_file import counts_of_design
 from tacit.counting.engine_choice import is_counts
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.files import check_apart, check_origin, is_database, read_design, read_design_origin
 from tacit.files.record_files import ARROW, record_files
+from tacit.sampling.incomplete_patterns import answers_of, count_codes
 from tacit.schema import Schema
 
 if TYPE_CHECKING:
@@ -127,9 +128,9 @@ def counted(
             codes = store.codes(published.survey.fingerprint)
         if not len(codes):
             raise DataError(f"no answers yet to {design_file} in this database")
-        return count(codes, design.reported)
+        return count_codes(codes, design.reported)
     if is_counts(records):
-        return counts_of_design(records, design.fingerprint)
+        return answers_of(counts_of_design(records, design.fingerprint), design.reported)
     check_made_by(design_file, record_files(records), str(records))
     with show.progress("counting") as tell:
         return count_records(records, schema, tell)

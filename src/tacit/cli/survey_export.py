@@ -13,6 +13,7 @@ from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
 from tacit.errors import DataError, FileError
 from tacit.files import Origin, check_apart, write_bytes, write_text, writing_records
 from tacit.files.paths import SUFFIXES
+from tacit.label_codes import absent_cells
 from tacit.number_text import number_of
 
 if TYPE_CHECKING:
@@ -68,8 +69,10 @@ class ExportedFiles:
             write_bytes(self.out, LabelledRecords(published, codes).file(self.kind, self.labels))
         else:
             origin = Origin(published.fingerprint, published.title)
-            with writing_records(self.out, published.design.reported, origin=origin) as write:
-                write(codes)
+            reported = published.design.reported
+            known, absent = absent_cells(codes, reported)
+            with writing_records(self.out, reported, origin=origin) as write:
+                write(known, absent=absent)
         if self.codebook is not None:
             from tacit.studio.codebook import codebook
 

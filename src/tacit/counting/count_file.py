@@ -2,7 +2,8 @@
 
 A file `NAME.counts` is a Parquet table: one column of codes per reported attribute, and the count
 of each pattern. Its metadata name the design by its fingerprint and every file or database that was
-counted, so that none is counted twice.
+counted, so that none is counted twice. If answers are missing, every attribute has one more
+category, the last.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tacit.errors import DataError, FileError, TacitError
 from tacit.files import Origin, write_bytes
 from tacit.files.paths import check_readable, reading
 from tacit.json_documents import DocumentFormat, read_document
+from tacit.label_codes import with_no_answer
 from tacit.schema import Schema
 
 FORMAT = DocumentFormat(
@@ -84,7 +86,8 @@ class StoredCounts:
         twice = [part.name for part in other.parts if part.mark in known]
         if twice:
             raise DataError(f"{', '.join(twice[:3])}: counted in both tables; merge each once")
-        return StoredCounts(self.table + other.table, self.origin, self.parts + other.parts)
+        one, another = _alike(self.table, other.table)
+        return StoredCounts(one + another, self.origin, self.parts + other.parts)
 
     def has(self, part: CountedPart) -> bool:
         """Whether a part is counted already."""
@@ -110,6 +113,15 @@ class StoredCounts:
         sink = pa.BufferOutputStream()
         pyarrow.parquet.write_table(noted, sink, compression="zstd", write_page_checksum=True)
         write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def _alike(one: PatternTable, other: PatternTable) -> tuple[PatternTable, PatternTable]:
+    """Both with a category for missing answers, if one of them has it."""
+    schema = other.schema if with_no_answer(one.schema) == other.schema else one.schema
+    if schema not in (with_no_answer(one.schema), with_no_answer(other.schema)):
+        return one, other
+    alike = [PatternTable(schema, table.patterns, table.counts) for table in (one, other)]
+    return alike[0], alike[1]
 
 
 def _place(address: str) -> str:

@@ -17,7 +17,7 @@ from tacit.arrays import Codes
 from tacit.counting.count_engine import CountEngine, PatternsBy, sorted_patterns
 from tacit.counting.patterns import PatternTable
 from tacit.design import Design
-from tacit.errors import DataError, EngineError, unknown
+from tacit.errors import DataError, EngineError, MissingAnswersError, unknown
 from tacit.extras import optional_imports
 from tacit.files import Progress
 from tacit.schema import Schema
@@ -28,7 +28,6 @@ with optional_imports():
 #: Seconds to wait for the database.
 _PATIENCE = 10
 _ROWS = 1 << 16
-_MOST_IN_A_BYTE = 256
 
 
 def database_records(
@@ -132,8 +131,6 @@ class StoredResponses(CountEngine):
     def __init__(self, url: str, schema: Schema, design: str) -> None:
         super().__init__(schema)
         self._url = url
-        wide = max(schema.sizes) > _MOST_IN_A_BYTE
-        self._type = np.dtype("<u2" if wide else "u1")
         self._number, self._records = self._survey(design)
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
@@ -190,11 +187,20 @@ class StoredResponses(CountEngine):
         return own[0][0], own[0][1]
 
     def _unpacked(self, stored: Sequence[bytes]) -> Codes:
-        width = len(self.schema)
+        """Codes take one byte each, or two; the one after the last category is a missing answer."""
+        width, sizes = len(self.schema), np.array(self.schema.sizes)
         joined = b"".join(stored)
-        if len(joined) != len(stored) * width * self._type.itemsize:
+        kind = np.dtype("<u2" if len(joined) == 2 * width * len(stored) else "u1")
+        if any(len(own) != width * kind.itemsize for own in stored):
             raise EngineError(f"{shown(self._url)}: a record does not have {width} attributes")
-        codes = np.frombuffer(joined, self._type).reshape(len(stored), width)
-        if len(codes) and (codes >= np.array(self.schema.sizes)).any():
+        codes = np.frombuffer(joined, kind).reshape(len(stored), width)
+        if (codes > sizes).any():
             raise EngineError(f"{shown(self._url)}: a code is not a category of its attribute")
-        return codes.astype(self._type.newbyteorder("="), copy=False)
+        absent = (codes == sizes).any(axis=0)
+        if absent.any():
+            name = self.schema.names[int(absent.argmax())]
+            raise MissingAnswersError(
+                f"{shown(self._url)}: attribute {name!r} has missing answers; this needs complete "
+                "records: export them and leave out those with missing answers"
+            )
+        return codes.astype(kind.newbyteorder("="), copy=False)

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tacit.errors import DataError, MissingAnswersError
 from tacit.files import Origin, check_origin, read_frame
 from tacit.files.record_files import ARROW, is_pattern
 from tacit.label_codes import decode, with_no_answer
+from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
 from tacit.sampling.sample_columns import Sampling
 from tacit.schema import Schema
 
@@ -105,6 +106,8 @@ class CountSource(RecordSource):
         return ()
 
     def of(self, names: Sequence[str]) -> SourceRows:
+        if isinstance(self.table, IncompletePatterns):
+            return _rows(self.table.counted, None, self.table.schema)
         return SourceRows(self.table.patterns, self.table.counts.astype(np.float64))
 
 
@@ -172,8 +175,9 @@ def source_of(data: Any, design: Design) -> RecordSource:
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
         return CountSource(data)
-    if is_counts(data):
-        return CountSource(count_reported(data, design))
+    if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
+        counted = partial(count_reported, data, design, True)
+        return CountSource(count_answers(counted, design.reported))
     if is_remote(data) or is_url(data):
         return EngineSource(data, design)
     if isinstance(data, str | os.PathLike):

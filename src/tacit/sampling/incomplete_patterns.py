@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from tacit.arrays import Mask
-from tacit.counting import PatternTable
+from tacit.arrays import Codes, Mask
+from tacit.counting import PatternTable, count
 from tacit.errors import DataError, MissingAnswersError
 from tacit.label_codes import absent_cells, with_no_answer
 from tacit.number_text import number_of
@@ -74,6 +74,13 @@ class IncompletePatterns(PatternTable):
         places = [self.schema.index(name) for name in names]
         return np.asarray(~self.absent[:, places].any(axis=1))
 
+    @property
+    def counted(self) -> PatternTable:
+        """The distinct records with one more category per attribute, for missing answers."""
+        sizes = np.array(self.schema.sizes, np.min_scalar_type(max(self.schema.sizes)))
+        codes = np.where(self.absent, sizes, self.whole.patterns)
+        return PatternTable(with_no_answer(self.schema), codes, self.whole.counts)
+
     def complete(self, names: Sequence[str]) -> PatternTable:
         """The records that have answers to all of these attributes.
 
@@ -90,9 +97,33 @@ class IncompletePatterns(PatternTable):
         return PatternTable(self.schema, whole.patterns[kept], whole.counts[kept])
 
 
+def with_missing(table: PatternTable) -> PatternTable:
+    """The table as count files have it: with a category for missing answers, if there are any."""
+    return table.counted if isinstance(table, IncompletePatterns) else table
+
+
+def answers_of(table: PatternTable, schema: Schema) -> PatternTable:
+    """The table of a schema from one that may have a category for missing answers as well."""
+    if table.schema == schema or table.schema != with_no_answer(schema):
+        return table
+    return IncompletePatterns(table, schema)
+
+
+def count_codes(codes: Codes, schema: Schema) -> PatternTable:
+    """Count the codes of a store; the code after the last category is a missing answer."""
+    if (codes < np.array(schema.sizes)).all():
+        return count(codes, schema)
+    return IncompletePatterns(count(codes, with_no_answer(schema)), schema)
+
+
+def answered(table: PatternTable, names: Sequence[str]) -> PatternTable:
+    """The records that have answers to all of these attributes."""
+    return table.complete(names) if isinstance(table, IncompletePatterns) else table
+
+
 def count_answers(count: Callable[[Schema], PatternTable], schema: Schema) -> PatternTable:
     """Count records of a schema; if answers are missing, count again with these."""
     try:
-        return count(schema)
+        return answers_of(count(schema), schema)
     except MissingAnswersError:
         return IncompletePatterns(count(with_no_answer(schema)), schema)

@@ -63,6 +63,8 @@ def _variable(one: LabelledVariable) -> str:
     ]
     head = f"### {_markdown(one.name)}"
     in_files = f"In SPSS and Stata: `{one.short}`."
+    if one.optional:
+        in_files += " Optional: an empty cell is a respondent who preferred not to say."
     return "\n\n".join([head, _markdown(one.text), in_files, "\n".join(table)])
 
 

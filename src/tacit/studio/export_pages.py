@@ -6,6 +6,7 @@ import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError, unknown
+from tacit.sampling.incomplete_patterns import with_missing
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
 from tacit.studio.question_results import question_results
@@ -61,6 +62,7 @@ def estimates_json(visit: PageVisit) -> Response:
         {
             "name": result.name,
             "text": result.text,
+            "missing": result.missing,
             "answers": [vars(one) for one in result.categories],
         }
         for result in question_results(release)
@@ -85,7 +87,7 @@ def estimates_latex(visit: PageVisit) -> Response:
 
 def records(visit: PageVisit, kind: str) -> Response:
     """The reported records of the release; their order is that of the categories."""
-    counts = released(visit).counts
+    counts = with_missing(released(visit).counts)
     codes = np.repeat(counts.patterns, counts.counts, axis=0)
     content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
     visit.record("records exported", visit.survey.title)

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -49,11 +50,12 @@ class LabelledVariable:
     categories: tuple[str, ...]
     labels: tuple[str, ...]
     ordered: bool
+    optional: bool = False
 
 
 @dataclass(frozen=True)
 class LabelledRecords:
-    """Reported records of a survey."""
+    """Reported records of a survey; a missing answer has the code after the last category."""
 
     survey: Published
     codes: Codes
@@ -69,7 +71,8 @@ class LabelledRecords:
         for place, one in enumerate(self.variables):
             texts = one.labels if labels else one.categories
             shown = pa.array([safe_cell(text) if safe else text for text in texts], pa.string())
-            columns.append(shown.take(pa.array(self.codes[:, place])))
+            codes = self.codes[:, place]
+            columns.append(shown.take(pa.array(codes, mask=codes >= len(texts))))
             fields.append(pa.field(one.name, pa.string(), metadata={"label": one.text}))
         return pa.table(columns, schema=pa.schema(fields))
 
@@ -95,7 +98,7 @@ class LabelledRecords:
         question, answer, title = _ROOM[kind]
         frame = pd.DataFrame(
             {
-                one.short: self.codes[:, place].astype("int32") + 1
+                one.short: _from_one(self.codes[:, place], len(one.categories))
                 for place, one in enumerate(self.variables)
             }
         )
@@ -144,7 +147,8 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
         labels = tuple(survey.survey.label(question, one, language) for one in categories)
         text = " / ".join(texts[each] for each in own)
         ordered = question.kind in ("ordered", "number") and len(own) == 1
-        return LabelledVariable(attribute.name, name, text, categories, labels, ordered)
+        optional = bool(question.optional)
+        return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
 
     return [made(each, name) for each, name in zip(reported, short, strict=True)]
 
@@ -182,6 +186,12 @@ def cut(text: str, most: int) -> str:
     """The text in at most so many bytes of UTF-8, on one line."""
     line = " ".join(text.split())
     return line.encode()[:most].decode(errors="ignore")
+
+
+def _from_one(codes: Codes, size: int) -> Any:
+    """Codes from 1; a missing answer, the code after the last, becomes a missing number."""
+    absent = codes >= size
+    return np.where(absent, np.nan, codes + 1.0) if absent.any() else codes.astype("int32") + 1
 
 
 def _measure(variable: LabelledVariable) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.sampling.incomplete_patterns import answered
 from tacit.studio.release import Release
 from tacit.survey import Published
 from tacit.survey.field_types import text_in
@@ -42,6 +43,8 @@ class QuestionResult:
     text: str
     categories: tuple[CategoryResult, ...]
     misfit: str | None
+    #: Records without an answer, which the shares leave out.
+    missing: int = 0
 
     @property
     def outside(self) -> bool:
@@ -63,7 +66,7 @@ def crosstab(release: Release, row: str, column: str) -> tuple[Estimate, Hypothe
 def shown_cells(release: Release, table: Estimate, column: str) -> list[dict[str, Any]]:
     """The rows of a table of groups; those of small groups have no numbers."""
     sizes = release.reconstruction.table([column])
-    people = np.asarray(sizes.value) * release.counts.n_records
+    people = np.asarray(sizes.value) * (release.counts.n_records - sizes.n_left_out)
     small = {
         label
         for label, n in zip(release.survey.design.schema[column].categories, people, strict=True)
@@ -113,7 +116,7 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
             "These reports hardly fit the design (p < .001). Some people may not have followed the "
             "instructions, or the records come from another survey."
         )
-    return QuestionResult(name, text, categories, misfit)
+    return QuestionResult(name, text, categories, misfit, estimate.n_left_out)
 
 
 def _reported(release: Release, name: str) -> list[float | None]:
@@ -121,7 +124,7 @@ def _reported(release: Release, name: str) -> list[float | None]:
     true, schema = release.survey.design.schema[name], release.counts.schema
     if name not in schema.names or schema[name].categories != true.categories:
         return [None] * true.size
-    counts = release.counts.marginal([name])
+    counts = answered(release.counts, [name]).marginal([name])
     return [float(share) for share in counts / max(1, counts.sum())]
 
 

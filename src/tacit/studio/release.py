@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tacit.counting import PatternTable, count_reported
+from tacit.counting import PatternTable
 from tacit.counting.count_file import StoredCounts, read_counts
 from tacit.files import Origin
 from tacit.reconstruction import Reconstruction, reconstruct
+from tacit.sampling.incomplete_patterns import answers_of, count_codes, with_missing
 from tacit.service.store import Store
 from tacit.survey import Published
 
@@ -58,15 +59,17 @@ class Releases:
         waiting = self._store.state(survey.survey.fingerprint).records - released
         if waiting < missing(released):
             return before
-        table = count_reported(self._store.codes(survey.survey.fingerprint), survey.design)
+        codes = self._store.codes(survey.survey.fingerprint)
+        table = count_codes(codes, survey.design.reported)
         origin = Origin(survey.fingerprint, survey.title)
-        StoredCounts(table, origin).write(self._path(survey))
+        StoredCounts(with_missing(table), origin).write(self._path(survey))
         self._kept[survey.slug] = Release(survey, table)
         return self._kept[survey.slug]
 
     def _stored(self, survey: Published) -> Release | None:
         if survey.slug not in self._kept and self._path(survey).exists():
-            table = read_counts(self._path(survey)).table
+            counts = read_counts(self._path(survey)).table
+            table = answers_of(counts, survey.design.reported)
             self._kept[survey.slug] = Release(survey, table)
         return self._kept.get(survey.slug)
 

@@ -59,7 +59,7 @@ def methods_sentences(release: Release) -> list[str]:
         f"The design was published to respondents; its fingerprint (SHA-256) is "
         f"{release.survey.fingerprint}, that of the questionnaire "
         f"{release.survey.survey.fingerprint}.",
-        f"Results are from {records}.",
+        f"Results are from {records}.{_missing_sentence(release)}",
         "Shares of the true answers were estimated by inverting the known probabilities of the "
         "disguise (Huang & Du, 2008, eq. 2), by generalised least squares where there are more "
         "reports than answers. The estimate is unbiased, so that it may fall "
@@ -72,6 +72,15 @@ def methods_sentences(release: Release) -> list[str]:
         "design; a p-value below .001 is reported as a misfit.",
         f"Computed by tacit {__version__}.",
     ]
+
+
+def _missing_sentence(release: Release) -> str:
+    if not any(question.optional for question in release.survey.survey.questions):
+        return ""
+    return (
+        " Respondents could decline to answer optional questions; such answers were stored as "
+        "missing, without disguise, and each table is from the records that have all its answers."
+    )
 
 
 def cited(texts: list[str]) -> list[str]:

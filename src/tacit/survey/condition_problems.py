@@ -23,6 +23,10 @@ _OWN_DEVICE = (
     "with a {device} of their own, people decide themselves what to answer, so the page cannot "
     "fill in that a question does not apply; use device: browser, or ask everybody"
 )
+_OPTIONAL = (
+    "an optional question cannot be conditional, because a missing answer would reveal that it "
+    "applied; leave out optional or asked_if"
+)
 _REPLACED = "related, forced, uniform_perturbation, frapp or matrix"
 
 
@@ -34,6 +38,8 @@ def condition_problems(survey: Survey) -> Iterator[PlacedProblem]:
         if question.asked_if is not None and question.name not in asked.broken:
             if survey.device != "browser":
                 yield where, _OWN_DEVICE.format(device=survey.device.replace("_", " "))
+            elif question.optional:
+                yield where, _OPTIONAL
             else:
                 yield from _conditions(survey, asked, question, earlier, where)
                 yield from _disguise(survey, asked, question, where)
@@ -44,9 +50,16 @@ def _conditions(
     survey: Survey, asked: Asked, question: Any, earlier: list[str], where: Place
 ) -> Iterator[PlacedProblem]:
     """Each condition names an earlier attribute, and some of its answers."""
+    declined = {a.name for q in asked.questions if q.optional for a in q.attributes}
     for name, answers in question.asked_if.items():
         at = (*where, name)
-        if name in earlier:
+        if name in declined:
+            yield (
+                at,
+                f"{name!r} is optional, and whoever declines it would not be asked either; "
+                "leave out optional there",
+            )
+        elif name in earlier:
             known = answers_of(asked.attributes[name])
             wrong = [answer for answer in answers if answer not in known]
             if wrong:

@@ -15,8 +15,11 @@ from tacit.design import Design
 from tacit.errors import FileError
 from tacit.files import read_described
 from tacit.json_documents import DocumentFormat, read_document
+from tacit.label_codes import with_no_answer
+from tacit.schema import Schema
 from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.field_types import text_in
+from tacit.survey.optional_answers import missing_together
 from tacit.survey.survey import Survey
 from tacit.survey.survey_reader import survey_from_dict
 
@@ -51,6 +54,17 @@ class Published:
     def fingerprint(self) -> str:
         """The fingerprint of the design, which every record has."""
         return self.design.fingerprint
+
+    @cached_property
+    def stored(self) -> Schema:
+        """The schema of stored codes: where an answer may be missing, it has the code after the
+        last category."""
+        reported = self.design.reported
+        wide, optional = (
+            with_no_answer(reported),
+            {n for g in missing_together(self.survey) for n in g},
+        )
+        return Schema([(wide if name in optional else reported)[name] for name in reported.names])
 
     @property
     def title(self) -> str:

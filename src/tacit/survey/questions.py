@@ -46,6 +46,10 @@ class _Question(SurveyPart):
         description="Asked only after these answers to earlier questions; to others it does not "
         "apply, which is disguised like an answer.",
     )
+    optional: Annotated[bool | None, AfterValidator(lambda given: given or None)] = Field(
+        default=None,
+        description="Offers the choice not to answer, which is sent as it is: as missing.",
+    )
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -147,6 +151,14 @@ class SurveyLink(SurveyPart):
     address: Annotated[str, Field(pattern=r"^(https://|mailto:)\S+$", max_length=2000)] = Field(
         description="Begins with https:// or mailto:."
     )
+
+
+class Section(SurveyPart):
+    """A heading above a question and those after it, with a text before the first of them."""
+
+    first: Name = Field(description="The name of its first question.")
+    title: Texts
+    text: Texts | None = Field(default=None, description="Shown before the first question.")
 
 
 class Control(SurveyPart):

@@ -17,12 +17,14 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
+from tacit.survey.logo import Logo
 from tacit.survey.questions import (
     Comprehension,
     Control,
     Labels,
     Practice,
     Question,
+    Section,
     SurveyLink,
 )
 from tacit.survey.survey_problems import problems
@@ -48,6 +50,7 @@ class Survey(SurveyPart):
     links: Annotated[tuple[SurveyLink, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="Contact, imprint and the like, below the introduction."
     )
+    logo: Logo | None = Field(default=None, description="A picture above the introduction.")
     languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
         default=("en",), description="The first is the default."
     )
@@ -67,6 +70,9 @@ class Survey(SurveyPart):
     questions: Annotated[
         tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
     ]
+    sections: Annotated[tuple[Section, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="Headings between questions."
+    )
     groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
         default=(), description="How questions are disguised; other questions are sent undisguised."
     )

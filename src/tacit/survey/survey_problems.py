@@ -11,7 +11,8 @@ from tacit.errors import SchemaError, TacitError, unknown
 from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey.condition_problems import condition_problems
 from tacit.survey.example import LANGUAGES
-from tacit.survey.group_problems import PlacedProblem, attributes_or_none, group_problems
+from tacit.survey.group_problems import Asked, PlacedProblem, attributes_or_none, group_problems
+from tacit.survey.optional_answers import optional_problems
 from tacit.survey.yaml_source import Place
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 #: Part of the message for a category without a text.
 UNLABELLED = "needs a label in each language"
-_TEXTS = frozenset({"title", "introduction", "consent", "text", "help", "explanation", "innocent"})
+_TEXTS = frozenset(
+    {"title", "introduction", "consent", "alt", "text", "help", "explanation", "innocent"}
+)
 
 
 def problems(survey: Survey) -> Iterator[PlacedProblem]:
@@ -60,8 +63,22 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
                 ("comprehension", place, "correct"),
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
+    yield from _sections(survey)
     yield from group_problems(survey)
     yield from condition_problems(survey)
+    yield from optional_problems(survey, Asked.of(survey))
+
+
+def _sections(survey: Survey) -> Iterator[PlacedProblem]:
+    """Each section begins at a question, and no other begins there."""
+    known, begun = [question.name for question in survey.questions], set[str]()
+    for place, section in enumerate(survey.sections or ()):
+        where = ("sections", place, "first")
+        if section.first not in known:
+            yield where, unknown("question", section.first, known)
+        elif section.first in begun:
+            yield where, f"another section begins at {section.first!r} already"
+        begun.add(section.first)
 
 
 def _in_each_language(

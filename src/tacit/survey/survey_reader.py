@@ -12,6 +12,7 @@ from tacit.errors import FileError, SurveyError
 from tacit.files import read_text
 from tacit.files.designs import described
 from tacit.number_text import number_of
+from tacit.survey.logo import embed_logo
 from tacit.survey.salvage import further_problems
 from tacit.survey.survey import Survey
 from tacit.survey.yaml_source import Place, SurveySource, parse
@@ -30,7 +31,9 @@ def read_survey(path: str | Path) -> Survey:
         raise FileError(
             f"{path}: has over {MOST_BYTES >> 20} million characters, which is too many"
         )
-    return survey_from_text(text, str(path))
+    source = parse(text, str(path))
+    embed_logo(source, Path(path).parent)
+    return _validated(source)
 
 
 def survey_from_text(text: str, name: str = "survey") -> Survey:

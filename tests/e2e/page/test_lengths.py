@@ -20,9 +20,11 @@ from scipy.stats import fisher_exact
 
 from tacit.service.collect.padding import padded, submission_length
 from tacit.survey import Published
+from tacit.survey.optional_answers import missing_together
 from tests.support.browser import Served, device, serving
 from tests.support.chance import FALSE_ALARM
 from tests.support.eavesdropper import Eavesdropper, eavesdropping
+from tests.support.optional_surveys import OPTIONAL
 from tests.support.page_surveys import HOSTILE, INVITED, OPEN, THROWN, every_kind, published
 from tests.support.respondent import Respondent
 
@@ -44,7 +46,7 @@ AWKWARD = published(
         ],
     }
 )  # fmt: skip
-SURVEYS = (INVITED, OPEN, AWKWARD, HOSTILE, THROWN, every_kind())
+SURVEYS = (INVITED, OPEN, AWKWARD, HOSTILE, THROWN, every_kind(), OPTIONAL)
 #: Respondents whose answers are guessed: with 16 of each, a chance guess of all is one in 6e8.
 GUESSED = 16
 
@@ -87,13 +89,18 @@ def secure(ear: Eavesdropper, survey: Published) -> str:
     return f"https://127.0.0.1:{ear.port}/s/{survey.slug}/"
 
 
-def records(survey: Published) -> list[dict[str, str]]:
-    """Every category of every attribute at least once, beside first and beside last ones."""
+def records(survey: Published) -> list[dict[str, str | None]]:
+    """Every category of every attribute at least once, beside first and beside last ones.
+
+    Missing answers too, where they are allowed.
+    """
     reported = [(a.name, [str(label) for label in a.categories]) for a in survey.design.reported]
-    found = []
+    missing = missing_together(survey.survey)
+    found: list[dict[str, str | None]] = []
     for end in (0, -1):
-        plain = {name: labels[end] for name, labels in reported}
+        plain: dict[str, str | None] = {name: labels[end] for name, labels in reported}
         found += [plain | {name: label} for name, labels in reported for label in labels]
+        found += [plain | dict.fromkeys(names) for names in missing]
     return found
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.support.browser import Served, device, watched
 from tests.support.chance import looks_like
@@ -127,6 +127,29 @@ def test_the_language_chosen_survives_a_reload(page: Page, served: Served) -> No
     page.locator("button[type=submit]").click()
     page.reload()
     page.get_by_role("heading", name="Fumez-vous ?").wait_for()
+
+
+def test_a_new_tab_starts_anew_and_finds_nothing_of_an_unfinished_survey(
+    context: BrowserContext, served: Served
+) -> None:
+    """On a shared device the next person must not see where somebody stopped."""
+    page = context.new_page()
+    person = Respondent(page)
+    person.opens(served[RELOADED])
+    person.goes_on()
+    answers(person)
+    person.goes_on()
+    answers(person, "south")
+    assert answers(person) == "Question b?"
+    page.close(run_before_unload=True)
+    other = context.new_page()
+    other.goto(served.origin + "/health/live")
+    assert other.evaluate(
+        "async () => [localStorage.length, sessionStorage.length, document.cookie, "
+        "(await indexedDB.databases()).length, (await caches?.keys?.())?.length ?? 0]"
+    ) == [0, 0, "", 0, 0]
+    next_person = Respondent(other)
+    assert next_person.opens(served[RELOADED]) == "Reloaded"
 
 
 def test_a_reload_does_not_draw_again(browser: Browser, served: Served) -> None:

@@ -190,3 +190,10 @@ def test_a_broken_earlier_question_hides_what_depends_on_it() -> None:
         question("b", asked_if={"a": "y"}),
     )
     assert "asked_if" not in told
+
+
+def test_a_declined_answer_must_not_show_whether_a_question_applied() -> None:
+    both = fault(A, question("b", asked_if={"a": "yes"}, optional=True))
+    assert "an optional question cannot be conditional" in both
+    before = fault(A | {"optional": True}, question("b", asked_if={"a": "yes"}))
+    assert "'a' is optional, and whoever declines it would not be asked either" in before

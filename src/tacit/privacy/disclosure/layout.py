@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import TINY, Array, Index, Mask
-from tacit.channel.distribution import Distribution
 from tacit.channel.linear_maps import Dense, Linear
 from tacit.channel.product import Factor, ProductChannel
 from tacit.counting import PatternTable

@@ -28,7 +28,7 @@ UNCHANGED = 304
 POLICY = (
     f"default-src 'none'; script-src 'self' '{integrity(import_map().encode())}'; "
     "style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 PROTECTION: tuple[Header, ...] = (

@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.attribute import text
+from tacit.attribute import Attribute, text
 from tacit.survey import Published
+from tacit.survey.optional_answers import missing_together
 
 
 def submission_length(published: Published, token: str = "") -> int:
@@ -18,14 +19,20 @@ def submission_length(published: Published, token: str = "") -> int:
 
     That is ASCII with a space after each comma and colon, so more compact JSON fits too.
     """
+    optional = {name for group in missing_together(published.survey) for name in group}
     record = {
-        attribute.name: max((text(label) for label in attribute.categories), key=_length)
+        attribute.name: max(_values(attribute, attribute.name in optional), key=_length)
         for attribute in published.design.reported
     }
     longest = {"fingerprint": published.fingerprint, "key": "0" * 32, "record": record}
     if published.survey.access == "invited":
         longest["token"] = token
     return _length(longest | {"padding": ""})
+
+
+def _values(attribute: Attribute, optional: bool) -> list[str | None]:
+    """What may be sent for an attribute; null is a missing answer."""
+    return [*map(text, attribute.categories), *([None] if optional else [])]
 
 
 def padded(submission: Mapping[str, Any], length: int) -> bytes:

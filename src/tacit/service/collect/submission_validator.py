@@ -1,7 +1,8 @@
 """SubmissionValidator: turns the body of a request into a response, or refuses it.
 
 It is compiled from the published design: for each reported attribute, the code of each label. Only
-labels of the design are accepted, so every stored record is one that the design can report.
+labels of the design are accepted, and null for an optional question, so every stored record is one
+that the design can report.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 import struct
 from datetime import date
+from types import NoneType
 from typing import Any
 
-from tacit.attribute import text
+from tacit.attribute import Attribute, text
 from tacit.json_documents import DECODER
 from tacit.service.collect.padding import submission_length
 from tacit.service.collect.problem_details import (
@@ -26,6 +28,7 @@ from tacit.service.collect.problem_details import (
 from tacit.service.store import Response, SurveyState, code_type
 from tacit.service.store.store_values import Terms
 from tacit.survey import Published
+from tacit.survey.optional_answers import missing_together
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -39,6 +42,7 @@ class SubmissionValidator:
 
     def __init__(self, published: Published) -> None:
         survey, reported = published.survey, published.design.reported
+        stored = published.stored
         self.survey = survey.fingerprint
         self._terms = Terms.of(survey)
         self.invited = survey.access == "invited"
@@ -48,11 +52,10 @@ class SubmissionValidator:
         self._keys = {"fingerprint", "key", "padding", "record"}
         if self.invited:
             self._keys.add("token")
-        self._tables = [
-            (attribute.name, {text(label): code for code, label in enumerate(attribute.categories)})
-            for attribute in reported
-        ]
-        self._pack = struct.Struct(f"<{len(reported)}{code_type(reported).char}").pack
+        self._together = missing_together(survey)
+        optional = {name for group in self._together for name in group}
+        self._tables = [(a.name, _codes_of(a, a.name in optional)) for a in reported]
+        self._pack = struct.Struct(f"<{len(stored)}{code_type(stored).char}").pack
 
     def problem(self, state: SurveyState | None, today: date) -> ProblemType | None:
         """Why the survey accepts no answers; if its state is not known, only the days count."""
@@ -98,6 +101,9 @@ class SubmissionValidator:
             raise Refused(NOT_ALLOWED, self._not_allowed(record)) from None
         if len(record) != len(codes):
             raise Refused(NOT_ALLOWED, "the record has other attributes")
+        for group in self._together:
+            if 0 < sum(record[name] is None for name in group) < len(group):
+                raise Refused(NOT_ALLOWED, f"attributes {', '.join(group)} are missing together")
         return self._pack(*codes)
 
     def _not_allowed(self, record: dict[str, Any]) -> str | None:
@@ -106,9 +112,15 @@ class SubmissionValidator:
             if name not in record:
                 return f"attribute {name!r} is missing"
             value = record[name]
-            if type(value) is not str or value not in table:
+            if type(value) not in (str, NoneType) or value not in table:
                 return f"attribute {name!r} must be one of its categories"
         return None
+
+
+def _codes_of(attribute: Attribute, optional: bool) -> dict[str | None, int]:
+    """The code of each label; that of null, a missing answer, is the one after the last."""
+    codes = {text(label): code for code, label in enumerate(attribute.categories)}
+    return {**codes, None: attribute.size} if optional else {**codes}
 
 
 def body_limit(published: Published) -> int:

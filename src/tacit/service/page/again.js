@@ -8,14 +8,15 @@ import { bodyOf, tokenKept } from "./send.js";
 function sentList({ speaker, design, items }, record, wanted = () => true) {
   const rows = design.reported.flatMap(({ name }) => {
     const group = design.groups.find(({ reported }) => reported.some((each) => each.name === name));
-    if (!wanted(group)) return [];
+    const plain = isOpen(group) || record[name] === null;
+    if (!wanted(plain)) return [];
     const asked = items.has(name) ? [items.get(name)] : group.names.map((each) => items.get(each));
     const questions = asked.map((item, i) => [i ? " + " : null, questionText(speaker, item)]);
     return el(
       "div",
       {},
       el("dt", {}, questions),
-      el("dd", {}, reportLabel(speaker, group, record[name], asked), mark(speaker, group)),
+      el("dd", {}, sentLabel(speaker, group, record[name], asked), mark(speaker, plain)),
     );
   });
   return el("dl", { class: "sent" }, rows);
@@ -23,11 +24,17 @@ function sentList({ speaker, design, items }, record, wanted = () => true) {
 
 const isOpen = ({ family }) => family === "truthful";
 
-const mark = (speaker, group) =>
+/** What is read for a reported category; a missing answer has none. */
+const sentLabel = (speaker, group, category, asked) =>
+  category === null
+    ? el("span", {}, speaker.say("preferNot"))
+    : reportLabel(speaker, group, category, asked);
+
+const mark = (speaker, plain) =>
   el(
     "span",
-    { class: isOpen(group) ? "badge open" : "badge" },
-    speaker.say(isOpen(group) ? "sentAsItIs" : "byChance"),
+    { class: plain ? "badge open" : "badge" },
+    speaker.say(plain ? "sentAsItIs" : "byChance"),
   );
 
 /** What is sent: what is not disguised in the open, what chance has set behind a fold.
@@ -38,14 +45,17 @@ const mark = (speaker, group) =>
 export function sentParts(page, sending) {
   const { speaker, design, survey } = page;
   const why = survey.device === "browser" ? "whyFolded" : "whyOwn";
+  const declined = Object.values(sending.record).includes(null);
   return [
-    design.groups.some(isOpen) ? sentList(page, sending.record, isOpen) : null,
+    declined || design.groups.some(isOpen)
+      ? sentList(page, sending.record, (plain) => plain)
+      : null,
     el(
       "details",
       {},
       el("summary", {}, speaker.say("exactly")),
       el("p", {}, speaker.say(why)),
-      sentList(page, sending.record, (group) => !isOpen(group)),
+      sentList(page, sending.record, (plain) => !plain),
       el("pre", { tabindex: "0", dir: "ltr" }, bodyOf(page, sending)),
     ),
   ];

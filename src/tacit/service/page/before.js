@@ -51,6 +51,7 @@ export function introductionStep(page) {
   const consent = survey.consent ? consentBox(page) : null;
   return {
     body: [
+      survey.logo ? logo(speaker, survey.logo) : null,
       heading(speaker.own(survey.title)),
       survey.introduction ? speaker.own(survey.introduction, "p", { class: "lead" }) : null,
       el("p", { class: "small" }, say(page.conditions.size ? "factsUpTo" : "facts", { n: questions.length }), dates(speaker, survey)),
@@ -64,6 +65,9 @@ export function introductionStep(page) {
         : null,
       disguised ? el("p", {}, togetherShort(speaker, published.disclosure_bound)) : null,
       disguised && open ? el("p", {}, say("someOpen")) : null,
+      survey.questions.some(({ optional }) => optional)
+        ? el("p", {}, say("preferNotIntro"))
+        : null,
       el(
         "div",
         { class: "kept" },
@@ -97,6 +101,10 @@ export function introductionStep(page) {
     read: consent?.read,
   };
 }
+
+/** The picture is in the published survey: nothing is requested. */
+const logo = (speaker, { data, alt }) =>
+  el("img", { class: "logo", src: data, alt: speaker.text(alt), lang: speaker.language });
 
 /** A box that must be ticked; what is ticked is kept while the page is open, and never sent. */
 function consentBox(page) {

@@ -159,16 +159,24 @@ export function follow(strategy, codes, group) {
 /** Reported codes for the true codes of a group: one throw, then what came up is followed. */
 export const disguiseGroup = (group, codes) => follow(throwCoin(group), codes, group);
 
-/** The record that is sent: for each reported attribute the category that the codes stand for. */
+/** The same for the true code of each attribute; null, a missing answer, is never disguised. */
+export function reportOf(group, truthOf) {
+  const truth = group.names.map(truthOf);
+  return truth.includes(null) ? null : disguiseGroup(group, truth);
+}
+
+/** The record that is sent: for each reported attribute the category that the codes stand for,
+ *  or null where `codesOf` gives null: a missing answer. */
 export function recordOf(design, codesOf) {
   const codes = new Map(
     design.groups.flatMap((group) => {
       const found = codesOf(group);
-      return group.reported.map(({ name }, i) => [name, found[i]]);
+      return group.reported.map(({ name }, i) => [name, found === null ? null : found[i]]);
     }),
   );
   return Object.fromEntries(
     design.reported.map(({ name, categories }) => {
+      if (codes.get(name) === null) return [name, null];
       check(codes.get(name) in categories, `${name}: nothing to report`);
       return [name, categories[codes.get(name)]];
     }),

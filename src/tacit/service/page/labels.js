@@ -3,6 +3,12 @@
 import { el } from "./elements.js";
 import { isJoint } from "./odds.js";
 
+/** The attributes of a question with the category of a multiple choice that each stands for. */
+export const attributesOf = (question) =>
+  question.kind === "multiple"
+    ? question.categories.map((category) => ({ name: `${question.name}.${category}`, category }))
+    : [{ name: question.name, category: null }];
+
 /** The text of an attribute's question; of a multiple choice with its category. */
 export const questionText = (speaker, { question, category }) =>
   category === null

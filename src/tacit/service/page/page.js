@@ -12,12 +12,13 @@ import {
   unaskedTime,
   waitUnasked,
 } from "./conditions.js";
-import { disguiseGroup, readDesign, recordOf } from "./disguise.js";
+import { readDesign, recordOf, reportOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { notice, today } from "./notices.js";
 import { openSteps, placeOf, restore, resumedNote } from "./place.js";
 import { askedFingerprint, checkFingerprint, loadSurvey } from "./published.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
+import { inSections, sectionName, sectionStep } from "./sections.js";
 import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
 
@@ -37,6 +38,7 @@ const page = {
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
+  willing: new Set(), // who chose to answer an optional question, by the first of its group
   oddsSaid: new Map(), // the step on which odds were said first, by their text
   reports: new Map(), // disguised codes by group, where a reload has come between
   times: new Map(), // milliseconds spent on each step with questions
@@ -70,9 +72,11 @@ function render(made, step = {}) {
     primary ?? button("primary", speaker.say("next")),
     at > locked ? button("secondary", speaker.say("back"), () => history.back()) : null,
   ];
+  const section = sectionName(page, step);
   const form = el(
     "form",
-    { class: "step", novalidate: true, autocomplete: "off" },
+    { class: "step", novalidate: true, autocomplete: "off", "aria-labelledby": section.id },
+    section.node,
     made.badge || step.place
       ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
       : null,
@@ -100,6 +104,9 @@ function submit(made, error) {
   if (found?.error) {
     error.append(...page.speaker.say(found.error, found.values));
     found.control.focus();
+  } else if (found?.again) {
+    found.again();
+    show(at);
   } else if (!found) {
     forward();
   }
@@ -205,7 +212,7 @@ function allSteps() {
   if (kept && link) return [{ show: () => showKept(kept) }];
   const barred = link ? bar() : () => notice(page, "noLink");
   if (barred) return [{ show: barred }];
-  page.questions = questionSteps(survey, page.items).map((step, i, all) => ({
+  page.questions = inSections(page, questionSteps(survey, page.items)).map((step, i, all) => ({
     ...step,
     number: i + 1,
     place: el("span", {}, speaker.say("questionOf", { n: i + 1, total: all.length })),
@@ -217,7 +224,7 @@ function allSteps() {
       titled: true,
       show: () => comprehensionStep(page, check),
     })),
-    ...page.questions,
+    ...page.questions.flatMap((step) => (step.opens ? [sectionStep(step), step] : [step])),
     { show: review, last: true },
   ];
 }
@@ -250,10 +257,7 @@ function disguiseAll() {
     record: recordOf(design, (group) => {
       if (reports.has(group)) return reports.get(group);
       if (isGiven(group, survey.device)) return given.get(group);
-      return disguiseGroup(
-        group,
-        group.names.map((name) => truthOf(page, name)),
-      );
+      return reportOf(group, (name) => truthOf(page, name));
     }),
   };
   page.wait = unaskedTime(page, steps);
@@ -268,8 +272,8 @@ function forgetTruth() {
 }
 
 function clearTruth() {
-  for (const kept of [page.answers, page.typed, page.given, page.throws, page.times])
-    kept.clear();
+  const { answers, typed, given, throws, willing, times } = page;
+  for (const kept of [answers, typed, given, throws, willing, times]) kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */

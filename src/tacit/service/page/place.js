@@ -7,7 +7,7 @@
 // left on a conditional question is kept as left on the one before, or the place would tell.
 
 import { linked, shownToAll, truthOf } from "./conditions.js";
-import { disguiseGroup } from "./disguise.js";
+import { reportOf } from "./disguise.js";
 import { button, el } from "./elements.js";
 import { isGiven } from "./questions.js";
 import { stored } from "./send.js";
@@ -52,10 +52,7 @@ function reportsOf(page, passed) {
     if (reports.has(group)) found[first] = reports.get(group);
     else if (!complete) continue;
     else if (isGiven(group, survey.device)) found[first] = given.get(group);
-    else {
-      const truth = group.names.map((name) => truthOf(page, name));
-      found[first] = disguiseGroup(group, truth);
-    }
+    else found[first] = reportOf(group, (name) => truthOf(page, name));
   }
   return found;
 }

@@ -9,18 +9,13 @@ import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
 import { ruleList } from "./explain.js";
-import { PAIRED, labelsOf, questionText, reportLabels } from "./labels.js";
+import { PAIRED, attributesOf, labelsOf, questionText, reportLabels } from "./labels.js";
+import { DECLINED, isOffered, offerStep, optionalControl } from "./optional.js";
 import { oddsOfAll } from "./stated_odds.js";
 
 /** Whether the answers of a group are entered as they are sent. */
 export const isGiven = (group, device) =>
   device === "browser" ? group.asks !== "answer" : group.family !== "truthful";
-
-/** The attributes of a question with the category of a multiple choice that each stands for. */
-const attributesOf = (question) =>
-  question.kind === "multiple"
-    ? question.categories.map((category) => ({ name: `${question.name}.${category}`, category }))
-    : [{ name: question.name, category: null }];
 
 /** What the page knows of each attribute: its question, group, position in it, its categories. */
 export function itemsOf(survey, design) {
@@ -102,7 +97,9 @@ const badge = (speaker, group) =>
 
 function directStep(page, question, own) {
   const { speaker, answers } = page;
-  const control = directControl(page, question, own);
+  const plain = directControl(page, question, own);
+  const declined = answers.get(own[0].name) === null;
+  const control = question.optional ? optionalControl(speaker, plain, declined) : plain;
   const title = speaker.own(question.text);
   const asked = own[0].group.names.map((name) => page.items.get(name));
   const told = control.typed ? heading(el("label", { for: control.id }, title)) : heading(title);
@@ -127,6 +124,11 @@ function directStep(page, question, own) {
     read: () => {
       const read = control.read();
       if (read === null) return { error: "chooseOne", ...control.problem?.(), control };
+      if (read === DECLINED) {
+        page.typed.delete(question.name);
+        for (const { name } of own) answers.set(name, null);
+        return null;
+      }
       if (control.typed) page.typed.set(question.name, control.typed());
       own.forEach(({ name }, i) =>
         answers.set(name, read instanceof Set ? Number(read.has(i)) : read),
@@ -157,6 +159,11 @@ function directControl({ speaker, answers, typed }, question, own) {
 
 function givenStep(page, group, asked) {
   const { speaker, survey } = page;
+  if (isOffered(page, group, asked[0])) {
+    const { question } = asked[0];
+    const offer = offerStep(page, group, asked[0], help(speaker, question));
+    return { badge: badge(speaker, group), ...offer };
+  }
   const shape =
     PAIRED[group.asks]
       ? paired(page, asked[0])

@@ -2,6 +2,7 @@
 
 import { below } from "./disguise.js";
 import { quoted } from "./fingerprint.js";
+import { attributesOf } from "./labels.js";
 
 const ATTEMPTS = 8;
 const LONGEST_STEP = 60; // seconds between attempts, unless the server asks for more
@@ -18,27 +19,39 @@ export const newKey = () =>
 // whoever sees it pass: TLS hides what is sent, but not how long it is.
 
 /** The length of a text or an object as Python's `json.dumps` writes it. */
-const written = (value) =>
-  typeof value === "string"
-    ? quoted(value).length
-    : Object.entries(value).reduce(
-        (sum, [name, own]) => sum + quoted(name).length + written(own) + 4, // ": " and ", "
-        0,
-      );
+function written(value) {
+  if (value === null) return "null".length;
+  if (typeof value === "string") return quoted(value).length;
+  const parts = Object.entries(value).map(
+    ([name, own]) => quoted(name).length + written(own) + 4, // ": " and ", "
+  );
+  return parts.reduce((sum, part) => sum + part, 0);
+}
 
-/** The record of a design that is written longest. */
-const longestRecord = ({ reported }) =>
-  Object.fromEntries(
-    reported.map(({ name, categories }) => [
+/** What may be missing: all that is reported of an optional question. */
+function optionalReports({ questions }, { groups }) {
+  const optional = questions.filter((question) => question.optional).flatMap(attributesOf);
+  const names = new Set(optional.map(({ name }) => name));
+  const missing = groups.filter((group) => group.names.some((name) => names.has(name)));
+  return new Set(missing.flatMap(({ reported }) => reported.map(({ name }) => name)));
+}
+
+/** The record of a survey that is written longest. */
+function longestRecord(survey, design) {
+  const optional = optionalReports(survey, design);
+  const longest = (a, b) => (written(b) > written(a) ? b : a);
+  return Object.fromEntries(
+    design.reported.map(({ name, categories }) => [
       name,
-      categories.reduce((a, b) => (written(b) > written(a) ? b : a)),
+      [...categories, ...(optional.has(name) ? [null] : [])].reduce(longest),
     ]),
   );
+}
 
 /** What is sent: for the same record, key and token the same bytes, for any record as many. */
-export function bodyOf({ published: { fingerprint }, design }, { key, token, record }) {
+export function bodyOf({ published: { fingerprint, survey }, design }, { key, token, record }) {
   const sent = { fingerprint, key, ...(token ? { token } : {}), record, padding: "" };
-  const length = written({ ...sent, record: longestRecord(design) });
+  const length = written({ ...sent, record: longestRecord(survey, design) });
   const bare = new TextEncoder().encode(JSON.stringify(sent)).length;
   return JSON.stringify({ ...sent, padding: " ".repeat(length - bare) });
 }

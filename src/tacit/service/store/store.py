@@ -123,14 +123,15 @@ class Store:
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids.
 
-        Raises StoreError if a record is damaged or missing.
+        A missing answer has the code after the last category (`Published.stored`). Raises
+        StoreError if a record is damaged or missing.
         """
         with self.database.reading() as connection:
             self.database.check(connection)
             row = self._row(connection, fingerprint)
             parts = sound_codes(connection, row, self.database.shown)
             found = [codes for part in parts for codes in part]
-        return unpacked(found, Published.from_json(row["published"]).design.reported)
+        return unpacked(found, Published.from_json(row["published"]).stored)
 
     # Responses ---------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from tacit.service.collect.submission_validator import SubmissionValidator
 from tacit.service.store import packed
 from tacit.survey import Published, survey_from_dict
 from tests.support.asking import compact, submission
+from tests.support.optional_surveys import ANALYSED
 from tests.support.published import published
 
 SURVEY = published()
@@ -216,3 +217,49 @@ def test_the_largest_record_fits_and_little_more_does() -> None:
 def test_a_control_character_is_refused_with_its_place() -> None:
     with pytest.raises(TacitError, match=r"survey:1: title"):
         hostile("a\x00b")
+
+
+def test_null_is_a_missing_answer_to_an_optional_question() -> None:
+    right = submission(ANALYSED)["record"]
+    body = submission(ANALYSED, record=right | {"smokes": None, "place": None})
+    found = SubmissionValidator(ANALYSED).validate(compact(body))
+    assert found.codes == packed([2, 0, 0, 0, 2, 0], ANALYSED.stored)
+    both = submission(ANALYSED, record=right | {"worries.pay": None, "worries.job": None})
+    found = SubmissionValidator(ANALYSED).validate(compact(both))
+    assert found.codes == packed([0, 0, 2, 2, 0, 0], ANALYSED.stored)
+
+
+@pytest.mark.parametrize(
+    ("changed", "detail"),
+    [
+        ({"drug": None}, "attribute 'drug' must be one of its categories"),
+        ({"worries.pay": None}, "attributes worries.pay, worries.job are missing together"),
+        ({"smokes": "null"}, "attribute 'smokes' must be one of its categories"),
+        ({"smokes": "(no answer)"}, "attribute 'smokes' must be one of its categories"),
+        ({"smokes": False}, "attribute 'smokes' must be one of its categories"),
+        ({"smokes": []}, "attribute 'smokes' must be one of its categories"),
+    ],
+)
+def test_a_missing_answer_is_refused_where_it_is_not_allowed(changed: Any, detail: str) -> None:
+    body = submission(ANALYSED, record=submission(ANALYSED)["record"] | changed)
+    assert said(ANALYSED, compact(body)) == ("not-allowed-value", detail)
+
+
+def test_the_record_of_a_survey_without_optional_questions_has_no_null() -> None:
+    body = submission(SURVEY, record=RECORD | {"smokes": None})
+    assert said(SURVEY, compact(body))[0] == "not-allowed-value"
+
+
+def test_a_missing_answer_has_the_length_of_an_answer() -> None:
+    """Labels of one letter are shorter than null."""
+    question = {"name": "a", "kind": "choice", "text": "?", "categories": ["x", "y"]}
+    group = {"questions": ["a"], "family": "related", "theta": "3/4"}
+    survey = Published(
+        survey_from_dict(
+            {"title": "Short", "questions": [question | {"optional": True}], "groups": [group]}
+        )
+    )
+    lengths = {len(compact(submission(survey, record={"a": sent}))) for sent in ("x", None)}
+    assert len(lengths) == 1
+    for sent in ("x", None):
+        SubmissionValidator(survey).validate(compact(submission(survey, record={"a": sent})))

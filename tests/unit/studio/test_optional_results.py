@@ -1,0 +1,117 @@
+"""Missing answers in the studio: results, tables and files leave them out, and say how many."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pyreadstat
+import pytest
+
+from tacit import reconstruct
+from tacit.sampling.incomplete_patterns import IncompletePatterns, count_codes
+from tacit.service.store import Store
+from tacit.studio.accounts import Role
+from tacit.studio.codebook import codebook, r_script
+from tacit.studio.labelled_records import LabelledRecords
+from tacit.studio.question_results import crosstab, question_results, shown_cells
+from tacit.studio.release import Releases
+from tacit.studio.survey_report import survey_report
+from tests.support.optional_surveys import ANALYSED, fill, stored_codes
+from tests.support.studio import tried
+
+N = 600
+CODES = stored_codes(ANALYSED, N)
+SIZES = np.array(ANALYSED.design.reported.sizes)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path / "survey.db")
+    fill(made, ANALYSED, CODES)
+    return made
+
+
+def test_a_release_survives_a_restart_with_its_missing_answers(
+    store: Store, tmp_path: Path
+) -> None:
+    expected = reconstruct(count_codes(CODES, ANALYSED.design.reported), ANALYSED.design)
+    for _ in range(2):  # counted, then read from the folder
+        found = Releases(store, tmp_path).newest(ANALYSED)
+        assert found is not None
+        assert isinstance(found.counts, IncompletePatterns)
+        assert found.counts.n_records == N
+        for name in ANALYSED.design.schema.names:
+            one, other = found.reconstruction.table([name]), expected.table([name])
+            np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
+            assert one.n_left_out == other.n_left_out
+    store.close()
+
+
+def test_results_leave_out_missing_answers_and_say_how_many(store: Store, tmp_path: Path) -> None:
+    release = Releases(store, tmp_path).newest(ANALYSED)
+    assert release is not None
+    results = {result.name: result for result in question_results(release)}
+    missing = dict(zip(ANALYSED.design.reported.names, (CODES >= SIZES).sum(axis=0), strict=True))
+    for name, result in results.items():
+        assert result.missing == missing[name]
+        reported = [one.reported for one in result.categories if one.reported is not None]
+        assert sum(reported) == pytest.approx(1 if reported else 0, abs=1e-12)
+    assert results["drug"].missing == 0 < results["smokes"].missing
+    table, test = crosstab(release, "smokes", "place")
+    both = (CODES[:, [0, 4]] >= SIZES[[0, 4]]).any(axis=1).sum()
+    assert table.n_left_out == test.n_left_out == both
+    assert len(shown_cells(release, table, "place")) == 4
+    text = survey_report(release)
+    assert f"{missing['smokes']} without an answer left out." in text
+    assert "could decline to answer" in text
+    store.close()
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_files_have_missing_cells(labels: bool, tmp_path: Path) -> None:
+    made = LabelledRecords(ANALYSED, CODES)
+    absent = CODES >= SIZES
+    rows = list(csv.reader(io.StringIO(made.csv(labels).decode())))[1:]
+    np.testing.assert_array_equal(np.array(rows) == "", absent)
+    table = pq.read_table(io.BytesIO(made.parquet(labels)))
+    np.testing.assert_array_equal(
+        np.stack([column.is_null().to_numpy() for column in table.columns], axis=1), absent
+    )
+    for kind, read in ((".sav", pyreadstat.read_sav), (".dta", pyreadstat.read_dta)):
+        path = tmp_path / f"records{kind}"
+        path.write_bytes(made.file(kind))
+        frame, _ = read(path)
+        np.testing.assert_array_equal(frame.isna().to_numpy(), absent)
+        found = np.where(absent, 0, frame.to_numpy(float, na_value=0))
+        np.testing.assert_array_equal(found, np.where(absent, 0, CODES + 1.0))
+
+
+def test_codebook_and_script_know_missing_answers() -> None:
+    text = codebook(ANALYSED, N)
+    assert text.count("Optional: an empty cell") == 5, "one per attribute of an optional question"
+    script = r_script(ANALYSED, "records.csv", ".csv")
+    assert 'levels = c("no", "yes")' in script, "R makes an empty cell NA: it is no level"
+
+
+def test_pages_and_downloads_of_a_survey_with_missing_answers(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=0)
+    fill(studio.store, ANALYSED, CODES)
+    studio.mine = ANALYSED
+    browser = studio.client(studio.account("analyst", Role.ANALYST))
+    place = f"/surveys/{ANALYSED.slug}"
+    page = browser.get(place)
+    assert page.status_code == 200
+    assert "without an answer left out" in page.text
+    for end in ("/table?row=smokes&column=place", "/report.html", "/estimates.csv", "/records.csv",
+                "/records.parquet", "/records.sav", "/records.dta", "/codebook.md",
+                "/estimates.tex"):  # fmt: skip
+        assert browser.get(place + end).status_code == 200, end
+    questions = browser.get(f"{place}/estimates.json").json()["questions"]
+    assert {one["name"]: one["missing"] for one in questions}["smokes"] > 0
+    rows = list(csv.reader(io.StringIO(browser.get(f"{place}/records.csv").text)))[1:]
+    assert sum(row[0] == "" for row in rows) == (CODES[:, 0] >= SIZES[0]).sum()
+    studio.store.close()
