@@ -44,6 +44,8 @@ class Studio:
     releases: Releases
     delay: GuessDelay = field(default_factory=GuessDelay)
     templates: Environment = field(default_factory=page_templates)
+    #: Where respondents find the surveys, with a slash at its end; None if it is not known.
+    respondents: str | None = None
 
     def surveys(self, account: Account) -> list[Published]:
         """The surveys that an account has a role for."""
@@ -83,7 +85,7 @@ class PageVisit:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page from a template."""
-        shared = {"account": self.account, "roles": Role}
+        shared = {"account": self.account, "roles": Role, "respondents": self.studio.respondents}
         text = self.studio.templates.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status)
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from socket import socket
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import Response
 
 from tacit.errors import ServiceError
-from tacit.service.http_server import listening
+from tacit.service.http_server import base_address, listening, passed_socket
 from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, survey_pages
 from tacit.studio.access import Right
@@ -24,6 +26,8 @@ from tacit.studio.release import Releases
 from tacit.studio.site import PageRoute, PageVisit, Studio, application
 
 ACCOUNTS_FILE = "accounts.db"
+#: Seconds for requests to end when the studio stops.
+_LAST_SECONDS = 10
 
 
 def _style(visit: PageVisit) -> Response:
@@ -95,22 +99,49 @@ def serve_studio(
     database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C. `tell` receives the address, or the set-up link at the first start."""
+    with _listening_studio(database, folder, host, port, tell) as (_, server, listener):
+        server.run(sockets=[listener])
+
+
+@contextmanager
+def studio_beside(
+    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+) -> Iterator[Studio]:
+    """Serve in a thread of its own while the block runs, as `serve_studio` does."""
+    if passed_socket():
+        raise ServiceError(
+            "one socket was passed to this process, two are needed with --collect; run "
+            "tacit serve and tacit studio as two services"
+        )
+    with _listening_studio(database, folder, host, port, tell) as (studio, server, listener):
+        sockets = {"sockets": [listener]}
+        thread = threading.Thread(target=server.run, kwargs=sockets, name="tacit-studio")
+        thread.start()
+        try:
+            yield studio
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def _listening_studio(
+    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+) -> Iterator[tuple[Studio, uvicorn.Server, socket]]:
     with closing(Store(database)) as store, listening(host, port) as listener:
         studio = studio_of(store, folder)
-        bound, number = listener.getsockname()[:2]
-        base = f"http://{f'[{bound}]' if ':' in bound else bound}:{number}/"
+        base = base_address(listener)
         listener.listen()
-        if studio.accounts.any():
-            tell(f"studio {base}")
-        else:
+        tell(f"studio {base}")
+        if not studio.accounts.any():
             token = studio.accounts.invite(administrator=True)
-            tell(f"studio {base}")
             tell(f"make the first account at {base}set-up/{token} (works once, for 7 days)")
         config = uvicorn.Config(
             studio_app(studio),
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=_LAST_SECONDS,
             forwarded_allow_ips=os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1"),
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        yield studio, uvicorn.Server(config), listener
