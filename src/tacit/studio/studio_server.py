@@ -13,33 +13,57 @@ from socket import socket
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from tacit.errors import ServiceError
 from tacit.service.http_server import base_address, listening, passed_socket
 from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, survey_pages
-from tacit.studio.access import Right
+from tacit.studio.access import NOT_FOUND, Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts, Role
+from tacit.studio.api_description import api_description
+from tacit.studio.api_pages import API_PAGES
+from tacit.studio.draft_forms import FORM_PAGES
+from tacit.studio.draft_pages import DRAFT_PAGES
+from tacit.studio.preview_pages import PREVIEW_PAGES
 from tacit.studio.release import Releases
-from tacit.studio.site import PageRoute, PageVisit, Studio, application
+from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
 
 ACCOUNTS_FILE = "accounts.db"
+#: Pages work without them, but for passkeys.
+SCRIPTS = ("check.js",)
 #: Seconds for requests to end when the studio stops.
 _LAST_SECONDS = 10
 
 
 def _style(visit: PageVisit) -> Response:
     """The style sheet of all pages."""
-    return Response(
-        files("tacit.studio").joinpath("studio.css").read_bytes(), media_type="text/css"
-    )
+    return Response(_file("studio.css"), media_type="text/css")
+
+
+def _script(visit: PageVisit) -> Response:
+    """A script of the few pages that have one."""
+    name = visit.request.path_params["name"]
+    if name not in SCRIPTS:
+        return refused(visit.studio, visit.request, NOT_FOUND)
+    return Response(_file(name), media_type="text/javascript")
+
+
+def _file(name: str) -> bytes:
+    return files("tacit.studio").joinpath(name).read_bytes()
+
+
+def _description(visit: PageVisit) -> Response:
+    """The API description."""
+    return JSONResponse(api_description(PAGES))
 
 
 #: Every page with the right that it needs.
-PAGES = (
+PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
+    PageRoute("GET", "/scripts/{name}", Right.EVERYONE, _script),
+    PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
     PageRoute("GET", "/set-up/{token}", Right.EVERYONE, account_pages.show_set_up),
     PageRoute("POST", "/set-up/{token}", Right.EVERYONE, account_pages.set_up),
     PageRoute("GET", "/sign-in", Right.EVERYONE, account_pages.show_sign_in),
@@ -77,6 +101,10 @@ PAGES = (
         )
         for kind in export_pages.TYPES
     ),
+    *DRAFT_PAGES,
+    *FORM_PAGES,
+    *PREVIEW_PAGES,
+    *API_PAGES,
 )
 
 
