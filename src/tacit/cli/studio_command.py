@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacit.cli.survey_store import DatabaseOption
+
+if TYPE_CHECKING:
+    from tacit.studio.site import Studio
 
 
 def studio(
@@ -17,16 +20,46 @@ def studio(
     ),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8001,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Collect responses too, in the same process.")
+    ] = False,
+    collect_port: Annotated[
+        int | None,
+        typer.Option(help="With --collect: the port for respondents; TACIT_PORT, else 8000."),
+    ] = None,
 ) -> None:
     """Serve the studio: surveys and their results in the browser, for people with an account.
 
     The first start prints a link that makes the first account. Results are shown from 100 records
     on and are updated in batches, so that no single answer can be read from a change.
 
-    Example: [bold]tacit studio --database survey.db --data studio --port 8001[/bold]
+    With --collect, the process also does what tacit serve does, on a port of its own. Its other
+    settings come from variables such as TACIT_HOST, and from the file that TACIT_CONFIG names.
+
+    Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
     """
     from tacit.extras import optional_imports
 
     with optional_imports():
-        from tacit.studio.studio_server import serve_studio
-    serve_studio(database, data, host, port, typer.echo)
+        from tacit.studio.studio_server import serve_studio, studio_beside
+    if not collect:
+        if collect_port is not None:
+            raise typer.BadParameter("needs --collect", param_hint="--collect-port")
+        serve_studio(database, data, host, port, typer.echo)
+        return
+    with studio_beside(database, data, host, port, typer.echo) as running:
+        _collect(database, collect_port, running)
+
+
+def _collect(database: str, port: int | None, beside: Studio) -> None:
+    """Serve the surveys until Ctrl-C; the studio learns where they are."""
+    from tacit.cli.serve import tell
+    from tacit.service.server import serve
+    from tacit.service.settings import settings
+
+    def begun(address: str) -> None:
+        beside.respondents = address
+        typer.echo(f"collecting at {address}")
+
+    chosen = settings({"database": database, "port": port})
+    serve(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"), begun)

@@ -25,7 +25,7 @@ from tacit.errors import ServiceError
 from tacit.service.collect import logs
 from tacit.service.collect.addresses import TrustedProxies
 from tacit.service.collect.connections import SPARE, Connections
-from tacit.service.collect.protocol import BoundedProtocol, protocol
+from tacit.service.collect.protocol import MOST_BESIDE, BoundedProtocol, protocol
 from tacit.service.settings import ServiceSettings
 
 BACKLOG = 2048
@@ -83,6 +83,11 @@ class Server(uvicorn.Server):
         self.draining = True
         self.force_exit = self.should_exit
         self.should_exit = True
+
+    def accept_bodies(self, size: int) -> None:
+        """Accept bodies of this size too: a survey was added."""
+        kind: Any = self.config.http_protocol_class
+        kind.most_body = max(kind.most_body, size + MOST_BESIDE)
 
     async def _accept_pending(self, sockets: Sequence[socket.socket]) -> None:
         """Accept the connections that are already established, then stop listening.
@@ -195,6 +200,13 @@ def listening(host: str, port: int, reuse_port: bool = False) -> Iterator[socket
                 f"cannot listen on {host} port {port}: {_reason(error)}; choose another by --port"
             ) from None
         yield made
+
+
+def base_address(listener: socket.socket) -> str:
+    """The address of a server that listens, with a slash at its end."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/"
 
 
 def raise_file_limit(connections: int) -> str | None:

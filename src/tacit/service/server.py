@@ -8,13 +8,13 @@ import gc
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.types import ASGIApp
 
-from tacit.errors import ServiceError, StoreError
+from tacit.errors import ServiceError, StoreError, TacitError
 from tacit.service.collect import logs
 from tacit.service.collect.addresses import TrustedProxies
 from tacit.service.collect.app import AppParts, application
@@ -22,7 +22,14 @@ from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.pages import CachedState
 from tacit.service.collect.rate_limits import AddressRateLimit, parse_limit
 from tacit.service.collect.submission_validator import body_limit
-from tacit.service.http_server import BACKLOG, Server, http_server, listening, raise_file_limit
+from tacit.service.http_server import (
+    BACKLOG,
+    Server,
+    base_address,
+    http_server,
+    listening,
+    raise_file_limit,
+)
 from tacit.service.settings import ServiceSettings
 from tacit.service.store import Outcome, Response, Store, SurveyState
 from tacit.service.writer import Writer
@@ -104,6 +111,26 @@ class RunningService:
         except (StoreError, TimeoutError):
             return None
 
+    async def newer(self, known: Collection[str]) -> Sequence[Published]:
+        """The surveys that were published since; none if the database does not answer."""
+        if not self.writer.ready:
+            return ()
+        asked = asyncio.to_thread(self.store.published, known)
+        try:
+            found = await asyncio.wait_for(asked, self.settings.write_seconds)
+        except TimeoutError:
+            return ()
+        except TacitError as error:  # such as one that a newer tacit has published
+            if self.once_per_minute.now():
+                logs.log().warning("new-survey-not-read", why=str(error))
+            return ()
+        if found and self.server is not None:
+            self.server.accept_bodies(max(map(body_limit, found)))
+        for survey in found:
+            logs.log().info("new-survey", survey=survey.slug)
+        self.surveys += tuple(found)
+        return found
+
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """After the last request, store what waits."""
@@ -124,24 +151,29 @@ class RunningService:
                 open_limit=parse_limit(self.settings.open_rate),
                 state=CachedState(self.state),
                 ready=self.ready,
+                newer=self.newer,
                 show_metrics=self.settings.metrics,
                 lifespan=self.lifespan,
             )
         )
 
 
-def serve(settings: ServiceSettings, tell: Tell, warn: Warn) -> None:
+def serve(
+    settings: ServiceSettings, tell: Tell, warn: Warn, begun: Callable[[str], None] | None = None
+) -> None:
     """Serve until SIGTERM or Ctrl-C; everything accepted is stored before this returns.
 
-    Warnings are logged, and passed to `warn` after the addresses.
+    Warnings are logged, and passed to `warn` after the addresses. With `begun`, which receives the
+    address of the server, a database without surveys is served too: some may be published later.
     """
     logs.set_up(settings.log)
     given = [read_published(path) for path in settings.surveys]
     with (
         listening(settings.host, settings.port, settings.reuse_port) as listener,
-        _running(settings, given) as service,
+        _running(settings, given, begun is not None) as service,
     ):
-        app, largest_body = service.application(), max(map(body_limit, service.surveys))
+        app = service.application()
+        largest_body = max(map(body_limit, service.surveys), default=0)
         server = http_server(app, settings, largest_body, service.log_changes)
         service.server = server
         addresses = [(address(listener, survey), survey) for survey in service.surveys]
@@ -150,6 +182,8 @@ def serve(settings: ServiceSettings, tell: Tell, warn: Warn) -> None:
         warnings = [("database-settings", why) for why in service.store.database.warnings()]
         warnings += [] if few_files is None else [("few-files", few_files)]
         tell(addresses)
+        if begun is not None:
+            begun(base_address(listener))
         for event, why in warnings:
             logs.log().warning(event, why=why)
             warn(why)
@@ -175,14 +209,16 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
 
 
 @contextlib.contextmanager
-def _running(settings: ServiceSettings, given: Sequence[Published]) -> Iterator[RunningService]:
+def _running(
+    settings: ServiceSettings, given: Sequence[Published], may_be_empty: bool
+) -> Iterator[RunningService]:
     """Open the store for writing and register the given surveys."""
-    must_exist = not given
+    must_exist = not given and not may_be_empty
     with contextlib.closing(Store(settings.database, must_exist, settings.write_seconds)) as store:
         for survey in given:
             store.register(survey)
         surveys = store.published()
-        if not surveys:
+        if not surveys and not may_be_empty:
             raise ServiceError(
                 "there is nothing to serve: name a published survey, such as one that "
                 "tacit survey publish wrote"
@@ -203,9 +239,7 @@ def _running(settings: ServiceSettings, given: Sequence[Published]) -> Iterator[
 
 def address(listener: socket.socket, published: Published) -> str:
     """The address of a survey's page."""
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/s/{published.slug}/"
+    return f"{base_address(listener)}s/{published.slug}/"
 
 
 def _tune_process() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from tacit.service.collect.problem_details import ProblemType
 from tacit.studio.accounts import Account, Accounts, Role
 
 #: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere
@@ -23,7 +25,9 @@ class Right(enum.Enum):
     EVERYONE = "everyone"
     SIGNED_IN = "signed in"
     PERSON = "signed in, not with a token"
-    ADMINISTRATOR = "administrator"
+    AUTHOR = "signed in; a token needs the role owner for all surveys"
+    PUBLISHER = "administrator; a token needs the role owner for all surveys"
+    ADMINISTRATOR = "administrator, not with a token"
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,20 @@ class Refusal:
 
     status: int
     reason: str
+    name: str = "refused"
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """Problem details for programs (RFC 9457), with more members if there are some."""
+        kind = ProblemType(self.name, self.status, self.reason)
+        return kind.content() | self.details
 
 
-SIGN_IN = Refusal(401, "Sign in first.")
-NOT_FOUND = Refusal(404, "There is no such page, or you may not see it.")
-NOT_ALLOWED = Refusal(403, "Your role does not allow this.")
-OTHER_SITE = Refusal(403, "The request came from another site.")
+SIGN_IN = Refusal(401, "Sign in first.", "sign-in")
+NOT_FOUND = Refusal(404, "There is no such page, or you may not see it.", "not-found")
+NOT_ALLOWED = Refusal(403, "Your role does not allow this.", "not-allowed")
+OTHER_SITE = Refusal(403, "The request came from another site.", "other-site")
 
 
 def account_of(request: Request, accounts: Accounts) -> Account | None:
@@ -59,8 +71,8 @@ def refusal(
 ) -> Refusal | None:
     """Why an account may not make a request; None if it may.
 
-    `survey` is the fingerprint of the survey in the address, if there is such a survey. A survey
-    that the account has no role for does not exist for it.
+    `survey` is the fingerprint of the survey in the address, or the key of the draft, if there is
+    one. A survey that the account has no role for does not exist for it.
     """
     by_token = account is not None and account.by_token
     if request.method not in _SAFE_METHODS and not by_token and from_other_site(request):
@@ -71,9 +83,23 @@ def refusal(
         return SIGN_IN
     if isinstance(needs, Role):
         return _without_role(account, needs, survey)
-    person = needs is Right.SIGNED_IN or not by_token
-    enough = needs is not Right.ADMINISTRATOR or account.administrator
-    return None if person and enough else NOT_ALLOWED
+    return None if _has_right(account, needs) else NOT_ALLOWED
+
+
+def _has_right(account: Account, needs: Right) -> bool:
+    """Whether somebody who is signed in has a right that is not a role."""
+    whole = account.most is Role.OWNER and account.only is None
+    match needs:
+        case Right.ADMINISTRATOR:
+            return account.administrator and not account.by_token
+        case Right.PERSON:
+            return not account.by_token
+        case Right.AUTHOR:
+            return whole
+        case Right.PUBLISHER:
+            return whole and account.administrator
+        case _:
+            return True
 
 
 def _without_role(account: Account, needs: Role, survey: str | None) -> Refusal | None:

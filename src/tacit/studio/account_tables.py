@@ -1,4 +1,4 @@
-"""The tables of the studio: accounts, their roles, sessions, links and tokens, and the audit log.
+"""The tables of the studio: accounts, roles, sessions, links, tokens, drafts and the audit log.
 
 They are in an SQLite file of their own, so that nothing here touches the records of respondents.
 Secrets are stored as hashes: reading the file is not enough to sign in.
@@ -81,6 +81,18 @@ audit = sa.Table(
     sa.Column("account", sa.String(200), nullable=False),
     sa.Column("action", sa.String(60), nullable=False),
     sa.Column("subject", sa.Text, nullable=False),
+)
+
+#: Survey files that are being written; `version` counts the saves, `published` names the survey.
+drafts = sa.Table(
+    "studio_drafts",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("changed", sa.Float, nullable=False),
+    sa.Column("changed_by", sa.String(200), nullable=False),
+    sa.Column("published", sa.String(64)),
 )
 
 

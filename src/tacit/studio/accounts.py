@@ -132,6 +132,12 @@ class Accounts:
             )
             return [(row.id, row.name, Role.named(row.role)) for row in found]
 
+    def forget_survey(self, survey: str) -> None:
+        """Delete the roles, links and tokens for a survey that was deleted."""
+        with self.engine.begin() as connection:
+            for table in (roles, setup_links, api_tokens):
+                connection.execute(delete(table).where(table.c.survey == survey))
+
     # Signing in --------------------------------------------------------------------------------
 
     def check_password(self, name: str, password: str) -> Account | None:

@@ -53,6 +53,12 @@ class Releases:
         with self._lock:
             return self._newest(survey)
 
+    def forget(self, survey: Published) -> None:
+        """Delete the release of a survey that was deleted."""
+        with self._lock:
+            self._kept.pop(survey.slug, None)
+            self._path(survey).unlink(missing_ok=True)
+
     def _newest(self, survey: Published) -> Release | None:
         before = self._stored(survey)
         released = 0 if before is None else before.counts.n_records

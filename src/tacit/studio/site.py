@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,16 +16,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.errors import DataError, StoreError, TacitError, Unavailable
+from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
+from tacit.json_documents import unique_keys
+from tacit.service.collect.http_responses import PROBLEM
 from tacit.service.store import Store
-from tacit.studio.access import SIGN_IN, Refusal, Right, account_of, refusal
+from tacit.studio.access import NOT_FOUND, SIGN_IN, Refusal, Right, account_of, refusal
 from tacit.studio.accounts import Account, Accounts, Role
+from tacit.studio.drafts import Draft, Drafts
 from tacit.studio.guess_delay import GuessDelay
 from tacit.studio.page_templates import page_templates
+from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
 from tacit.survey import Published
 
-LONGEST_FORM = 1 << 16
+#: Bytes of a form, and of one that contains the text of a survey.
+LONGEST_FORM, LONGEST_TEXT_FORM = 1 << 16, 4 << 20
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -33,6 +40,11 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+#: The policy of the few pages with a script: an own file, which talks to this site only.
+SCRIPT_POLICY = HEADERS["content-security-policy"] + (
+    "; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
 
 
 @dataclass
@@ -43,7 +55,14 @@ class Studio:
     accounts: Accounts
     releases: Releases
     delay: GuessDelay = field(default_factory=GuessDelay)
+    drafts: Drafts = field(init=False)
+    previews: Previews = field(default_factory=Previews)
     templates: Environment = field(default_factory=page_templates)
+    #: Where respondents find the surveys, with a slash at its end; None if it is not known.
+    respondents: str | None = None
+
+    def __post_init__(self) -> None:
+        self.drafts = Drafts(self.accounts.engine, self.accounts.now)
 
     def surveys(self, account: Account) -> list[Published]:
         """The surveys that an account has a role for."""
@@ -58,16 +77,37 @@ class Studio:
         found = [survey for survey in self.store.published() if survey.slug == slug]
         return found[0] if found else None
 
+    def own_drafts(self, account: Account) -> list[Draft]:
+        """The drafts that an account has a role for."""
+        return [draft for draft in self.drafts.all() if account.role(draft.key) is not None]
+
 
 @dataclass(frozen=True)
 class PageVisit:
-    """A request that was allowed, with its account, its survey and its form."""
+    """A request that was allowed, with its account, its survey or draft, and what was sent."""
 
     studio: Studio
     request: Request
     account: Account | None
     published: Published | None
-    form: dict[str, str]
+    own_draft: Draft | None = None
+    body: bytes = b""
+
+    @cached_property
+    def form(self) -> dict[str, str]:
+        """The fields of a form."""
+        return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The JSON object that was sent; an error if it is something else."""
+        try:
+            found = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
+        return found
 
     @property
     def person(self) -> Account:
@@ -81,11 +121,21 @@ class PageVisit:
         assert self.published is not None
         return self.published
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page from a template."""
-        shared = {"account": self.account, "roles": Role}
-        text = self.studio.templates.get_template(template).render(**shared, **values)
-        return HTMLResponse(text, status)
+    @property
+    def draft(self) -> Draft:
+        """The draft; the address of the page names one."""
+        assert self.own_draft is not None
+        return self.own_draft
+
+    def page(
+        self, template: str, status: int = 200, script: str | None = None, **values: Any
+    ) -> Response:
+        """A page from a template, with one of the studio's scripts if it needs one."""
+        shared = {"account": self.account, "roles": Role, "respondents": self.studio.respondents}
+        whole = {**shared, **values, "script": script}
+        text = self.studio.templates.get_template(template).render(whole)
+        policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
+        return HTMLResponse(text, status, policy)
 
     def record(self, action: str, subject: str = "") -> None:
         """Add what was done to the audit log."""
@@ -97,6 +147,17 @@ Handler = Callable[[PageVisit], Response]
 
 
 @dataclass(frozen=True)
+class RouteNote:
+    """What the API description says of a route: the names of the schemas of its answer and of what
+    is sent to it, the status of the answer, and parameters after the question mark."""
+
+    answer: str | None = None
+    status: int = 200
+    body: str | None = None
+    query: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PageRoute:
     """A method and an address, the right it needs, and what answers."""
 
@@ -104,6 +165,8 @@ class PageRoute:
     path: str
     needs: Right | Role
     handler: Handler
+    longest: int = LONGEST_FORM
+    note: RouteNote | None = None
 
 
 def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
@@ -117,51 +180,60 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
 
 def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
-        form = await _form(request) if page.method == "POST" else {}
-        response = await run_in_threadpool(_answer, studio, page, request, form)
-        response.headers.update(HEADERS)
+        body = b"" if page.method == "GET" else await _body(request, page.longest)
+        response = await run_in_threadpool(_answer, studio, page, request, body)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         return response
 
     return answer
 
 
-def _answer(
-    studio: Studio, page: PageRoute, request: Request, form: dict[str, str] | None
-) -> Response:
+def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | None) -> Response:
     try:
         account = account_of(request, studio.accounts)
-        slug = request.path_params.get("survey")
+        slug, own = (request.path_params.get(name) for name in ("survey", "draft"))
         survey = None if slug is None else studio.survey(slug)
+        draft = None if own is None else studio.drafts.get(own)
         fingerprint = None if survey is None else survey.survey.fingerprint
-        why = refusal(request, page.needs, account, fingerprint)
+        why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
+        if why is None and body is None:
+            why = Refusal(413, "The form is too large.", "too-large")
+        if why is None and own is not None and draft is None:
+            why = NOT_FOUND
         if why is not None:
             return refused(studio, request, why)
-        if form is None:
-            return refused(studio, request, Refusal(413, "The form is too large."))
-        return page.handler(PageVisit(studio, request, account, survey, form))
-    except Unavailable as error:
-        return refused(studio, request, Refusal(503, f"The database does not answer: {error}"))
-    except (DataError, StoreError) as error:
-        return refused(studio, request, Refusal(400, str(error)))
+        return page.handler(PageVisit(studio, request, account, survey, draft, body or b""))
     except TacitError as error:
-        return refused(studio, request, Refusal(500, str(error)))
+        return refused(studio, request, _refusal_of(error))
 
 
-async def _form(request: Request) -> dict[str, str] | None:
-    """The fields of a form; None if it is too large."""
+def _refusal_of(error: TacitError) -> Refusal:
+    """What an error means for the one who asked."""
+    if isinstance(error, Unavailable):
+        return Refusal(503, f"The database does not answer: {error}", "unavailable")
+    if isinstance(error, SurveyError):
+        problems = {"problems": list(error.problems)}
+        return Refusal(422, "The survey has problems.", "survey-problems", problems)
+    if isinstance(error, DataError | StoreError):
+        return Refusal(400, str(error), "wrong-request")
+    return Refusal(500, str(error), "fault")
+
+
+async def _body(request: Request, longest: int) -> bytes | None:
+    """What was sent; None if it is too large."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > LONGEST_FORM:
+        if len(body) > longest:
             return None
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    return body
 
 
 def refused(studio: Studio, request: Request, why: Refusal) -> Response:
     """A page, or problem details (RFC 9457) for programs; the first page asks to sign in."""
     if not _reads_pages(request):
-        content = {"type": "about:blank", "title": why.reason, "status": why.status}
-        return JSONResponse(content, why.status, media_type="application/problem+json")
+        return JSONResponse(why.problem, why.status, media_type=PROBLEM)
     if why is SIGN_IN and request.method == "GET":
         return RedirectResponse("/sign-in", 303)
     template = studio.templates.get_template("refused.html")
@@ -174,6 +246,5 @@ def _reads_pages(request: Request) -> bool:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    status = getattr(error, "status_code", 404)
-    content = {"type": "about:blank", "title": "Not found.", "status": status}
-    return JSONResponse(content, status, HEADERS, media_type="application/problem+json")
+    why = Refusal(getattr(error, "status_code", 404), "Not found.", "not-found")
+    return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)

@@ -3,39 +3,67 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from socket import socket
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from tacit.errors import ServiceError
-from tacit.service.http_server import listening
+from tacit.service.http_server import base_address, listening, passed_socket
 from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, survey_pages
-from tacit.studio.access import Right
+from tacit.studio.access import NOT_FOUND, Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts, Role
+from tacit.studio.api_description import api_description
+from tacit.studio.api_pages import API_PAGES
+from tacit.studio.draft_forms import FORM_PAGES
+from tacit.studio.draft_pages import DRAFT_PAGES
+from tacit.studio.preview_pages import PREVIEW_PAGES
 from tacit.studio.release import Releases
-from tacit.studio.site import PageRoute, PageVisit, Studio, application
+from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
 
 ACCOUNTS_FILE = "accounts.db"
+#: Pages work without them, but for passkeys.
+SCRIPTS = ("check.js",)
+#: Seconds for requests to end when the studio stops.
+_LAST_SECONDS = 10
 
 
 def _style(visit: PageVisit) -> Response:
     """The style sheet of all pages."""
-    return Response(
-        files("tacit.studio").joinpath("studio.css").read_bytes(), media_type="text/css"
-    )
+    return Response(_file("studio.css"), media_type="text/css")
+
+
+def _script(visit: PageVisit) -> Response:
+    """A script of the few pages that have one."""
+    name = visit.request.path_params["name"]
+    if name not in SCRIPTS:
+        return refused(visit.studio, visit.request, NOT_FOUND)
+    return Response(_file(name), media_type="text/javascript")
+
+
+def _file(name: str) -> bytes:
+    return files("tacit.studio").joinpath(name).read_bytes()
+
+
+def _description(visit: PageVisit) -> Response:
+    """The API description."""
+    return JSONResponse(api_description(PAGES))
 
 
 #: Every page with the right that it needs.
-PAGES = (
+PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
+    PageRoute("GET", "/scripts/{name}", Right.EVERYONE, _script),
+    PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
     PageRoute("GET", "/set-up/{token}", Right.EVERYONE, account_pages.show_set_up),
     PageRoute("POST", "/set-up/{token}", Right.EVERYONE, account_pages.set_up),
     PageRoute("GET", "/sign-in", Right.EVERYONE, account_pages.show_sign_in),
@@ -73,6 +101,10 @@ PAGES = (
         )
         for kind in export_pages.TYPES
     ),
+    *DRAFT_PAGES,
+    *FORM_PAGES,
+    *PREVIEW_PAGES,
+    *API_PAGES,
 )
 
 
@@ -95,22 +127,49 @@ def serve_studio(
     database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C. `tell` receives the address, or the set-up link at the first start."""
+    with _listening_studio(database, folder, host, port, tell) as (_, server, listener):
+        server.run(sockets=[listener])
+
+
+@contextmanager
+def studio_beside(
+    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+) -> Iterator[Studio]:
+    """Serve in a thread of its own while the block runs, as `serve_studio` does."""
+    if passed_socket():
+        raise ServiceError(
+            "one socket was passed to this process, two are needed with --collect; run "
+            "tacit serve and tacit studio as two services"
+        )
+    with _listening_studio(database, folder, host, port, tell) as (studio, server, listener):
+        sockets = {"sockets": [listener]}
+        thread = threading.Thread(target=server.run, kwargs=sockets, name="tacit-studio")
+        thread.start()
+        try:
+            yield studio
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def _listening_studio(
+    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+) -> Iterator[tuple[Studio, uvicorn.Server, socket]]:
     with closing(Store(database)) as store, listening(host, port) as listener:
         studio = studio_of(store, folder)
-        bound, number = listener.getsockname()[:2]
-        base = f"http://{f'[{bound}]' if ':' in bound else bound}:{number}/"
+        base = base_address(listener)
         listener.listen()
-        if studio.accounts.any():
-            tell(f"studio {base}")
-        else:
+        tell(f"studio {base}")
+        if not studio.accounts.any():
             token = studio.accounts.invite(administrator=True)
-            tell(f"studio {base}")
             tell(f"make the first account at {base}set-up/{token} (works once, for 7 days)")
         config = uvicorn.Config(
             studio_app(studio),
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=_LAST_SECONDS,
             forwarded_allow_ips=os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1"),
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        yield studio, uvicorn.Server(config), listener

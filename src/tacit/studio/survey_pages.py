@@ -54,28 +54,36 @@ def show_table(visit: PageVisit) -> Response:
 
 def close(visit: PageVisit) -> Response:
     """Close a survey for good, if its title was typed to confirm it."""
-    if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to close it; it cannot be opened again")
-    visit.studio.store.close_survey(visit.survey.survey.fingerprint)
-    visit.record("survey closed", visit.survey.title)
+    close_survey(visit, visit.form.get("confirm", ""))
     return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
 
 
 def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
+    links = new_links(visit, visit.form.get("n", ""), visit.form.get("base", ""))
+    lines = "".join(f"{link}\n" for link in ["link", *links])
+    return file_response(lines, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
+
+
+def close_survey(visit: PageVisit, confirm: str) -> None:
+    """Close a survey for good; `confirm` must be its title."""
+    if confirm.strip() != visit.survey.title.strip():
+        raise DataError("type the title of the survey to close it; it cannot be opened again")
+    visit.studio.store.close_survey(visit.survey.survey.fingerprint)
+    visit.record("survey closed", visit.survey.title)
+
+
+def new_links(visit: PageVisit, asked: str, base: str) -> list[str]:
+    """New one-time links to an invited survey at an address."""
     if visit.survey.survey.access != "invited":
         raise DataError("the survey is open to anyone; links need access: invited")
-    asked, base = visit.form.get("n", ""), visit.form.get("base", "").rstrip("/")
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
     if not base.startswith(("https://", "http://")):
         raise DataError("name the address of the surveys, such as https://survey.example.org")
     tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
     visit.record("links made", f"{visit.survey.title}: {asked}")
-    links = "".join(f"{base}/s/{visit.survey.slug}/#{token}\n" for token in tokens)
-    return file_response(
-        "link\n" + links, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv"
-    )
+    return [f"{base.rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
 
 def show_new(visit: PageVisit) -> Response:

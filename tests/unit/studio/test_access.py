@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from tacit.studio.accounts import Role
+from tacit.studio.site import PageRoute
 from tacit.studio.studio_server import PAGES
-from tests.support.studio import Browser, Tried, tried
+from tests.support.studio import PASSWORD, Browser, Tried, tried
+
+DRAFT = """
+title: A draft
+questions:
+  - {name: late, kind: yes_no, text: ""}
+groups:
+  - {questions: [late], family: related, theta: 5/6}
+"""
 
 #: For each page: the status for each visitor. An address without a line fails the test.
 VISITORS = (
@@ -18,6 +27,8 @@ VISITORS = (
 )
 EXPECTED = {
     "GET /studio.css": "200 200 200 200 200 200 200 200 200",
+    "GET /scripts/{name}": "200 200 200 200 200 200 200 200 200",
+    "GET /openapi.json": "200 200 200 200 200 200 200 200 200",
     "GET /set-up/{token}": "404 404 404 404 404 404 404 404 404",
     "POST /set-up/{token}": "400 400 400 400 400 400 400 400 400",
     "GET /sign-in": "200 200 200 200 200 200 200 200 200",
@@ -48,6 +59,46 @@ EXPECTED = {
     "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.sav": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.dta": "303 404 403 200 200 200 401 403 200",
+    "GET /drafts": "303 200 200 200 200 200 401 403 403",
+    "POST /drafts": "401 400 400 400 400 400 401 403 400",
+    "GET /drafts/{draft}": "303 404 404 404 200 200 401 200 200",
+    "GET /drafts/{draft}/text": "303 404 404 404 200 200 401 200 200",
+    "POST /drafts/{draft}/text": "401 404 404 404 400 400 401 403 400",
+    "GET /drafts/{draft}/survey.yaml": "303 404 404 404 200 200 401 200 200",
+    "POST /drafts/{draft}/publish": "401 403 403 403 403 400 401 403 403",
+    "POST /drafts/{draft}/duplicate": "401 404 404 404 303 303 401 403 303",
+    "POST /drafts/{draft}/delete": "401 404 404 404 400 400 401 403 400",
+    "POST /drafts/{draft}/preview": "401 404 404 404 400 400 401 400 400",
+    "POST /surveys/{survey}/duplicate": "401 404 403 403 303 303 401 403 303",
+    "POST /surveys/{survey}/delete": "401 404 403 403 400 400 401 403 400",
+    "GET /drafts/{draft}/settings": "303 404 404 404 200 200 401 200 200",
+    "POST /drafts/{draft}/settings": "401 404 404 404 400 400 401 403 400",
+    "POST /drafts/{draft}/questions": "401 404 404 404 400 400 401 403 400",
+    "GET /drafts/{draft}/questions/{number:int}": "303 404 404 404 200 200 401 200 200",
+    "POST /drafts/{draft}/questions/{number:int}": "401 404 404 404 400 400 401 403 400",
+    "POST /drafts/{draft}/groups": "401 404 404 404 400 400 401 403 400",
+    "GET /drafts/{draft}/groups/{number:int}": "303 404 404 404 200 200 401 200 200",
+    "POST /drafts/{draft}/groups/{number:int}": "401 404 404 404 400 400 401 403 400",
+    "GET /preview/{secret}/": "404 404 404 404 404 404 404 404 404",
+    "GET /preview/{secret}/survey.json": "404 404 404 404 404 404 404 404 404",
+    "POST /preview/{secret}/responses": "404 404 404 404 404 404 404 404 404",
+    "GET /page/{name:path}": "200 200 200 200 200 200 200 200 200",
+    "GET /api/surveys": "303 200 200 200 200 200 401 200 200",
+    "GET /api/surveys/{survey}": "303 404 200 200 200 200 401 200 200",
+    "DELETE /api/surveys/{survey}": "401 404 403 403 400 400 401 403 400",
+    "GET /api/surveys/{survey}/results": "303 404 200 200 200 200 401 200 200",
+    "GET /api/surveys/{survey}/table": "303 404 400 400 400 400 401 400 400",
+    "POST /api/surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
+    "POST /api/surveys/{survey}/links": "401 404 403 403 400 400 401 403 400",
+    "POST /api/surveys/{survey}/draft": "401 404 403 403 201 201 401 403 201",
+    "GET /api/drafts": "303 200 200 200 200 200 401 200 200",
+    "POST /api/drafts": "401 400 400 400 400 400 401 403 400",
+    "GET /api/drafts/{draft}": "303 404 404 404 200 200 401 200 200",
+    "PUT /api/drafts/{draft}": "401 404 404 404 400 400 401 403 400",
+    "DELETE /api/drafts/{draft}": "401 404 404 404 204 204 401 403 204",
+    "POST /api/drafts/{draft}/check": "401 404 404 404 400 400 401 400 400",
+    "POST /api/drafts/{draft}/publish": "401 403 403 403 403 422 401 403 403",
+    "POST /api/drafts/{draft}/preview": "401 404 404 404 422 422 401 422 422",
 }
 
 
@@ -84,8 +135,16 @@ def clients(studio: Tried) -> dict[str, Browser]:
 
 
 def address(path: str, studio: Tried) -> str:
-    filled = path.replace("{survey}", studio.mine.slug).replace("{number:int}", "99")
-    return filled.replace("{token}", "no-such-token")
+    """The address of a page, with a new draft of the owner that has problems."""
+    filled = path.replace("{survey}", studio.mine.slug)
+    if "{draft}" in path:
+        members = studio.studio.accounts.members(studio.mine.survey.fingerprint)
+        ((owner, name),) = [(own, name) for own, name, _ in members if name == "owner"]
+        made = studio.studio.drafts.create(DRAFT, owner, name)
+        filled = filled.replace("{draft}", made.id).replace("{number:int}", "1")
+    filled = filled.replace("{number:int}", "99").replace("{name:path}", "page.js")
+    filled = filled.replace("{name}", "check.js")
+    return filled.replace("{token}", "no-such-token").replace("{secret}", "no-such-secret")
 
 
 def test_every_page_has_its_expected_answers() -> None:
@@ -108,7 +167,7 @@ def test_a_page_is_open_only_to_those_with_the_right(
         studio.studio.delay.succeeded("name ", "address 127.0.0.1")
         if path == "/sign-out" and before:  # sign in again for the next page
             name = "other" if visitor == "other analyst" else visitor
-            account = studio.studio.accounts.check_password(name, "a long pass phrase")
+            account = studio.studio.accounts.check_password(name, PASSWORD)
             assert account is not None
             client.cookies.set("tacit-studio", studio.studio.accounts.begin_session(account))
     assert dict(zip(VISITORS, found, strict=True)) == dict(
@@ -126,15 +185,15 @@ def test_a_page_is_open_only_to_those_with_the_right(
         {},
     ],
 )
-@pytest.mark.parametrize("page", [page for page in PAGES if page.method == "POST"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page.method != "GET"])
 def test_a_form_of_another_site_is_refused(
-    page: object, headers: dict[str, str], studio: Tried, clients: dict[str, Browser]
+    page: PageRoute, headers: dict[str, str], studio: Tried, clients: dict[str, Browser]
 ) -> None:
     client = clients["administrator"]
-    path = address(getattr(page, "path", ""), studio)
+    path = address(page.path, studio)
     cookies = {"cookie": f"tacit-studio={client.cookies['tacit-studio']}"}
     plain = Browser(client.app)
-    assert plain.post(path, headers={**headers, **cookies}).status_code == 403
+    assert plain.request(page.method, path, headers={**headers, **cookies}).status_code == 403
 
 
 def test_a_form_of_the_own_origin_is_accepted_from_older_browsers(
@@ -154,6 +213,21 @@ def test_a_session_that_expired_is_no_session(tmp_path: Path) -> None:
     studio.studio.accounts.now = lambda: 1e12
     assert client.get("/").status_code == 303
     studio.store.close()
+
+
+def test_a_page_with_a_script_runs_only_files_of_the_studio(
+    studio: Tried, clients: dict[str, Browser]
+) -> None:
+    client = clients["owner"]
+    page = client.get(address("/drafts/{draft}/text", studio))
+    parts = page.headers["content-security-policy"].split(";")
+    policy = dict(part.strip().partition(" ")[::2] for part in parts)
+    assert (policy["default-src"], policy["script-src"]) == ("'none'", "'self'")
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert "<script type" in page.text
+    assert "onclick" not in page.text
+    for name in ("../site.py", "studio.css", "site.py"):
+        assert client.get(f"/scripts/{name}").status_code == 404
 
 
 def test_every_answer_forbids_scripts_frames_and_caches(clients: dict[str, Browser]) -> None:

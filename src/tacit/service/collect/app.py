@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tacit.service.collect import logs
 from tacit.service.collect.http_responses import IMMUTABLE, JSON, File, HttpResponse, redirect
 from tacit.service.collect.metrics import Metrics
+from tacit.service.collect.new_surveys import NewSurveys, SurveySource
 from tacit.service.collect.pages import StateSource, SurveyPage, get_only, not_found
 from tacit.service.collect.problem_details import FAULT
 from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
@@ -44,6 +46,7 @@ class AppParts:
     open_limit: RateLimit | None = None
     state: StateSource = _unknown_state
     ready: Readiness = lambda: None
+    newer: SurveySource | None = None
     show_metrics: bool = False
     preview: bool = False
     today: Callable[[], date] = date.today
@@ -51,8 +54,7 @@ class AppParts:
 
 
 def application(parts: AppParts) -> ASGIApp:
-    """The application: a dictionary of addresses; all others are not found."""
-    posted: dict[str, ASGIApp] = {}
+    """The application: a dictionary of addresses, which new surveys extend."""
     read: dict[str, ASGIApp] = {
         **{f"/page/{name}": File(FILES[name], data) for name, data in manifest().items()},
         "/openapi.json": File(JSON, files(__package__).joinpath("openapi.json").read_bytes()),
@@ -62,35 +64,47 @@ def application(parts: AppParts) -> ASGIApp:
     del read[f"/page/{HTML}"]  # it has an address for each survey
     if parts.show_metrics:
         read["/metrics"] = _computed(parts.metrics.response)
+    exact = {path: get_only(app) for path, app in read.items()}
+    of_survey = partial(_addresses, parts)
     for survey in parts.surveys:
-        base, validator = f"/s/{survey.slug}", SubmissionValidator(survey)
-        # Submissions to an invited survey are limited by its links.
-        limit = None if validator.invited else parts.open_limit
-        window = None if limit is None else FixedWindow(limit)
-        posted[f"{base}/responses"] = Submissions(
-            validator, parts.sink, parts.metrics, parts.rate, window
-        )
-        read[base] = redirect(f"{survey.slug}/")  # the page's relative links need the slash
-        read[f"{base}/"] = SurveyPage(
-            survey.survey, validator, parts.state, parts.preview, parts.today
-        )
-        read[f"{base}/survey.json"] = File(JSON, survey.to_json().encode(), IMMUTABLE)
-    others = Router(default=not_found, lifespan=parts.lifespan)
-    return RootApp(posted | {path: get_only(app) for path, app in read.items()}, others)
+        exact.update(of_survey(survey))
+    new = None if parts.newer is None else NewSurveys(parts.newer, exact, of_survey, parts.surveys)
+    return RootApp(exact, Router(default=not_found, lifespan=parts.lifespan), new)
+
+
+def _addresses(parts: AppParts, survey: Published) -> dict[str, ASGIApp]:
+    """The addresses of a survey: its page, its file, and where records are sent."""
+    base, validator = f"/s/{survey.slug}", SubmissionValidator(survey)
+    # Submissions to an invited survey are limited by its links.
+    limit = None if validator.invited else parts.open_limit
+    window = None if limit is None else FixedWindow(limit)
+    submissions = Submissions(validator, parts.sink, parts.metrics, parts.rate, window)
+    page = SurveyPage(survey.survey, validator, parts.state, parts.preview, parts.today)
+    return {
+        f"{base}/responses": submissions,
+        base: get_only(redirect(f"{survey.slug}/")),  # the page's relative links need the slash
+        f"{base}/": get_only(page),
+        f"{base}/survey.json": get_only(File(JSON, survey.to_json().encode(), IMMUTABLE)),
+    }
 
 
 class RootApp:
     """Dispatches every request; logs an unexpected error without any data and answers 500."""
 
-    def __init__(self, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
-        self._exact, self._others = exact, others
+    def __init__(
+        self, exact: Mapping[str, ASGIApp], others: ASGIApp, new: NewSurveys | None = None
+    ) -> None:
+        self._exact, self._others, self._new = exact, others, new
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._others(scope, receive, send)
             return
         try:
-            await self._exact.get(scope["path"], self._others)(scope, receive, send)
+            app = self._exact.get(scope["path"])
+            if app is None and self._new is not None:
+                app = await self._new.find(scope["path"])
+            await (app or self._others)(scope, receive, send)
         except Exception as error:
             logs.fault(error)
             with suppress(RuntimeError):  # a response had begun: uvicorn closes the connection

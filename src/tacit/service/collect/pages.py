@@ -60,7 +60,7 @@ class SurveyPage:
         if problem is not None:
             app = _shown(problem, scope, self._survey, today)
         elif self._preview:
-            app = _preview_page(language_of(scope, self._survey))
+            app = File(HTML, preview_html(language_of(scope, self._survey)))
         await app(scope, receive, send)
 
 
@@ -89,7 +89,7 @@ def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: dat
     return error_page(problem, scope, survey, today) if wants_page(scope) else problem.response
 
 
-def _preview_page(language: str) -> File:
+def preview_html(language: str) -> bytes:
     """The page with a banner: this is a preview."""
     banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
-    return File(HTML, _BODY.sub(lambda found: found[0] + banner, html()))
+    return _BODY.sub(lambda found: found[0] + banner, html())

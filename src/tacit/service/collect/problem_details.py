@@ -30,14 +30,20 @@ class ProblemType:
         """The response without a detail."""
         return self.with_detail(None)
 
+    def content(self, detail: str | None = None) -> dict[str, str | int]:
+        """The problem details."""
+        members: dict[str, str | int] = {
+            "type": self.name,
+            "title": self.title,
+            "status": self.status,
+        }
+        return members if detail is None else {**members, "detail": detail}
+
     def with_detail(self, detail: str | None, wait: int | None = None) -> HttpResponse:
         """The response with what is wrong in this case."""
-        content = {"type": self.name, "title": self.title, "status": self.status}
-        if detail is not None:
-            content["detail"] = detail
         seconds = wait if wait is not None else self.wait
         retry = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
-        body = json.dumps(content, ensure_ascii=False).encode()
+        body = json.dumps(self.content(detail), ensure_ascii=False).encode()
         return HttpResponse(self.status, PROBLEM, body, (NO_STORE, *self.headers, *retry))
 
 

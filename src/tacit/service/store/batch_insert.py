@@ -17,7 +17,7 @@ from tacit.errors import Unavailable
 from tacit.service.store.checksums import checksums
 from tacit.service.store.database import Database, NewRow, NewRows
 from tacit.service.store.link_tokens import LinkTokens
-from tacit.service.store.sql_tables import responses, surveys
+from tacit.service.store.sql_tables import DELETED, responses, surveys
 from tacit.service.store.store_values import Ledger, Outcome, Response, Terms, hash_of, id_of
 from tacit.survey import Published
 
@@ -127,7 +127,7 @@ class BatchInsert:
         known = self._known.get(survey)
         if known is None:
             row = find(connection, survey)
-            if row is None:
+            if row is None or row["published"] == DELETED:
                 return None
             terms = Terms.of(Published.from_json(row["published"]).survey)
             known = self._known[survey] = (row["number"], terms)

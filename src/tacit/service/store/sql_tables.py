@@ -2,8 +2,9 @@
 
 The key of a response is its random id, that of a token its hash. A used token has no row, so that
 nothing of it (an order, a transaction number) can be matched with a response. `survey` has no
-foreign key: checking it would cost more than the row, and surveys are never deleted. `settled` is
-the number of records whose order of arrival is erased.
+foreign key: checking it would cost more than the row. A deleted survey keeps its row, closed and
+without content, so that its number is never given again. `settled` is the number of records whose
+order of arrival is erased.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from tacit.errors import StoreError
 #: The newest migration.
 REVISION = "0002"
 VERSION_TABLE = "tacit_version"
+#: The content of a survey that was deleted.
+DELETED = ""
 
 metadata = MetaData()
 

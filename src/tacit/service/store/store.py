@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.batch_insert import BatchInsert, find
@@ -18,7 +18,15 @@ from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.packed_codes import unpacked
-from tacit.service.store.sql_tables import REVISION, migrate, revision_of, surveys
+from tacit.service.store.sql_tables import (
+    DELETED,
+    REVISION,
+    migrate,
+    responses,
+    revision_of,
+    surveys,
+    tokens,
+)
 from tacit.service.store.store_values import Outcome, Response, SurveyState
 from tacit.survey import Published
 
@@ -72,18 +80,28 @@ class Store:
     def register(self, published: Published) -> None:
         """Accept responses for a survey; it may be registered already."""
         fingerprint = published.survey.fingerprint
+        content = dict(published=published.to_json(), closed=False)
         with self.database.writing() as connection:
             self.database.lock_layout(connection)
-            if find(connection, fingerprint) is None:
+            row = find(connection, fingerprint)
+            if row is None:
                 last = connection.scalar(select(func.max(surveys.c.number))) or 0
-                own = dict(number=last + 1, fingerprint=fingerprint, published=published.to_json())
-                fresh = dict(closed=False, records=0, settled=0, issued=0)
-                connection.execute(insert(surveys).values(**own, **fresh))
+                own = dict(number=last + 1, fingerprint=fingerprint, **content)
+                connection.execute(insert(surveys).values(**own, records=0, settled=0, issued=0))
+            elif row["published"] == DELETED:
+                again = update(surveys).where(surveys.c.number == row["number"])
+                connection.execute(again.values(**content))
 
-    def published(self) -> tuple[Published, ...]:
-        """The surveys in the order of registration."""
+    def published(self, known: Collection[str] = ()) -> tuple[Published, ...]:
+        """The surveys in the order of registration, without those with known fingerprints."""
+        there = surveys.c.published != DELETED
         with self.database.reading() as connection:
-            found = connection.scalars(select(surveys.c.published).order_by(surveys.c.number)).all()
+            names = connection.scalars(select(surveys.c.fingerprint).where(there)).all()
+            wanted = [name for name in names if name not in known]
+            if not wanted:
+                return ()
+            asked = select(surveys.c.published).where(surveys.c.fingerprint.in_(wanted))
+            found = connection.scalars(asked.order_by(surveys.c.number)).all()
         return tuple(Published.from_json(text) for text in found)
 
     def invite(self, fingerprint: str, n: int) -> list[str]:
@@ -111,10 +129,22 @@ class Store:
             connection.execute(shut)
         self.erase_order()
 
+    def delete_survey(self, fingerprint: str) -> None:
+        """Delete a closed survey with its records and links, also from the disk."""
+        with self.database.writing() as connection:
+            row = self._row(connection, fingerprint, lock=True)
+            if not row["closed"]:
+                raise StoreError("close the survey before it is deleted")
+            for each in (responses, tokens):
+                connection.execute(delete(each).where(each.c.survey == row["number"]))
+            mark = update(surveys).where(surveys.c.number == row["number"])
+            connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
+        self.erase_order(0)
+
     def state(self, fingerprint: str) -> SurveyState:
-        """The state of a survey from its counters, which is cheap."""
+        """The state of a survey from its counters, which is cheap; a deleted one is closed."""
         with self.database.reading() as connection:
-            row = self._row(connection, fingerprint)
+            row = self._row(connection, fingerprint, deleted=True)
             known = self._batch_insert.terms(connection, fingerprint)
         records, issued = row["records"], row["issued"]
         spent = records if known is not None and known[1].invited else 0  # each record took one
@@ -225,10 +255,11 @@ class Store:
         if last:
             self.erase_order()
 
-    def erase_order(self) -> None:
-        """Erase the order in which responses arrived; waits while another process does."""
+    def erase_order(self, enough: int = 1) -> None:
+        """Erase the order of arrival if so many records are new; waits while another process
+        does."""
         until = time.monotonic() + PATIENCE
-        while not self._erase_order(1):
+        while not self._erase_order(enough):
             if time.monotonic() > until:
                 raise Unavailable(f"{self.database.shown}: another server is erasing the order")
             time.sleep(0.05)
@@ -292,9 +323,11 @@ class Store:
             self.database.release(self._held)
             self._held = None
 
-    def _row(self, connection: Connection, fingerprint: str, lock: bool = False) -> RowMapping:
+    def _row(
+        self, connection: Connection, fingerprint: str, lock: bool = False, deleted: bool = False
+    ) -> RowMapping:
         row = find(connection, fingerprint, lock)
-        if row is None:
+        if row is None or (row["published"] == DELETED and not deleted):
             raise StoreError(
                 f"{self.database.shown}: has no survey with the fingerprint {fingerprint[:16]}; "
                 "serve it, or invite to it, first"

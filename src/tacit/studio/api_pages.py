@@ -1,0 +1,220 @@
+"""JSON for programs: what the pages do, below /api/."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.responses import JSONResponse, Response
+
+from tacit.errors import DataError
+from tacit.studio import draft_pages, survey_pages
+from tacit.studio.access import Refusal, Right
+from tacit.studio.accounts import Role
+from tacit.studio.draft_document import DraftDocument
+from tacit.studio.drafts import Draft
+from tacit.studio.export_pages import estimates_json, surveys_json
+from tacit.studio.question_results import crosstab, shown_cells
+from tacit.studio.release import FEWEST_SHOWN, missing
+from tacit.studio.site import LONGEST_TEXT_FORM, Handler, PageRoute, PageVisit, RouteNote, refused
+
+_TABLE = ("row", "column")
+
+
+def survey_status(visit: PageVisit) -> Response:
+    """The state of a survey: records, links, and how many records are released."""
+    return JSONResponse(_survey(visit))
+
+
+def survey_table(visit: PageVisit) -> Response:
+    """Answers to one question in the groups of another; small groups have no numbers."""
+    release = survey_pages.released(visit)
+    row, column = (visit.request.query_params.get(key, "") for key in _TABLE)
+    names = visit.survey.design.schema.names
+    if row not in names or column not in names or row == column:
+        raise DataError("row and column must be two different questions of the survey")
+    table, test = crosstab(release, row, column)
+    cells = [
+        {
+            "row": str(cell[row]),
+            "column": str(cell[column]),
+            **{
+                name: None if cell["suppressed"] else _number(cell[own])
+                for name, own in (("share", "estimate"), ("low", "lower"), ("high", "upper"))
+            },
+            "suppressed": cell["suppressed"],
+        }
+        for cell in shown_cells(release, table, column)
+    ]
+    found = {"statistic": _number(test.statistic), "df": int(test.df), "p": _number(test.pvalue)}
+    records = release.counts.n_records
+    head = {"row": row, "column": column, "records": records}
+    return JSONResponse({**head, "cells": cells, "test": found})
+
+
+def close_survey(visit: PageVisit) -> Response:
+    """Close a survey for good; `confirm` must be its title."""
+    survey_pages.close_survey(visit, _text(visit, "confirm"))
+    return JSONResponse(_survey(visit))
+
+
+def new_links(visit: PageVisit) -> Response:
+    """Make one-time links to an invited survey; they are shown only here."""
+    number = visit.json.get("n")
+    asked = str(number) if type(number) is int else ""
+    base = _text(visit, "base") if "base" in visit.json else visit.studio.respondents or ""
+    return JSONResponse({"links": survey_pages.new_links(visit, asked, base)}, 201)
+
+
+def delete_survey(visit: PageVisit) -> Response:
+    """Delete a closed survey with all its records; `confirm` must be its title."""
+    if _text(visit, "confirm").strip() != visit.survey.title.strip():
+        raise DataError("confirm must be the title of the survey")
+    draft_pages.deleted_survey(visit)
+    return Response(status_code=204)
+
+
+def duplicate_survey(visit: PageVisit) -> Response:
+    """Make a draft with the content of a published survey."""
+    text = draft_pages.survey_text(visit.survey)
+    return JSONResponse(_draft(draft_pages.new_draft(visit, text)), 201)
+
+
+def list_drafts(visit: PageVisit) -> Response:
+    """The drafts of the account."""
+    found = [
+        {key: own for key, own in _draft(draft).items() if key not in ("text", "problems")}
+        for draft in visit.studio.own_drafts(visit.person)
+    ]
+    return JSONResponse({"drafts": found})
+
+
+def new_draft(visit: PageVisit) -> Response:
+    """Make a draft of the text of a survey file; it may have problems."""
+    return JSONResponse(_draft(draft_pages.new_draft(visit, _text(visit, "text"))), 201)
+
+
+def show_draft(visit: PageVisit) -> Response:
+    """A draft with its text, its version and its problems."""
+    return JSONResponse(_draft(visit.draft))
+
+
+def save_draft(visit: PageVisit) -> Response:
+    """Save a text over the version that it was made from; 409 if there is a newer one."""
+    version = visit.json.get("version")
+    if type(version) is not int:
+        raise DataError("version must be the whole number that was read with the text")
+    newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
+    if not saved:
+        details = {"version": newest.version, "text": newest.text}
+        why = Refusal(409, newest.conflict, "changed", details)
+        return refused(visit.studio, visit.request, why)
+    return JSONResponse(_draft(newest))
+
+
+def delete_draft(visit: PageVisit) -> Response:
+    """Delete a draft."""
+    visit.studio.drafts.delete(visit.draft.id)
+    visit.record("draft deleted", visit.draft.title)
+    return Response(status_code=204)
+
+
+def check_draft(visit: PageVisit) -> Response:
+    """Every problem of a text with its line and place; without a text, of the draft."""
+    text = _text(visit, "text") if "text" in visit.json else visit.draft.text
+    return JSONResponse({"problems": DraftDocument(text).problems})
+
+
+def publish_draft(visit: PageVisit) -> Response:
+    """Publish a draft; 422 with its problems if it has some."""
+    made = draft_pages.published_draft(visit)
+    return JSONResponse({"slug": made.slug, "fingerprint": made.survey.fingerprint}, 201)
+
+
+def preview_draft(visit: PageVisit) -> Response:
+    """Make a preview: the address of a page that works for an hour and stores nothing."""
+    address = str(visit.request.base_url).rstrip("/") + draft_pages.preview_path(visit)
+    return JSONResponse({"address": address}, 201)
+
+
+def _survey(visit: PageVisit) -> dict[str, Any]:
+    survey, store = visit.survey, visit.studio.store
+    state = store.state(survey.survey.fingerprint)
+    release = visit.studio.releases.newest(survey)
+    released = 0 if release is None else release.counts.n_records
+    role = visit.person.role(survey.survey.fingerprint)
+    return {
+        "slug": survey.slug,
+        "title": survey.title,
+        "fingerprint": survey.survey.fingerprint,
+        "design": survey.fingerprint,
+        "open": state.open,
+        "records": state.records,
+        "links": state.issued,
+        "unused_links": state.remaining,
+        "released_records": released,
+        "next_release_at": released + missing(released) if released else FEWEST_SHOWN,
+        "role": None if role is None else role.name.lower(),
+    }
+
+
+def _draft(draft: Draft) -> dict[str, Any]:
+    return {
+        "id": draft.id,
+        "title": draft.title,
+        "version": draft.version,
+        "saved_at": draft.saved_at.replace(" ", "T") + "Z",
+        "saved_by": draft.changed_by,
+        "published": draft.published,
+        "text": draft.text,
+        "problems": draft.document.problems,
+    }
+
+
+def _text(visit: PageVisit, key: str) -> str:
+    found = visit.json.get(key)
+    if not isinstance(found, str):
+        raise DataError(f"the key {key} must be a text")
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """A number for JSON; None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+_SURVEY, _DRAFT = "surveys/{survey}", "drafts/{draft}"
+_ROUTES: tuple[tuple[str, str, Right | Role, Handler, RouteNote], ...] = (
+    ("GET", "surveys", Right.SIGNED_IN, surveys_json, RouteNote("Surveys")),
+    ("GET", _SURVEY, Role.VIEWER, survey_status, RouteNote("Survey")),
+    ("DELETE", _SURVEY, Role.OWNER, delete_survey, RouteNote(None, 204, "Confirmation")),
+    ("GET", f"{_SURVEY}/results", Role.VIEWER, estimates_json, RouteNote("Results")),
+    ("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, RouteNote("Table", query=_TABLE)),
+    (
+        "POST",
+        f"{_SURVEY}/close",
+        Role.OWNER,
+        close_survey,
+        RouteNote("Survey", 200, "Confirmation"),
+    ),
+    ("POST", f"{_SURVEY}/links", Role.OWNER, new_links, RouteNote("Links", 201, "NewLinks")),
+    ("POST", f"{_SURVEY}/draft", Role.OWNER, duplicate_survey, RouteNote("Draft", 201)),
+    ("GET", "drafts", Right.SIGNED_IN, list_drafts, RouteNote("Drafts")),
+    ("POST", "drafts", Right.AUTHOR, new_draft, RouteNote("Draft", 201, "SurveyText")),
+    ("GET", _DRAFT, Role.VIEWER, show_draft, RouteNote("Draft")),
+    ("PUT", _DRAFT, Role.OWNER, save_draft, RouteNote("Draft", 200, "NewVersion")),
+    ("DELETE", _DRAFT, Role.OWNER, delete_draft, RouteNote(None, 204)),
+    (
+        "POST",
+        f"{_DRAFT}/check",
+        Role.VIEWER,
+        check_draft,
+        RouteNote("Problems", 200, "CheckedText"),
+    ),
+    ("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish_draft, RouteNote("Published", 201)),
+    ("POST", f"{_DRAFT}/preview", Role.VIEWER, preview_draft, RouteNote("Preview", 201)),
+)
+API_PAGES = tuple(
+    PageRoute(method, f"/api/{path}", needs, handler, LONGEST_TEXT_FORM, note)
+    for method, path, needs, handler, note in _ROUTES
+)

@@ -1,0 +1,81 @@
+"""The schemas of what the API sends and takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
+_SHARE = {"type": ["number", "null"]}
+_ROLE = {"enum": ["viewer", "analyst", "owner", None]}
+_DRAFT = {
+    "id": _TEXT,
+    "title": _TEXT,
+    "version": _WHOLE,
+    "saved_at": {"type": "string", "format": "date-time"},
+    "saved_by": _TEXT,
+    "published": {"type": ["string", "null"], "description": "The slug of the survey, if any."},
+}
+_PROBLEMS = {"type": "array", "items": _TEXT}
+_SURVEY = {"slug": _TEXT, "title": _TEXT, "open": _FLAG, "records": _WHOLE, "role": _ROLE}
+
+
+def _object(optional: tuple[str, ...] = (), /, **members: Any) -> dict[str, Any]:
+    required = [name for name in members if name not in optional]
+    return {"type": "object", "properties": members, "required": required}
+
+
+def _list(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "Problem": {
+        "description": "Problem details (RFC 9457); some problems have more members.",
+        **_object(("problems",), type=_TEXT, title=_TEXT, status=_WHOLE, problems=_PROBLEMS),
+    },
+    "Surveys": _object(surveys=_list(_object(**_SURVEY))),
+    "Survey": _object(
+        **_SURVEY,
+        fingerprint=_TEXT,
+        design=_TEXT,
+        links=_WHOLE,
+        unused_links=_WHOLE,
+        released_records=_WHOLE,
+        next_release_at=_WHOLE,
+    ),
+    "Results": _object(
+        design=_TEXT,
+        records=_WHOLE,
+        questions=_list(
+            _object(
+                name=_TEXT,
+                text=_TEXT,
+                answers=_list(
+                    _object(label=_TEXT, share=_SHARE, low=_SHARE, high=_SHARE, reported=_SHARE)
+                ),
+            )
+        ),
+    ),
+    "Table": _object(
+        row=_TEXT,
+        column=_TEXT,
+        records=_WHOLE,
+        cells=_list(
+            _object(
+                row=_TEXT, column=_TEXT, share=_SHARE, low=_SHARE, high=_SHARE, suppressed=_FLAG
+            )
+        ),
+        test=_object(statistic=_SHARE, df=_WHOLE, p=_SHARE),
+    ),
+    "Links": _object(links=_list(_TEXT)),
+    "Drafts": _object(drafts=_list(_object(**_DRAFT))),
+    "Draft": _object(**_DRAFT, text=_TEXT, problems=_PROBLEMS),
+    "Problems": _object(problems=_PROBLEMS),
+    "Published": _object(slug=_TEXT, fingerprint=_TEXT),
+    "Preview": _object(address=_TEXT),
+    "SurveyText": _object(text=_TEXT),
+    "CheckedText": _object(("text",), text=_TEXT),
+    "NewVersion": _object(text=_TEXT, version=_WHOLE),
+    "NewLinks": _object(("base",), n={"type": "integer", "minimum": 1}, base=_TEXT),
+    "Confirmation": _object(confirm={"type": "string", "description": "The title."}),
+}

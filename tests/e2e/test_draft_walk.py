@@ -1,0 +1,101 @@
+"""From nothing to a published survey in the browser, with forms, a preview and one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.e2e.test_one_process import Both, both
+from tests.e2e.test_studio import look
+from tests.support.browser import PHONE, chromium, watched
+from tests.support.respondent import answered
+from tests.support.studio import PASSWORD
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+def signed_in(page: Page, running: Both) -> None:
+    page.goto(running.link)
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_label("Password, at least").fill(PASSWORD)
+    page.get_by_label("again").fill(PASSWORD)
+    page.get_by_role("button", name="Make the account").click()
+
+
+def written(page: Page, check: Any) -> None:
+    """A survey with one question, made with forms; `check` looks at each page."""
+    page.get_by_role("link", name="Drafts").click()
+    check(page)
+    page.get_by_label("Title").fill("Sleep <b>")
+    page.get_by_role("button", name="Start with this title").click()
+    check(page)
+    page.get_by_label("Kind of question").select_option("yes_no")
+    page.get_by_role("button", name="Add a question").click()
+    check(page)
+    page.get_by_label("Name").fill("naps")
+    page.get_by_label("Text", exact=True).fill("Do you nap at work?")
+    page.get_by_label("no", exact=True).fill("No")
+    page.get_by_label("yes", exact=True).fill("Yes")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Add a group").click()
+    check(page)
+    assert page.get_by_label("naps").is_checked()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Title, languages").click()
+    check(page)
+    page.get_by_label("Introduction").fill("Please answer.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Edit as text").click()
+    check(page)
+    assert "naps" in page.get_by_label("Survey file").input_value()
+    page.get_by_role("button", name="Check").click()
+    check(page)
+    page.get_by_role("link", name="Back to the draft").click()
+    check(page)
+
+
+def sent(page: Page, address: str) -> None:
+    """Answers the survey to its end."""
+    answered(page, address).presses("Send")
+    page.get_by_role("heading", name="Thank you").wait_for()
+
+
+def test_a_survey_is_written_tried_published_and_answered(
+    url: str, tmp_path: Path, browser: Browser
+) -> None:
+    with both(url, tmp_path / "studio") as running:
+        page = browser.new_context(bypass_csp=True).new_page()  # the policy forbids axe too
+        signed_in(page, running)
+        written(page, look)
+        page.get_by_role("button", name="Preview").click()
+        secret = page.url
+        # With the policy, in a browser without the account, on a phone.
+        plain = browser.new_context(viewport=PHONE).new_page()
+        seen = watched(plain)
+        sent(plain, secret)
+        assert "preview" in plain.inner_text("[role=note]").lower()
+        assert seen.complaints == []
+        page.go_back()
+        page.get_by_role("button", name="Publish").click()
+        assert "0 records" in page.inner_text("main")
+        look(page)
+        address = page.get_by_role("link", name="/s/").inner_text()
+        seen = watched(plain)
+        sent(plain, address)
+        assert seen.complaints == []
+        page.reload()
+        assert "1 records" in page.inner_text("main")
+        page.get_by_role("button", name="Duplicate as a draft").click()
+        look(page)
+        page.get_by_role("button", name="Publish").click()
+        assert "published already" in page.inner_text("main")

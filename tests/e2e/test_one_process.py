@@ -1,0 +1,102 @@
+"""`tacit studio --collect`: one process, and surveys that are served when they are published."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tacit.service.store import Store
+from tests.support import warm_start
+from tests.support.asking import place, submission
+from tests.support.postgres import Cluster
+from tests.support.published import published
+from tests.support.serving import SECONDS, serving
+from tests.support.studio import PASSWORD, SAME_SITE
+from tests.support.warm_start import Process
+
+pytestmark = pytest.mark.slow
+
+FIRST, NEXT = published(), published(title="Published while the server runs")
+
+
+@dataclass
+class Both:
+    """A process that runs the studio and collects."""
+
+    process: Process
+    studio: str
+    link: str
+    collecting: str
+
+
+@contextmanager
+def both(database: str, folder: Path) -> Iterator[Both]:
+    flags = ["--database", database, "--data", str(folder), "--port", "0", "--collect-port", "0"]
+    with (folder.parent / "log").open("w") as log:
+        process = warm_start.start(["studio", *flags, "--collect"], stderr=log)
+        assert process.stdout is not None
+        try:
+            told = [process.stdout.readline() for _ in range(3)]
+            found = re.search(r"http\S+/set-up/\S+", told[1])
+            assert found is not None
+            yield Both(process, told[0].split()[1], found[0], told[2].split()[-1].rstrip("/"))
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait(SECONDS)
+            process.stdout.close()
+
+
+def test_one_process_publishes_collects_and_shows(url: str, tmp_path: Path) -> None:
+    with both(url, tmp_path / "studio") as running, httpx.Client(headers=SAME_SITE) as browser:
+        form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
+        assert browser.post(running.link, data=form).status_code == 303
+        assert httpx.get(running.collecting + place(FIRST)).status_code == 404
+        text = {"text": FIRST.survey.to_json(), "action": "publish"}
+        assert browser.post(f"{running.studio}new", data=text).status_code == 303
+        with closing(Store(url)) as store:  # the page may say "not found" for a second
+            while httpx.get(running.collecting + place(FIRST)).status_code == 404:
+                time.sleep(0.1)
+            target = running.collecting + place(FIRST, "responses")
+            for _ in range(3):
+                assert httpx.post(target, json=submission(FIRST)).status_code == 201
+            assert store.state(FIRST.survey.fingerprint).records == 3
+        shown = browser.get(f"{running.studio}surveys/{FIRST.slug}").text
+        assert "3 records" in shown
+        assert f"{running.collecting}{place(FIRST)}" in shown
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(SECONDS) == 0
+
+
+def test_a_port_without_collecting_is_an_error(tmp_path: Path) -> None:
+    flags = ["--database", str(tmp_path / "survey.db"), "--collect-port", "0"]
+    process = warm_start.start(["studio", *flags])
+    assert process.stderr is not None
+    assert process.wait(SECONDS) == 2
+    assert "needs --collect" in process.stderr.read()
+
+
+def test_every_server_serves_what_is_published_meanwhile(cluster: Cluster, tmp_path: Path) -> None:
+    url = cluster.url()
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    with (
+        serving(folders[0], [FIRST], "--database", url) as one,
+        serving(folders[1], [FIRST], "--database", url) as two,
+    ):
+        with closing(Store(url)) as store:
+            store.register(NEXT)
+        for server in (one, two):
+            target = server.origin + place(NEXT, "responses")
+            assert httpx.post(target, json=submission(NEXT)).status_code == 201
+        with closing(Store(url)) as store:
+            assert store.state(NEXT.survey.fingerprint).records == 2

@@ -1,0 +1,429 @@
+"""Drafts: the text, the forms, two authors, previews, publishing, copies, deleting."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.studio import drafts as drafts_module
+from tacit.studio.accounts import Role
+from tacit.studio.drafts import Draft
+from tacit.survey import Published, example, survey_from_text
+from tacit.survey.yaml_patch import comments
+from tests.support.asking import submission
+from tests.support.studio import MARKUP, Browser, Tried, tried
+
+pytestmark = pytest.mark.slow
+
+TEXT = example()
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Tried]:
+    made = tried(tmp_path, records=0)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def root(studio: Tried) -> Browser:
+    return studio.client(studio.account("Root", administrator=True))
+
+
+def draft_in(studio: Tried, browser: Browser, text: str = TEXT) -> str:
+    """The id of a new draft with a text."""
+    location = browser.post("/drafts", data={"title": "New"}).headers["location"]
+    own = location.rpartition("/")[2]
+    answer = browser.post(f"/drafts/{own}/text", data={"version": "1", "text": text})
+    assert answer.status_code == 303
+    return own
+
+
+def stored(studio: Tried, own: str) -> Draft:
+    found = studio.studio.drafts.get(own)
+    assert found is not None
+    return found
+
+
+def form_of(page: str) -> dict[str, str]:
+    """The fields of the form of a page as a browser would send them."""
+    body = page.split('<form method="post">')[1].split("</form>", maxsplit=1)[0]
+    sent: dict[str, str] = {}
+    for tag in re.findall(r"<(?:input|textarea|select)\b.*?>(?:\n[^<]*</textarea>)?", body, re.S):
+        name = html.unescape(re.search(r'name="([^"]*)"', tag)[1])  # type: ignore[index]
+        if tag.startswith("<textarea"):
+            sent[name] = html.unescape(tag.split(">\n", 1)[1].removesuffix("</textarea>"))
+        elif tag.startswith("<select"):
+            chosen = body.split(tag)[1].split("</select>")[0]
+            found = re.search(r"<option selected>([^<]*)", chosen)
+            sent[name] = html.unescape(found[1]) if found else ""
+        elif 'type="checkbox"' not in tag or " checked" in tag:
+            sent[name] = html.unescape(re.search(r'value="([^"]*)"', tag)[1])  # type: ignore[index]
+    return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
+
+
+# The text ----------------------------------------------------------------------------------------
+
+
+def test_a_draft_is_written_checked_saved_and_published(studio: Tried, root: Browser) -> None:
+    made = root.post("/drafts", data={"title": "Sleep", "from": "empty"})
+    own = made.headers["location"].rpartition("/")[2]
+    page = root.get(f"/drafts/{own}").text
+    assert "needs at least 1 item" in page
+    assert root.post(f"/drafts/{own}/publish").status_code == 400
+    wrong = root.post(
+        f"/drafts/{own}/text", data={"version": "1", "text": "title: X\n", "action": "check"}
+    )
+    assert wrong.status_code == 400
+    assert "survey:1: the key &#39;questions&#39; is missing" in wrong.text
+    assert stored(studio, own).version == 1, "a check saves nothing"
+    form = {"version": "1", "text": TEXT.replace("\n", "\r\n"), "action": "save"}
+    assert root.post(f"/drafts/{own}/text", data=form).status_code == 303
+    assert stored(studio, own).text == TEXT
+    assert "The survey is correct" in root.get(f"/drafts/{own}").text
+    done = root.post(f"/drafts/{own}/publish")
+    assert done.status_code == 303
+    slug = done.headers["location"].rpartition("/")[2]
+    survey = Published(survey_from_text(TEXT))
+    assert slug == survey.slug
+    assert survey in studio.store.published()
+    assert stored(studio, own).published == slug
+    again = root.post(f"/drafts/{own}/publish")
+    assert again.status_code == 400
+    assert "published already" in again.text
+
+
+def test_the_second_of_two_authors_is_told_and_keeps_the_text(studio: Tried) -> None:
+    one = studio.client(studio.account("Ada", administrator=True))
+    two = studio.client(studio.account("Bo", administrator=True))
+    own = draft_in(studio, one)
+    first = {"version": "2", "text": TEXT.replace("quota: 5000", "quota: 1")}
+    assert one.post(f"/drafts/{own}/text", data=first).status_code == 303
+    second = {"version": "2", "text": "title: mine # of Bo\n"}
+    answer = two.post(f"/drafts/{own}/text", data=second)
+    assert answer.status_code == 409
+    assert "Ada saved this draft" in answer.text
+    assert "title: mine # of Bo" in answer.text, "the own text is still there"
+    assert "quota: 1" in answer.text, "and the saved one, to compare"
+    assert stored(studio, own).text == first["text"]
+    assert two.post(f"/drafts/{own}/text", data=second | {"version": "3"}).status_code == 303
+    assert stored(studio, own).text == second["text"]
+
+
+def test_a_draft_of_others_does_not_exist(studio: Tried) -> None:
+    one = studio.client(studio.account("Ada", Role.OWNER))
+    two = studio.client(studio.account("Bo", Role.OWNER))
+    own = draft_in(studio, one)
+    assert two.get(f"/drafts/{own}").status_code == 404
+    assert own not in two.get("/drafts").text
+    assert own in one.get("/drafts").text
+    page = one.get(f"/drafts/{own}").text
+    assert "An administrator can publish it" in page
+    assert one.post(f"/drafts/{own}/publish").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("title: [", "not YAML"),
+        ("- a list", "must have keys"),
+        ("", "must have keys"),
+        ("a: &x 1\nb: *x\n", "not allowed"),
+        ("title: \x07", "not allowed"),
+    ],
+)
+def test_a_text_that_cannot_be_parsed_can_be_saved_and_repaired(
+    studio: Tried, root: Browser, text: str, said: str
+) -> None:
+    own = draft_in(studio, root, text)
+    page = root.get(f"/drafts/{own}")
+    assert page.status_code == 200
+    assert said in page.text
+    assert "Edit as text" in page.text
+    assert root.get(f"/drafts/{own}/settings").status_code == 400
+    assert root.get(f"/drafts/{own}/text").status_code == 200
+    assert root.post(f"/drafts/{own}/preview").status_code == 400
+
+
+def test_markup_in_a_draft_appears_as_text(studio: Tried, root: Browser) -> None:
+    text = TEXT.replace("Health at work", f'"{MARKUP}"').replace("painkillers", f'"{MARKUP}"')
+    own = draft_in(studio, root, text)
+    for path in ("", "/text", "/settings", "/questions/1", "/groups/1"):
+        page = root.get(f"/drafts/{own}{path}")
+        assert page.status_code == 200, path
+        assert MARKUP not in page.text
+        assert "&lt;script&gt;" in page.text
+    assert MARKUP not in root.get("/drafts").text
+
+
+def test_a_text_that_is_too_long_is_refused(
+    studio: Tried, root: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = draft_in(studio, root)
+    monkeypatch.setattr(drafts_module, "MOST_TEXT", 100)
+    answer = root.post(f"/drafts/{own}/text", data={"version": "2", "text": "x" * 101})
+    assert answer.status_code == 400
+    assert "at most 100 characters" in answer.text
+    huge = root.post(f"/drafts/{own}/text", data={"version": "2", "text": "x" * (5 << 20)})
+    assert huge.status_code == 413
+
+
+# The forms ---------------------------------------------------------------------------------------
+
+EVERY_FORM = ("settings", *(f"questions/{n}" for n in range(1, 8)), "groups/1", "groups/2")
+
+
+@pytest.mark.parametrize("place", EVERY_FORM)
+def test_a_form_that_is_saved_unchanged_changes_nothing(
+    studio: Tried, root: Browser, place: str
+) -> None:
+    own = draft_in(studio, root)
+    sent = form_of(root.get(f"/drafts/{own}/{place}").text)
+    assert len(sent) > 3
+    assert root.post(f"/drafts/{own}/{place}", data=sent).status_code == 303
+    assert stored(studio, own).text == TEXT
+
+
+def test_a_form_changes_one_line_and_keeps_all_comments(studio: Tried, root: Browser) -> None:
+    own = draft_in(studio, root)
+    sent = form_of(root.get(f"/drafts/{own}/questions/1").text)
+    sent["text/en"] = "Did you take painkillers: yes or no?"
+    root.post(f"/drafts/{own}/questions/1", data=sent)
+    text = stored(studio, own).text
+    changed = set(text.splitlines()) - set(TEXT.splitlines())
+    assert changed == {'      en: "Did you take painkillers: yes or no?"'}
+    assert comments(text) == comments(TEXT)
+
+
+def test_settings_are_added_and_taken_away(studio: Tried, root: Browser) -> None:
+    own = draft_in(studio, root)
+    sent = form_of(root.get(f"/drafts/{own}/settings").text)
+    sent |= {"consent/en": "I agree.", "consent/de": "Ja.", "quota": "", "opens": "2027-03-01"}
+    sent |= {"links/0/text/en": "Contact", "links/0/text/de": "Kontakt"}
+    sent |= {"links/0/address": "mailto:a@example.org"}
+    assert root.post(f"/drafts/{own}/settings", data=sent).status_code == 303
+    survey = survey_from_text(stored(studio, own).text)
+    assert dict(survey.consent) == {"en": "I agree.", "de": "Ja."}  # type: ignore[arg-type]
+    assert survey.quota is None
+    assert str(survey.opens) == "2027-03-01"
+    assert survey.links is not None
+    assert survey.links[0].address == "mailto:a@example.org"
+    sent = form_of(root.get(f"/drafts/{own}/settings").text)
+    sent |= dict.fromkeys([name for name in sent if name.startswith("links/0/")], "")
+    root.post(f"/drafts/{own}/settings", data=sent)
+    assert survey_from_text(stored(studio, own).text).links is None
+
+
+def test_a_survey_is_made_with_forms_alone(studio: Tried, root: Browser) -> None:
+    location = root.post("/drafts", data={"title": "Sleep"}).headers["location"]
+    question = root.post(f"{location}/questions", data={"version": "1", "kind": "choice"})
+    assert question.headers["location"] == f"{location}/questions/1"
+    sent = form_of(root.get(f"{location}/questions/1").text)
+    sent |= {"name": "naps", "text": "How often do you nap?", "categories": "never\r\noften"}
+    assert root.post(f"{location}/questions/1", data=sent).status_code == 303
+    sent = form_of(root.get(f"{location}/questions/1").text)
+    sent |= {"labels/never": "Never", "labels/often": "Often"}
+    root.post(f"{location}/questions/1", data=sent)
+    root.post(f"{location}/groups", data={"version": "4", "kind": "related"})
+    assert "is correct" in root.get(location).text
+    sent = form_of(root.get(f"{location}/groups/1").text)
+    assert sent["questions/naps"] == "on"
+    sent["theta"] = "0.75"
+    root.post(f"{location}/groups/1", data=sent)
+    done = root.post(f"{location}/publish")
+    assert done.status_code == 303
+    made = studio.store.published()[-1]
+    assert made.title == "Sleep"
+    assert made.survey.label(made.survey.questions[0], "often", "en") == "Often"
+    assert str(made.survey.groups[0].theta) == "3/4"
+
+
+def test_questions_move_and_are_deleted(studio: Tried, root: Browser) -> None:
+    own = draft_in(studio, root)
+
+    def names() -> list[str]:
+        return [str(q["name"]) for q in stored(studio, own).document.items("questions")]
+
+    before = names()
+    root.post(f"/drafts/{own}/questions/2", data={"version": "2", "action": "up"})
+    assert names() == [before[1], before[0], *before[2:]]
+    root.post(f"/drafts/{own}/questions/1", data={"version": "3", "action": "down"})
+    assert names() == before
+    assert comments(stored(studio, own).text) == comments(TEXT)
+    root.post(f"/drafts/{own}/questions/1", data={"version": "4", "action": "up"})
+    assert names() == before
+    gone = root.post(f"/drafts/{own}/questions/1", data={"version": "5", "action": "delete"})
+    assert names() == before[1:]
+    page = root.get(gone.headers["location"]).text
+    assert "comments were in a part that was replaced" in page
+    assert "painkillers" in page, "the check names the group that still has it"
+    assert root.post(f"/drafts/{own}/questions/99", data={"version": "6"}).status_code == 404
+
+
+def test_a_change_of_kind_leaves_out_what_only_the_old_kind_has(
+    studio: Tried, root: Browser
+) -> None:
+    own = draft_in(studio, root)
+    sent = form_of(root.get(f"/drafts/{own}/questions/4").text)
+    assert sent["edges"] == "0, 7"
+    root.post(f"/drafts/{own}/questions/4", data=sent | {"kind": "ordered"})
+    question = stored(studio, own).document.items("questions")[3]
+    assert question["kind"] == "ordered"
+    assert "edges" not in question
+    assert "categories" in question
+    bad = root.post(f"/drafts/{own}/questions/4", data=sent | {"kind": "no such", "version": "3"})
+    assert bad.status_code == 400
+
+
+def test_keys_that_the_form_does_not_know_stay(studio: Tried, root: Browser) -> None:
+    text = TEXT.replace("quota: 5000", "quota: 5000\ncolour: red # a wish")
+    text = text.replace("  - name: harassed", "  - shape: round\n    name: harassed")
+    own = draft_in(studio, root, text)
+    assert "unknown key" in root.get(f"/drafts/{own}").text
+    assert "shape" in root.get(f"/drafts/{own}/questions/2").text
+    for place, key, value in (
+        ("settings", "quota", "7"),
+        ("questions/2", "text/en", "Another text"),
+    ):
+        sent = form_of(root.get(f"/drafts/{own}/{place}").text)
+        root.post(f"/drafts/{own}/{place}", data=sent | {key: value})
+    saved = stored(studio, own).text
+    assert "colour: red # a wish" in saved
+    assert "shape: round" in saved
+    assert "quota: 7" in saved
+
+
+def test_a_box_with_yaml_is_read_or_refused_with_what_was_typed(
+    studio: Tried, root: Browser
+) -> None:
+    own = draft_in(studio, root)
+    sent = form_of(root.get(f"/drafts/{own}/groups/2").text)
+    assert "distribution: [3/4, 1/4]" in sent["personal"]
+    wrong = root.post(f"/drafts/{own}/groups/2", data=sent | {"personal": "harassed: ["})
+    assert wrong.status_code == 400
+    assert "not YAML" in wrong.text
+    assert "harassed: [" in wrong.text
+    right = sent | {"personal": sent["personal"].replace("3/4, 1/4", "2/3, 1/3")}
+    assert root.post(f"/drafts/{own}/groups/2", data=right).status_code == 303
+    assert survey_from_text(stored(studio, own).text).groups[1].personal["harassed"] is not None
+    assert "[2/3, 1/3]" in stored(studio, own).text
+
+
+def test_the_second_author_of_a_form_is_told_and_keeps_the_input(studio: Tried) -> None:
+    one = studio.client(studio.account("Ada", administrator=True))
+    two = studio.client(studio.account("Bo", administrator=True))
+    own = draft_in(studio, one)
+    mine, other = (form_of(b.get(f"/drafts/{own}/questions/1").text) for b in (one, two))
+    one.post(f"/drafts/{own}/questions/1", data=mine | {"text/en": "Text of Ada"})
+    answer = two.post(f"/drafts/{own}/questions/1", data=other | {"text/de": "Text von Bo"})
+    assert answer.status_code == 409
+    assert "Ada saved this draft" in answer.text
+    kept = form_of(answer.text)
+    assert kept["text/de"] == "Text von Bo"
+    assert stored(studio, own).text.count("Text of Ada") == 1
+    assert two.post(f"/drafts/{own}/questions/1", data=kept).status_code == 303
+    added = two.post(f"/drafts/{own}/questions", data={"version": "2", "kind": "yes_no"})
+    assert added.status_code == 409
+
+
+# Preview -----------------------------------------------------------------------------------------
+
+
+def test_a_preview_needs_no_account_only_its_secret_and_stores_nothing(
+    studio: Tried, root: Browser
+) -> None:
+    text = TEXT.replace("# opens: 2027-03-01", "opens: 2999-03-01")
+    own = draft_in(studio, root, text)
+    path = root.post(f"/drafts/{own}/preview").headers["location"]
+    other = studio.client()
+    page = other.get(path)
+    assert page.status_code == 200
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert page.headers["cache-control"] == "no-store"
+    assert 'role="note"' in page.text
+    survey = Published.from_json(other.get(f"{path}survey.json").text)
+    assert survey.survey.opens is None
+    sent = other.post(f"{path}responses", json=submission(survey))
+    assert (sent.status_code, sent.json()) == (201, {"stored": True})
+    assert other.post(f"{path}responses", json={"record": {}}).status_code == 400
+    assert survey.survey.fingerprint not in {
+        one.survey.fingerprint for one in studio.store.published()
+    }
+    for name in ("page.js", "style.css", "words/en.json"):
+        assert other.get(f"/page/{name}").status_code == 200
+    for name in ("index.html", "../site.py", "words/", "nothing.js"):
+        assert other.get(f"/page/{name}").status_code == 404
+    studio.studio.previews.now = lambda: 1e12
+    assert other.get(path).status_code == 404
+
+
+def test_only_the_newest_previews_are_kept(studio: Tried, root: Browser) -> None:
+    survey = Published(survey_from_text(TEXT))
+    made = [studio.studio.previews.add(survey) for _ in range(60)]
+    assert [studio.studio.previews.get(one) is not None for one in made] == [False] * 10 + [
+        True
+    ] * 50
+
+
+# Copies and the end ------------------------------------------------------------------------------
+
+
+def test_a_published_survey_and_a_draft_are_duplicated(studio: Tried) -> None:
+    owner = studio.client(studio.account("Ada", Role.OWNER))
+    copy = owner.post(f"/surveys/{studio.mine.slug}/duplicate").headers["location"]
+    own = copy.rpartition("/")[2]
+    assert survey_from_text(stored(studio, own).text) == studio.mine.survey
+    second = owner.post(f"{copy}/duplicate").headers["location"]
+    assert second != copy
+    assert stored(studio, second.rpartition("/")[2]).text == stored(studio, own).text
+
+
+def test_a_draft_is_deleted_only_if_that_is_confirmed(studio: Tried, root: Browser) -> None:
+    own = draft_in(studio, root)
+    assert root.post(f"/drafts/{own}/delete").status_code == 400
+    assert root.post(f"/drafts/{own}/delete", data={"confirm": "yes"}).status_code == 303
+    assert root.get(f"/drafts/{own}").status_code == 404
+    late = root.post(f"/drafts/{own}/text", data={"version": "2", "text": "x"})
+    assert late.status_code == 404
+    actions = [row.action for row in studio.studio.accounts.history()]
+    assert actions[:3] == ["draft deleted", "draft saved", "draft made"]
+
+
+def test_a_survey_is_deleted_only_when_closed_and_if_its_title_is_typed(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=150)
+    owner = studio.client(studio.account("Ada", Role.OWNER))
+    base = f"/surveys/{studio.mine.slug}"
+    assert owner.get(base).status_code == 200
+    counts = list((tmp_path / "studio").glob("*.counts"))
+    assert len(counts) == 1
+    assert owner.post(f"{base}/delete", data={"confirm": "Work"}).status_code == 400
+    owner.post(f"{base}/close", data={"confirm": "Work"})
+    assert "Delete the survey and its records" in owner.get(base).text
+    assert owner.post(f"{base}/delete", data={"confirm": "Wrong"}).status_code == 400
+    assert studio.store.state(studio.mine.survey.fingerprint).records == 150
+    assert owner.post(f"{base}/delete", data={"confirm": "Work"}).status_code == 303
+    assert owner.get(base).status_code == 404
+    assert not any(one.exists() for one in counts)
+    assert studio.store.published() == (studio.other,)
+    assert studio.studio.accounts.members(studio.mine.survey.fingerprint) == []
+    studio.store.close()
+
+
+def test_a_save_that_fails_in_the_middle_leaves_the_old_text(
+    studio: Tried, root: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = draft_in(studio, root)
+
+    def fail(row: Any) -> Draft:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drafts_module, "select", fail)  # within the transaction, after the update
+        with pytest.raises(KeyboardInterrupt):
+            studio.studio.drafts.save(own, 2, "title: half", "Root")
+    assert stored(studio, own).text == TEXT
