@@ -46,17 +46,28 @@ class Formatted:
         tables: Callable[[], Sequence[Table]],
         columns: Callable[[], Mapping[str, Sequence[Any]]],
         content: Callable[[], dict[str, Any]],
+        *,
+        text: Callable[[], None] | None = None,
+        above: Sequence[str] = (),
+        below: Sequence[str] = (),
     ) -> None:
-        """Print tables for people, columns as CSV or content as JSON."""
+        """Print tables for people, columns as CSV or content as JSON.
+
+        `text` prints what people read, where that is more than the tables; `above` and `below` are
+        sentences around them in Markdown and LaTeX.
+        """
+        around = "\n".join(above), "\n".join(below)
         match OutputFormat.JSON if self.as_json else self.as_format:
             case OutputFormat.JSON:
                 typer.echo(show.json_text(content()))
             case OutputFormat.CSV:
                 typer.echo(table_of(columns()).csv(), nl=False)
             case OutputFormat.MARKDOWN:
-                typer.echo(markdown_of(tables()))
+                typer.echo(markdown_of(tables(), *around))
             case OutputFormat.LATEX:
-                typer.echo(latex_of(tables()))
+                typer.echo(latex_of(tables(), *around))
+            case _ if text is not None:
+                text()
             case _:
                 for table in tables():
                     _print(table)

@@ -13,6 +13,7 @@ from tacit.arrays import Array
 from tacit.channel.product import ProductChannel
 from tacit.design import Design, check_design
 from tacit.errors import DataError, TacitError, unknown
+from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
 from tacit.schema import Attribute
 
@@ -101,7 +102,7 @@ def read_sample(data: Any, design: Design, names: Sequence[str], place: str) -> 
         raise DataError(f"{', '.join(names)}: more than {_MOST_CELLS:,} joint categories")
     try:
         given = isinstance(data, Reconstruction)
-        patterns = data.patterns if given else reconstruct(data, design).patterns
+        patterns = checked_plain(data.patterns if given else reconstruct(data, design).patterns)
     except TacitError as error:
         raise type(error)(f"{place}: {error}") from None
     if given and data.design != design:

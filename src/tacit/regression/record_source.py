@@ -26,6 +26,7 @@ from tacit.errors import DataError, MissingAnswersError
 from tacit.files import Origin, check_origin, read_frame
 from tacit.files.record_files import ARROW, is_pattern
 from tacit.label_codes import decode, with_no_answer
+from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.sampling.sample_columns import Sampling
 from tacit.schema import Schema
 
@@ -171,7 +172,7 @@ def source_of(data: Any, design: Design) -> RecordSource:
     if isinstance(data, PatternTable):
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
-        return CountSource(data)
+        return CountSource(checked_plain(data))
     if is_counts(data):
         return CountSource(count_reported(data, design))
     if is_remote(data) or is_url(data):
