@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ from tacit.compliance.mixture_result import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
 from tacit.files import read_design
+from tacit.sampling.incomplete_patterns import count_answers
 
 
 class ModelKind(StrEnum):
@@ -175,7 +177,13 @@ def _pairs(samples: list[Path]) -> list[tuple[Path, Path]]:
 def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
     designs = [read_design(design_file) for design_file, _ in pairs]
     return [
-        (counted(design_file, design, data), design)
+        (
+            count_answers(
+                partial(counted, design_file, design, data),
+                design.reported,
+            ),
+            design,
+        )
         for (design_file, data), design in zip(pairs, designs, strict=True)
     ]
 
