@@ -91,6 +91,20 @@ def test_privacy_has_every_format(
     assert len(_rows(capsys, command)) == rows
 
 
+def test_evaluate_and_query_have_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    source = ["design.json", "reported.csv"]
+    assert run(["mine", "nb", *source, "--target", "smokes", "--out", "model.json"]) == 0
+    assert run(["mine", "joint", *source, "--out", "joint.json"]) == 0
+    capsys.readouterr()
+    measured = _rows(capsys, ["evaluate", "model.json", *source])
+    assert [row["quantity"] for row in measured][::6] == ["accuracy", "recall by smokes"]
+    assert measured[2]["predicted"] == "yes"
+    (asked,) = _rows(capsys, ["query", "joint.json", "--where", "smokes=yes"])
+    assert 0 < float(asked["estimate"]) < 1
+    assert run(["evaluate", "model.json", *source, "--format", "latex"]) == 0
+    assert capsys.readouterr().out.count(r"\toprule") == 3
+
+
 def test_csv_has_all_digits(capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.DictReader(io.StringIO(_printed(capsys, "estimate", "--format", "csv"))))
     own = reconstruct(regional(), REGIONS).table(["smokes", "income"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.attribute import text
-from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names
+
+if TYPE_CHECKING:
+    from tacit.reconstruction import Estimate
 
 NUMBERS = ("estimate", "stderr", "lower", "upper")
 

@@ -82,11 +82,7 @@ def estimate(
     estimates = asked.estimates(found, method)
     if out is not None:
         write_frame(out, pa.table(estimate_columns(estimates, output.level)))
-    output.show(
-        lambda: [each.to_table(output.level) for each in estimates],
-        lambda: estimate_columns(estimates, output.level),
-        lambda: output.content("estimates", records.design.fingerprint, estimates),
-    )
+    output.show_estimates("estimates", records.design.fingerprint, estimates)
 
 
 @dataclass(frozen=True)

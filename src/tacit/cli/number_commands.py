@@ -16,7 +16,6 @@ from tacit import quantitative
 from tacit.arrays import Array, Mask
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, command_group
-from tacit.cli.estimate_columns import estimate_columns
 from tacit.cli.notes import note, note_seed
 from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import FormattedOutput
@@ -188,11 +187,7 @@ def estimate_numbers(
     found = _at(data, column, lambda: _estimates(known, scrambling, bins))
     missing = int((~answered).sum())
     named = [replace(each, name=f"{each.name} of {column}", n_left_out=missing) for each in found]
-    output.show(
-        lambda: [each.to_table(output.level) for each in named],
-        lambda: estimate_columns(named, output.level),
-        lambda: output.content("number-estimates", scrambling.fingerprint, named),
-    )
+    output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 
 def _estimates(reported: Array, scrambling: Scrambling, bins: int | None) -> list[Estimate]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit.cli import show
+from tacit.cli.estimate_columns import estimate_columns
 from tacit.cli.option_groups import Output, option
 from tacit.errors import DataError
 from tacit.table import Table, latex_of, markdown_of, table_of
+
+if TYPE_CHECKING:
+    from tacit.reconstruction import Estimate
 
 
 class OutputFormat(StrEnum):
@@ -76,6 +80,16 @@ class Formatted:
 @dataclass(frozen=True)
 class FormattedOutput(Output, Formatted):
     """The same, with the confidence of intervals."""
+
+    def show_estimates(
+        self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any
+    ) -> None:
+        """A table for each estimate, or all in one document; `design` is a fingerprint."""
+        self.show(
+            lambda: [each.to_table(self.level) for each in estimates],
+            lambda: estimate_columns(estimates, self.level),
+            lambda: self.content(kind, design, estimates, **others),
+        )
 
 
 def _print(table: Table) -> None:
