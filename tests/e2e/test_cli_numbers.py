@@ -90,6 +90,30 @@ def test_ranges_are_for_the_square_wave(capsys: pytest.CaptureFixture[str]) -> N
     assert "75 to 100" in capsys.readouterr().out
 
 
+def test_numbers_of_a_sample_have_its_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    rng, own = np.random.default_rng(7), additive({-10: "1/4", 0: "1/2", 10: "1/4"})
+    income, w, village = rng.integers(10, 90, 60), rng.integers(1, 4, 60), np.arange(60) // 5
+    lines = [f"{a},{b},v{c}" for a, b, c in zip(income, w, village, strict=True)]
+    Path("reported.csv").write_text("\n".join(["income,w,village", *lines, ",2,v0"]) + "\n")
+    command = [*ESTIMATE, "--weights", "w", "--clusters", "village"]
+    assert run([*command, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["estimates"]
+    expected = [f(income, own, weights=w, clusters=village) for f in (mean, variance)]
+    for found, each in zip((first, second), expected, strict=True):
+        assert found["table"]["estimate"] == [pytest.approx(float(each))]
+        assert found["table"]["stderr"] == [pytest.approx(float(each.stderr))]
+        assert (found["df"], found["n_left_out"]) == (11, 1)
+    assert run(command) == 0
+    assert "11 degrees of freedom" in capsys.readouterr().out
+    for more, message in (
+        (["--weights", "wt"], "unknown column 'wt'; did you mean 'w'"),
+        (["--weights", "village"], "weights must be numbers"),
+        (["--weights", "w", "--bins", "3"], "--bins goes without --weights"),
+    ):
+        assert run([*ESTIMATE, *more]) == 2
+        assert message in capsys.readouterr().err
+
+
 BAD = [
     (["numbers", "new", "addition", "--out", "x.json"], "did you mean 'additive'"),
     (["numbers", "new", "additive", "--out", "x.json"], "additive needs --noise"),

@@ -19,6 +19,7 @@ from tacit.cli.arguments import AsJson, DataFile, command_group
 from tacit.cli.notes import note, note_seed
 from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import FormattedOutput
+from tacit.cli.sample_options import DrawnPeople
 from tacit.errors import DataError, TacitError, unknown
 from tacit.files import (
     Origin,
@@ -35,6 +36,7 @@ from tacit.frames import is_numeric, numbers
 from tacit.number_text import number_of
 from tacit.quantitative import Scrambling
 from tacit.reconstruction import Estimate
+from tacit.sampling.sample_columns import SamplingArguments
 
 number_commands = command_group(
     "Scramble numbers, and estimate from scrambled ones.\n\n"
@@ -173,6 +175,7 @@ def estimate_numbers(
     data: DataFile,
     column: Column,
     bins: Bins = None,
+    people: DrawnPeople,
     output: FormattedOutput,
 ) -> None:
     """Estimate mean and variance of the true numbers from reported ones, with their errors.
@@ -180,18 +183,35 @@ def estimate_numbers(
     Example: [bold]tacit numbers estimate cards.json reported.csv --column income[/bold]
     """
     scrambling = _read(file)
+    if bins is not None and people.arguments:
+        raise DataError("--bins goes without --weights, --strata and --clusters")
     if not check_origin(data, Origin(scrambling.fingerprint), str(file)):
         note(f"{data} does not say how it was scrambled; make sure that it was by {file}")
     reported, answered = _numbers(data, column)
-    known = reported[answered]
-    found = _at(data, column, lambda: _estimates(known, scrambling, bins))
+    known, drawn = reported[answered], _drawn(people, data, answered)
+    found = _at(data, column, lambda: _estimates(known, scrambling, bins, drawn))
     missing = int((~answered).sum())
     named = [replace(each, name=f"{each.name} of {column}", n_left_out=missing) for each in found]
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 
-def _estimates(reported: Array, scrambling: Scrambling, bins: int | None) -> list[Estimate]:
-    found = [quantitative.mean(reported, scrambling), quantitative.variance(reported, scrambling)]
+def _drawn(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
+    """The columns of the sample, of the records that have a number."""
+    given: Any = dict(people.arguments)
+    frame = read_frame(data) if given else None
+    for argument, name in given.items():
+        if isinstance(name, str):
+            _check_column(data, frame, name)
+            given[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
+    found: SamplingArguments = given
+    return found
+
+
+def _estimates(
+    reported: Array, scrambling: Scrambling, bins: int | None, drawn: SamplingArguments
+) -> list[Estimate]:
+    moments = (quantitative.mean, quantitative.variance)
+    found = [moment(reported, scrambling, **drawn) for moment in moments]
     if bins is not None:
         found.append(quantitative.distribution(reported, scrambling, bins))
     return found
@@ -220,12 +240,16 @@ def _cards(text: str) -> Any:
 def _numbers(data: Path, column: str) -> tuple[Array, Mask]:
     """A column of numbers, and where it is not missing."""
     frame = read_frame(data)
-    if frame.column_names.count(column) != 1:
-        raise DataError(f"{data}: {unknown('column', column, frame.column_names)}")
+    _check_column(data, frame, column)
     if not is_numeric(frame[column]):
         raise DataError(f"{data}: column {column!r} is not a column of numbers")
     found = numbers(frame[column])
     return found, ~np.isnan(found)
+
+
+def _check_column(data: Path, frame: Any, name: str) -> None:
+    if frame.column_names.count(name) != 1:
+        raise DataError(f"{data}: {unknown('column', name, frame.column_names)}")
 
 
 def _at(data: Path, column: str, work: Callable[[], Any]) -> Any:

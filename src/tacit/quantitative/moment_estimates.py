@@ -25,8 +25,9 @@ Society B 54 (1992) 221-228.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -36,25 +37,37 @@ from tacit.quantitative.number_scramble import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
+from tacit.sampling.sample_columns import SampleData, Sampling, SamplingArguments
 
 #: Skewness below this is rounding.
 _SYMMETRIC = 1e-9
 
 
-def mean(reported: Any, scrambling: Scrambling) -> Estimate:
-    """The mean of the true numbers, with its standard error."""
+def mean(reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]) -> Estimate:
+    """The mean of the true numbers, with its standard error.
+
+    `weights=`, `strata=` and `clusters=` say how people were sampled, one value per number; see
+    `reconstruct`.
+    """
     weights, _ = _weights(reported, scrambling)
+    people = _People(sampling, len(weights))
     unit, origin = float(scrambling.unit), float(scrambling.origin)
-    return _estimate("mean", origin + unit * weights.mean(), unit * weights)
+    return people.estimate("mean", origin + unit * people.mean(weights), unit * weights)
 
 
-def variance(reported: Any, scrambling: Scrambling) -> Estimate:
-    """The variance of the true numbers, with its standard error; limits are never below 0."""
+def variance(
+    reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]
+) -> Estimate:
+    """The variance of the true numbers, with its standard error; limits are never below 0.
+
+    Arguments as for `mean`.
+    """
     first, second = _weights(reported, scrambling)
-    n, center = len(first), first.mean()
-    value = second.mean() - center**2 + first.var(ddof=1) / n
-    square = float(scrambling.unit) ** 2
-    return _estimate("variance", square * value, square * (second - 2 * center * first), least=0.0)
+    people = _People(sampling, len(first))
+    center, square = people.mean(first), float(scrambling.unit) ** 2
+    value = people.mean(second) - center**2 + people.variance_of_mean(first)
+    influence = square * (second - 2 * center * first)
+    return people.estimate("variance", square * value, influence, least=0.0)
 
 
 def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
@@ -72,22 +85,47 @@ def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
     return first, second
 
 
-def _estimate(name: str, value: float, weights: Array, least: float = -math.inf) -> Estimate:
-    """An estimate that varies like the mean of the weights; no limit is below `least`."""
-    n = len(weights)
-    center, variance = np.asarray(value), weights.var(ddof=1) / n
-    stderr, covariance = np.sqrt(np.asarray(variance)), np.asarray([[variance]])
-    limits = partial(_limits, center, stderr, _skewness(weights) / math.sqrt(n), n, least)
-    return Estimate(
-        (),
-        center,
-        stderr,
-        n,
-        "moments",
-        name,
-        partial(np.asarray, covariance),
-        interval_of=limits,
-    )
+class _People:
+    """How people were sampled: means of weights of their reports, and what these vary by."""
+
+    def __init__(self, sampling: SamplingArguments, n: int) -> None:
+        given = Sampling(**sampling)
+        if given.fpc is not None:
+            raise DataError("fpc is not used for scrambled numbers; leave it out")
+        if given.columns:
+            raise DataError("weights, strata and clusters need one value per reported number")
+        if not callable(given.errors):
+            raise DataError("errors must be linearised, jackknife or bootstrap() of tacit.sampling")
+        self.n, self.sample = n, SampleData(given, {}, None, n).rows() if given else None
+
+    def mean(self, values: Array) -> float:
+        """The weighted mean."""
+        return float(values.mean() if self.sample is None else self.sample.mean(values[:, None])[0])
+
+    def variance_of_mean(self, values: Array) -> float:
+        """The variance of the weighted mean."""
+        if self.sample is None:
+            return float(values.var(ddof=1) / self.n)
+        return float(self.sample.covariance(values[:, None])[0, 0])
+
+    def estimate(
+        self, name: str, value: float, influence: Array, least: float = -math.inf
+    ) -> Estimate:
+        """An estimate that varies like the mean of the influence; no limit is below `least`."""
+        simple = self._simple(name, value, influence)
+        sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
+        if sample is not None:  # the skewness of totals of few clusters is not known
+            variance = np.asarray([[self.variance_of_mean(influence)]])
+            df, skewness = sample.df, 0.0
+            simple = simple.of_sample(variance, df)
+        limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
+        return replace(simple, interval_of=limits)
+
+    def _simple(self, name: str, value: float, influence: Array) -> Estimate:
+        """The estimate as if from a simple random sample."""
+        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
+        center, covariance = np.asarray(value), np.asarray([[spread]])
+        return Estimate.of_covariance((), center, covariance, self.n, "moments", name)
 
 
 def _skewness(weights: Array) -> float:
@@ -97,13 +135,13 @@ def _skewness(weights: Array) -> float:
 
 
 def _limits(
-    value: Array, stderr: Array, skewness: float, n: int, least: float, level: float
+    value: Array, stderr: Array, skewness: float, df: float, least: float, level: float
 ) -> Interval:
-    """The values that the transformed T does not reject, with n - 1 degrees of freedom."""
+    """The values that the transformed T does not reject."""
     from scipy.special import stdtrit  # slow to load
 
     check_level(level)
-    t = float(stdtrit(n - 1, (1 + level) / 2))
+    t = float(stdtrit(df, (1 + level) / 2))
     low, high = (value - _untransformed(t * side, skewness) * stderr for side in (1, -1))
     low, high = np.minimum(low, value), np.maximum(high, value)
     return Interval(np.asarray(np.maximum(low, least)), np.asarray(np.maximum(high, least)))
