@@ -198,7 +198,7 @@ def estimate_numbers(
 def _drawn(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
     """The columns of the sample, of the records that have a number."""
     given: Any = dict(people.arguments)
-    frame = read_frame(data) if given else None
+    frame: Any = read_frame(data) if given else None
     for argument, name in given.items():
         if isinstance(name, str):
             _check_column(data, frame, name)
