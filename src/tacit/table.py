@@ -239,14 +239,16 @@ def table_of(columns: Mapping[str, Sequence[Any]]) -> Table:
     return Table(list(columns), list(zip(*columns.values(), strict=True)))
 
 
-def markdown_of(tables: Iterable[Table]) -> str:
-    """Several tables in Markdown, one below the other."""
-    return "\n\n".join(table.markdown() for table in tables)
+def markdown_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:
+    """Several tables in Markdown, one below the other, between lines of text."""
+    shown = [markdown_lines(above), *(table.markdown() for table in tables), markdown_lines(below)]
+    return "\n\n".join(filter(None, shown))
 
 
-def latex_of(tables: Iterable[Table]) -> str:
-    """Several tables in LaTeX, one below the other."""
-    return "\n\n".join(table.latex() for table in tables)
+def latex_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:
+    """Several tables in LaTeX, one below the other, between paragraphs of text."""
+    shown = [_latex_lines(above), *(table.latex() for table in tables), _latex_lines(below)]
+    return "\n\n".join(filter(None, shown))
 
 
 def _html_lines(text: str) -> str:
@@ -271,6 +273,11 @@ def markdown_lines(text: str) -> str:
     """Paragraphs; a sign that would begin a list or a heading is escaped."""
     lines = map(markdown_text, filter(None, text.splitlines()))
     return "\n\n".join(re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", line) for line in lines)
+
+
+def _latex_lines(text: str) -> str:
+    """A paragraph per line."""
+    return "\n\n".join(map(_latex, filter(None, text.splitlines())))
 
 
 def _latex(text: str) -> str:

@@ -36,6 +36,7 @@ from tacit.errors import DataError, EngineError, FileError, TacitError
 from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
 from tacit.mine.bayes_parameters import pairs
 from tacit.service.store import Store
+from tests.support.engine_studies import same_study_of_a_sample
 from tests.support.engines import (
     BINARY,
     LABELLED,
@@ -248,6 +249,7 @@ CHECKS: list[Callable[[Put], None]] = [
     wide_records_beyond_memory_stay_where_they_are,
     same_pair_tables,
     same_counts_by_undisguised_columns,
+    same_study_of_a_sample,
     missing_cells_get_their_category,
     numbers_are_binned,
     a_missing_cell_is_refused,

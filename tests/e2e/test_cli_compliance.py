@@ -55,6 +55,23 @@ def test_an_unknown_question_and_a_curve_can_be_asked_for(
     assert "unrelated question" in capsys.readouterr().out
 
 
+def test_records_without_an_answer_are_left_out_and_counted(
+    tmp_path: Path, halves: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compliance", *halves, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    data = pd.read_csv(halves[1]).assign(age=30)
+    pd.concat([data, pd.DataFrame({"drug": [None] * 7})]).to_csv(halves[1], index=False)
+    assert run(["compliance", *halves, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["distribution"].pop("n_left_out") == 7
+    assert found == whole
+    for more in ([], ["--shares", "0.1"]):
+        command = ["compliance", *halves[: 2 if more else 4], "--model", "cheaters", *more]
+        assert run(command) == 0
+        assert "(7 without an answer left out)" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

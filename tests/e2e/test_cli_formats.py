@@ -18,8 +18,9 @@ COMMANDS = {
     "compare": ["--where", "smokes=yes", "--between", "income=low", "--between", "income=high"],
     "test": ["--independence", "smokes,income"],
     "regress": ["--formula", "smokes ~ income", "--effects"],
+    "compliance": ["--attribute", "smokes"],
 }
-ROWS = {"estimate": 8, "compare": 5, "test": 1, "regress": 5}
+ROWS = {"estimate": 8, "compare": 5, "test": 1, "regress": 5, "compliance": 3}
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,59 @@ def test_every_format_is_printed(command: str, capsys: pytest.CaptureFixture[str
     assert {len(row) for row in rows} == {len(rows[0])}
     formatted = _printed(capsys, command, "--format", "json")
     assert json.loads(formatted) == json.loads(_printed(capsys, command, "--json"))
+
+
+def _rows(capsys: pytest.CaptureFixture[str], command: list[str]) -> list[dict[str, str]]:
+    assert run([*command, "--format", "csv"]) == 0
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+def test_compliance_has_estimates_and_tests_in_one_csv_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = ["--model", "cheaters", "--attribute", "smokes"]
+    command = ["compliance", "design.json", "reported.csv", *model]
+    curve = _rows(capsys, [*command, "--shares", "0,0.1"])
+    assert [(row["share"], row["category"]) for row in curve][2:] == [("0.1", "no"), ("0.1", "yes")]
+    assert run([*command, "--shares", "0,0.1", "--format", "latex"]) == 0
+    assert r"\caption{smokes from" in capsys.readouterr().out
+    *shares, test = _rows(capsys, ["compliance", "design.json", "reported.csv", *model[2:]])
+    assert [row["smokes"] for row in shares] == ["no", "yes"]
+    assert {row["pvalue"] for row in shares} == {""}
+    assert (test["quantity"], test["estimate"], test["df"]) == ("the samples agree", "", "0")
+
+
+@pytest.mark.parametrize(("options", "rows"), [([], 7), (["--compare"], 66)])
+def test_privacy_has_every_format(
+    options: list[str], rows: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["privacy", "design.json", *options]
+    printed = {}
+    for name in ("text", "markdown", "latex", "json"):
+        assert run([*command, "--format", name]) == 0
+        printed[name] = capsys.readouterr().out
+    assert run(command) == 0
+    assert capsys.readouterr().out == printed["text"]
+    assert run([*command, "--json"]) == 0
+    assert capsys.readouterr().out == printed["json"]
+    assert printed["latex"].count(r"\toprule") == printed["markdown"].count("|:--") > 0
+    for name in ("text", "markdown", "latex"):
+        assert "Privacy is rounded down" in printed[name]
+    assert len(_rows(capsys, command)) == rows
+
+
+def test_evaluate_and_query_have_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    source = ["design.json", "reported.csv"]
+    assert run(["mine", "nb", *source, "--target", "smokes", "--out", "model.json"]) == 0
+    assert run(["mine", "joint", *source, "--out", "joint.json"]) == 0
+    capsys.readouterr()
+    measured = _rows(capsys, ["evaluate", "model.json", *source])
+    assert [row["quantity"] for row in measured][::6] == ["accuracy", "recall by smokes"]
+    assert measured[2]["predicted"] == "yes"
+    (asked,) = _rows(capsys, ["query", "joint.json", "--where", "smokes=yes"])
+    assert 0 < float(asked["estimate"]) < 1
+    assert run(["evaluate", "model.json", *source, "--format", "latex"]) == 0
+    assert capsys.readouterr().out.count(r"\toprule") == 3
 
 
 def test_csv_has_all_digits(capsys: pytest.CaptureFixture[str]) -> None:

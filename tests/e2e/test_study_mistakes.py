@@ -23,7 +23,7 @@ from tests.support.regions import REGIONS, regional
 DRUG = Schema([Attribute("drug", ["no", "yes"])])
 ONE, OTHER = (Design(DRUG, [Group(["drug"], related(theta))]) for theta in ("0.7", "0.8"))
 DRUGS = np.repeat([[0], [1]], [70, 30], axis=0)
-DATA = regional().assign(double=lambda f: 2 * f.year, everywhere="here", low=0.5)
+DATA = regional().assign(double=lambda f: 2 * f.year, everywhere="here", low=0.5, none=0, minus=-1)
 
 REGRESS = ["regress", "design.json", "reported.csv", "--formula"]
 ESTIMATE = ["estimate", "design.json", "reported.csv"]
@@ -65,6 +65,41 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str], str]] = {
         lambda: correlation("income", "year", DATA, REGIONS),
         [],
         "'income' has more than two categories that are not numbers",
+    ),
+    "a disguised answer in a matrix of covariates": (
+        lambda: logit("smokes", DATA, REGIONS, covariates={"income": (DATA.income == "low") * 1}),
+        [],
+        "covariate 'income' is a disguised answer, and covariates= are used as they are",
+    ),
+    "a disguised answer as a weight": (
+        lambda: reconstruct(DATA, REGIONS, weights="income"),
+        [*ESTIMATE, "--weights", "income"],
+        "'income' is a disguised answer; a sampling weight must not depend on one",
+    ),
+    "a weight of 0": (
+        lambda: reconstruct(DATA, REGIONS, weights="none"),
+        [*ESTIMATE, "--weights", "none"],
+        "the sampling weight is 0 at record 0",
+    ),
+    "a negative weight in a regression": (
+        _logit("smokes ~ year", weights="minus"),
+        [*REGRESS, "smokes ~ year", "--weights", "minus"],
+        "the sampling weight is negative at record 0",
+    ),
+    "a negative weight in a test": (
+        lambda: reconstruct(DATA, REGIONS, weights="minus").independence(["smokes", "income"]),
+        ["test", *ESTIMATE[1:], "--independence", "smokes,income", "--weights", "minus"],
+        "the sampling weight is negative at record 0",
+    ),
+    "a stratum with one cluster": (
+        lambda: reconstruct(DATA, REGIONS, strata="region", clusters="region"),
+        [*ESTIMATE, "--strata", "region", "--clusters", "region"],
+        "has one cluster, so the variance within it is unknown",
+    ),
+    "a stratum with one cluster in a regression": (
+        _logit("smokes ~ year", strata="region", clusters="region"),
+        [*REGRESS, "smokes ~ year", "--strata", "region", "--clusters", "region"],
+        "has one cluster, so the variance within it is unknown",
     ),
     "collinear covariates": (
         _logit("smokes ~ year + double"),

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from tacit.arrays import Array
-from tacit.quantitative import mean, scramble, variance
+from tacit.quantitative import mean, multiplicative, scramble, variance
 from tacit.quantitative.scrambling import Scrambling
 from tests.support.chance import FALSE_ALARM, looks_like
 from tests.support.scramblings import SCRAMBLINGS, TRUE, law
@@ -90,3 +90,18 @@ def test_a_hundred_reports_are_covered_in_nearly_as_many_surveys(name: str) -> N
     least = binom.ppf(FALSE_ALARM, 1_000, 0.93)
     assert covered(name, 100, 1_000, MEAN, "mean") >= least
     assert covered(name, 100, 1_000, MEAN + 7.5, "mean") < least
+
+
+def test_the_variance_of_skewed_numbers_is_covered_better_than_by_students_t() -> None:
+    """Incomes times a factor, 100 reports: about 92 % instead of 84 %."""
+    surveys, n, rng = 2_000, 100, np.random.default_rng(16)
+    factors = multiplicative(["1/2", 1, "3/2"])
+    reported = scramble(rng.gamma(2, 1.0, surveys * n), factors, rng).reshape(surveys, n)
+    estimates = [variance(row, factors) for row in reported]
+    limits = np.array([each.interval() for each in estimates])
+    value, stderr = (
+        np.array([float(getattr(e, k)) for e in estimates]) for k in ("value", "stderr")
+    )
+    least = binom.ppf(FALSE_ALARM, surveys, 0.91)
+    assert ((limits[:, 0] <= 2.0) & (limits[:, 1] >= 2.0)).sum() >= least
+    assert (np.abs(value - 2.0) <= 1.984 * stderr).sum() < least

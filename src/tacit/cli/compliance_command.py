@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.option_groups import Output, grouped_options, option
+from tacit.cli.estimate_columns import estimate_columns
+from tacit.cli.option_groups import grouped_options, option
+from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,
@@ -24,6 +27,7 @@ from tacit.compliance.mixture_result import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
 from tacit.files import read_design
+from tacit.sampling.incomplete_patterns import count_answers
 
 
 class ModelKind(StrEnum):
@@ -91,6 +95,10 @@ Unknown = Annotated[
 ]
 
 
+#: Columns of the tests in CSV.
+_TEST = ("statistic", "df", "pvalue")
+
+
 @grouped_options
 def compliance(
     *,
@@ -99,7 +107,7 @@ def compliance(
     options: ModelOptions,
     shares: Shares = None,
     unknown_question: Unknown = False,
-    output: Output,
+    output: FormattedOutput,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.
 
@@ -120,13 +128,40 @@ def compliance(
         else:
             found = chosen.fit(_counted(pairs), attribute)
     header = {"tacit": "compliance", "version": 1, "model": options.model.value}
-    output.print(lambda: header | found.to_dict(output.level), lambda: _render(found, output.level))
+    _show(found, output, header)
 
 
-def _render(found: MixtureResult | SensitivityCurve, level: float) -> None:
+def _show(
+    found: MixtureResult | SensitivityCurve, output: FormattedOutput, header: dict[str, Any]
+) -> None:
+    def content() -> dict[str, Any]:
+        return header | found.to_dict(output.level)
+
     if isinstance(found, SensitivityCurve):
-        show.print_table(found.to_table(level))
+        output.show(
+            lambda: [found.to_table(output.level)], lambda: found.columns(output.level), content
+        )
         return
+    output.show(
+        lambda: found.tables(output.level),
+        lambda: _columns(found, output.level),
+        content,
+        text=lambda: _render(found, output.level),
+    )
+
+
+def _columns(found: MixtureResult, level: float) -> dict[str, list[Any]]:
+    """A row per estimate, then a row per test; what a row does not have is empty."""
+    tests = {name: [getattr(test, name) for test in found.tests] for name in _TEST}
+    columns = estimate_columns(found.estimates, level, _TEST)
+    no_test, no_estimate = [None] * len(columns["quantity"]), [None] * len(found.tests)
+    named = {"quantity": [test.hypothesis for test in found.tests]}
+    return {name: [*own, *named.get(name, no_estimate)] for name, own in columns.items()} | {
+        name: [*no_test, *own] for name, own in tests.items()
+    }
+
+
+def _render(found: MixtureResult, level: float) -> None:
     for each in found.estimates:
         show.print_table(each.to_table(level))
     for test in found.tests:
@@ -142,7 +177,13 @@ def _pairs(samples: list[Path]) -> list[tuple[Path, Path]]:
 def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
     designs = [read_design(design_file) for design_file, _ in pairs]
     return [
-        (counted(design_file, design, data), design)
+        (
+            count_answers(
+                partial(counted, design_file, design, data),
+                design.reported,
+            ),
+            design,
+        )
         for (design_file, data), design in zip(pairs, designs, strict=True)
     ]
 

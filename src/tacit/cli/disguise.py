@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit
+from tacit.cli.notes import note, note_seed
 from tacit.file_disguise import disguise_files
 from tacit.files import read_design, read_design_origin
 from tacit.number_text import number_of
@@ -43,14 +44,8 @@ def disguise_file(
         written = disguise_files(data, design, out, seed, origin=origin, progress=tell)
     typer.echo(f"wrote {out}: {number_of(written.records, 'reported record')}")
     if written.missing:
-        typer.echo(
-            f"note: {number_of(written.missing, 'missing answer')} passed on as missing: no coin "
-            "disguises it, and everybody can see that it is missing",
-            err=True,
+        note(
+            f"{number_of(written.missing, 'missing answer')} passed on as missing: no coin "
+            "disguises it, and everybody can see that it is missing"
         )
-    if seed is not None:
-        typer.echo(
-            f"note: drawn with seed {seed}, for simulation only: whoever knows the seed can undo "
-            "the disguise; leave --seed out for answers of real people",
-            err=True,
-        )
+    note_seed(seed)

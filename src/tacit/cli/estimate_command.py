@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 import typer
 
-from tacit.attribute import text
 from tacit.cli.arguments import Events, Tables, event, other_names, split, table_out
+from tacit.cli.estimate_columns import estimate_columns
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
@@ -19,9 +19,6 @@ from tacit.design import Design
 from tacit.errors import DataError, unknown
 from tacit.files import check_out, write_frame
 from tacit.reconstruction import METHODS, Estimate, Reconstruction, ShareBounds
-from tacit.reconstruction.estimate import free_names
-
-NUMBERS = ("estimate", "stderr", "lower", "upper")
 
 Given = Annotated[
     str | None,
@@ -84,12 +81,8 @@ def estimate(
         return
     estimates = asked.estimates(found, method)
     if out is not None:
-        write_frame(out, pa.table(_columns(estimates, output.level)))
-    output.show(
-        lambda: [each.to_table(output.level) for each in estimates],
-        lambda: _columns(estimates, output.level),
-        lambda: output.content("estimates", records.design.fingerprint, estimates),
-    )
+        write_frame(out, pa.table(estimate_columns(estimates, output.level)))
+    output.show_estimates("estimates", records.design.fingerprint, estimates)
 
 
 @dataclass(frozen=True)
@@ -171,22 +164,3 @@ def _given(text: str | None, known: list[str], events: bool, tables: bool) -> li
         if "=" in text and name not in known:
             raise DataError(f"--given: {name!r} is a condition, which goes with --where")
     return names
-
-
-def _columns(estimates: list[Estimate], level: float) -> dict[str, list[Any]]:
-    """All tables in one: the quantity, a column per attribute, the numbers."""
-    names = list(dict.fromkeys(a.name for found in estimates for a in found.attributes))
-    shown = free_names(names, ["quantity", *NUMBERS])
-    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *shown.values(), *NUMBERS)}
-    for found in estimates:
-        own = found.columns(level)
-        n_cells = len(own["estimate"])
-        columns["quantity"] += [found.name] * n_cells
-        labels = dict(zip((a.name for a in found.attributes), own.values(), strict=False))
-        for name, column in shown.items():
-            columns[column] += (
-                [text(label) for label in labels[name]] if name in labels else [None] * n_cells
-            )
-        for key in NUMBERS:
-            columns[key] += own[key]
-    return columns

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tacit.cli.arguments import ModelFile, read_model
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import grouped_options
+from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
@@ -17,7 +18,7 @@ def evaluate(
     model_file: ModelFile,
     records: ReportedRecords,
     people: DrawnSample,
-    output: Output,
+    output: FormattedOutput,
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -42,4 +43,4 @@ def evaluate(
         )
     patterns = people.reconstructed(records).patterns
     measures = [measure(model, patterns, design) for measure in (accuracy, confusion, recall)]
-    output.print_estimates("evaluation", design.fingerprint, measures, target=model.target)
+    output.show_estimates("evaluation", design.fingerprint, measures, target=model.target)

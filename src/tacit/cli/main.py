@@ -58,6 +58,10 @@ COMMANDS = {
         "compliance_command:compliance",
         "Combine samples, and estimate how many people do not follow the instructions.",
     ),
+    "numbers": (
+        "number_commands:number_commands",
+        "Scramble numbers, and estimate from scrambled ones.",
+    ),
     "mine": ("mine:mine_commands", "Learn a model from reported records."),
     "regress": (
         "regress:regress",

@@ -13,6 +13,15 @@ def note(text: str) -> None:
         _waiting.append(text)
 
 
+def note_seed(seed: int | None) -> None:
+    """Say that draws from a seed are for simulation."""
+    if seed is not None:
+        note(
+            f"drawn with seed {seed}, for simulation only: whoever knows the seed can undo "
+            "the disguise; leave --seed out for answers of real people"
+        )
+
+
 def tell_notes() -> None:
     """Print the notes."""
     for text in _waiting:

@@ -87,14 +87,3 @@ class Output:
         """A JSON document of estimates; `design` is a fingerprint."""
         header = {"tacit": kind, "version": 1, "design": design, **others}
         return header | {"estimates": [each.to_dict(self.level) for each in estimates]}
-
-    def print_estimates(
-        self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any
-    ) -> None:
-        """A table for each estimate, or the document of all."""
-
-        def render() -> None:
-            for each in estimates:
-                show.print_table(each.to_table(self.level))
-
-        self.print(lambda: self.content(kind, design, estimates, **others), render)

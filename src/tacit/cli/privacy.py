@@ -12,7 +12,8 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.option_groups import Output, grouped_options, option
+from tacit.cli.option_groups import grouped_options, option
+from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.design import Design
 from tacit.errors import DataError, FileError
@@ -112,7 +113,7 @@ def privacy(
     seed: Seed = 0,
     compare: Compare = False,
     files: ReportFiles,
-    output: Output,
+    output: FormattedOutput,
 ) -> None:
     """Show how private the answers of a design are.
 
@@ -139,7 +140,14 @@ def privacy(
     else:
         found = _measured(design_file, design, known, limits, rules, repeat)
     files.write(found)
-    typer.echo(found.to_json(), nl=False) if output.as_json else _render(found)
+    output.show(
+        found.tables,
+        found.columns,
+        lambda: json.loads(found.to_json()),
+        text=lambda: _render(found),
+        above=found.lead(),
+        below=found.notes(),
+    )
 
 
 def _measured(

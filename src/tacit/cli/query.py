@@ -10,7 +10,8 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Events, ModelFile, Tables, event, read_joint_model, split
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.option_groups import grouped_options
+from tacit.cli.output_format import FormattedOutput
 from tacit.errors import DataError
 from tacit.files import BATCH, check_out, writing_records
 from tacit.number_text import number_of
@@ -36,7 +37,7 @@ def query(
     table: Tables = None,
     where: Events = None,
     given: Condition = None,
-    output: Output,
+    output: FormattedOutput,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
@@ -54,7 +55,7 @@ def query(
         tables = [[name] for name in schema.names]
     found = [model.table(names, condition) for names in tables]
     found += [model.probability(allowed, condition) for allowed in events]
-    output.print_estimates("estimates", model.fingerprint_, found)
+    output.show_estimates("estimates", model.fingerprint_, found)
 
 
 def synthesize(model_file: ModelFile, number: Number, out: RecordsOut, seed: Seed = None) -> None:

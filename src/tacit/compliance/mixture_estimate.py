@@ -39,6 +39,7 @@ def mixture_estimate(
         name,
         partial(np.asarray, covariance),
         interval_of=partial(_interval, mixture, tuple(quantities), shape),
+        n_left_out=mixture.n_left_out,
     )
 
 

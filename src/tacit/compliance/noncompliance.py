@@ -20,7 +20,7 @@ from tacit.compliance.compliance_estimate import ComplianceEstimate, compliance_
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.profile_likelihood import Quantity
 from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
+from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
 from tacit.schema import Attribute, Label
@@ -71,7 +71,7 @@ class NoncomplianceModel(ABC):
         """
         read, target = self.read(samples, attribute)
         columns = (np.column_stack(self.matrices(sample, target)) for sample in read)
-        mixture = ReportMixture(tuple(sample.counts for sample in read), tuple(columns))
+        mixture = mixture_of(read, columns)
         share, shares = self.share(target), self.distribution(target)
         if not all(quantity.identified(mixture) for quantity in (share, *shares)):
             raise DataError(

@@ -21,7 +21,7 @@ from tacit.channel.keep_or_draw import Unrelated
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.mixture_result import MixtureResult, interior_test
 from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import Sample, SampleCounts, read_samples
+from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
 from tacit.errors import DataError
 from tacit.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
@@ -82,8 +82,7 @@ def pool(
     if unknown_question:
         mixture, asked, drawn = _unknown(read, cells)
     else:
-        matrices = tuple(sample.matrix for sample in read)
-        mixture = ReportMixture(tuple(sample.counts for sample in read), matrices)
+        mixture = mixture_of(read, (sample.matrix for sample in read))
         asked, drawn = np.eye(cells), None
     if not all(mixture.identified(part) for part in asked):
         raise DataError(_refusal(unknown_question))
@@ -127,7 +126,7 @@ def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Ar
         else sample.matrix @ asked
         for coin, sample in zip(coins, samples, strict=True)
     ]
-    return ReportMixture(tuple(s.counts for s in samples), tuple(matrices)), asked, drawn
+    return mixture_of(samples, matrices), asked, drawn
 
 
 def _refusal(unknown_question: bool) -> str:

@@ -32,10 +32,11 @@ _IDENTIFIED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class ReportMixture:
-    """Counts of reports and the matrices of their samples."""
+    """Counts of reports and the matrices of their samples; `n_left_out` records had no answer."""
 
     counts: tuple[Array, ...]
     matrices: tuple[Array, ...]
+    n_left_out: int = 0
 
     @cached_property
     def stacked(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,12 @@ import numpy as np
 
 from tacit.arrays import Array
 from tacit.channel.product import ProductChannel
+from tacit.compliance.report_mixture import ReportMixture
 from tacit.design import Design, check_design
 from tacit.errors import DataError, TacitError, unknown
+from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
+from tacit.sampling.incomplete_patterns import IncompletePatterns
 from tacit.schema import Attribute
 
 #: More joint categories than this are refused.
@@ -25,12 +28,16 @@ Sample = tuple[Any, Design]
 
 @dataclass(frozen=True, eq=False)
 class SampleCounts:
-    """Counts of the reports of one sample, flattened, and the channel they came through."""
+    """Counts of the reports of one sample, flattened, and the channel they came through.
+
+    `n_left_out` records had no answer.
+    """
 
     counts: Array
     channel: ProductChannel
     design: Design
     place: str
+    n_left_out: int = 0
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -101,13 +108,22 @@ def read_sample(data: Any, design: Design, names: Sequence[str], place: str) -> 
         raise DataError(f"{', '.join(names)}: more than {_MOST_CELLS:,} joint categories")
     try:
         given = isinstance(data, Reconstruction)
-        patterns = data.patterns if given else reconstruct(data, design).patterns
+        patterns = checked_plain(data.patterns if given else reconstruct(data, design).patterns)
     except TacitError as error:
         raise type(error)(f"{place}: {error}") from None
     if given and data.design != design:
         raise DataError(f"{place}: the reconstruction has another design")
-    counts = patterns.marginal(channel.reported.names).astype(np.float64).ravel()
-    return SampleCounts(counts, channel, design, place)
+    reports = channel.reported.names
+    known = patterns.complete(reports) if isinstance(patterns, IncompletePatterns) else patterns
+    counts = known.marginal(reports).astype(np.float64).ravel()
+    missing = patterns.n_records - known.n_records
+    return SampleCounts(counts, channel, design, place, missing)
+
+
+def mixture_of(samples: Sequence[SampleCounts], matrices: Iterable[Array]) -> ReportMixture:
+    """The reports of the samples, with the matrix of each."""
+    missing = sum(sample.n_left_out for sample in samples)
+    return ReportMixture(tuple(sample.counts for sample in samples), tuple(matrices), missing)
 
 
 def _names(attributes: Sequence[str] | str | None, design: Design) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel
-from tacit.compliance.report_mixture import ReportMixture
+from tacit.compliance.sample_counts import mixture_of
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.extras import optional_imports
@@ -97,6 +97,9 @@ class SensitivityCurve(TabularResult):
             strict=True,
         )
         records = number_of(self.estimates[0].n_records, "reported record")
+        missing = self.estimates[0].n_left_out
+        if missing:
+            records += f" ({missing:,} without an answer left out)"
         title = f"{self.attribute.name} from {records}, by assumed {self.share_name}"
         return Table(heads, list(rows), title, "llrrr")
 
@@ -126,7 +129,7 @@ def sensitivity(
     quantities = [share_of_all(part) for part in np.eye(target.size)]
     estimates = tuple(
         mixture_estimate(
-            ReportMixture((sample.counts,), (model.given(sample, target, share),)),
+            mixture_of([sample], [model.given(sample, target, share)]),
             quantities,
             (target,),
             f"{target.name}, {model.share_name} {share:g}",

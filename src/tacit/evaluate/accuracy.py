@@ -59,12 +59,12 @@ def accuracy(
     `strata`, `clusters` and `fpc` say how people were sampled, as in `reconstruct`. Records with
     missing answers are left out.
     """
-    table = _test_records(reported, design, sampling)
+    table, left_out = _test_records(reported, design, sampling)
     classifier = Classifier(model, design.schema, target)
     own = _model_weights(model, table, design)
     if own is not None:
         right_weights = own.trace(axis1=1, axis2=2)
-        return _tested([(right_weights, table.counts)], "accuracy", table, design)
+        return _tested([(right_weights, table.counts)], "accuracy", table, design, left_out)
 
     def right(records: Codes) -> Predicted:
         return classifier.correct(records).astype(np.intp)
@@ -73,7 +73,7 @@ def accuracy(
     table = _drawn_alone(table, signed)
     blocks = outcome_weights(signed, table, right, 2, rng)
     rights = ((weights[:, 1], counts) for weights, counts in blocks)
-    return _tested(rights, "accuracy", table, design)
+    return _tested(rights, "accuracy", table, design, left_out)
 
 
 def confusion(
@@ -89,7 +89,7 @@ def confusion(
 
     The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
-    table = _test_records(reported, design, sampling)
+    table, left_out = _test_records(reported, design, sampling)
     classifier = Classifier(model, design.schema, target)
     true, cells = classifier.target, classifier.target.size**2
     if cells > MOST_CELLS:
@@ -105,11 +105,11 @@ def confusion(
     title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
     own = _model_weights(model, table, design)
     if own is not None:
-        return _tested([(own, table.counts)], title, table, design, attributes)
+        return _tested([(own, table.counts)], title, table, design, left_out, attributes)
     signed = signed_records(design, table, draws)
     table = _drawn_alone(table, signed)
     blocks = outcome_weights(signed, table, cell, cells, rng)
-    return _tested(blocks, title, table, design, attributes)
+    return _tested(blocks, title, table, design, left_out, attributes)
 
 
 def recall(
@@ -134,12 +134,15 @@ def recall(
     return conditional_shares(table, 1, name).part(each, (own,), name)
 
 
-def _test_records(reported: Any, design: Design, sampling: SamplingArguments) -> PatternTable:
-    """The records to test on, those with missing answers left out."""
+def _test_records(
+    reported: Any, design: Design, sampling: SamplingArguments
+) -> tuple[PatternTable, int]:
+    """The records to test on, and how many were left out because answers are missing."""
     found = reconstruct(reported, design, **sampling).patterns
     if isinstance(found, IncompletePatterns):
-        return found.complete(found.schema.names)
-    return found
+        complete = found.complete(found.schema.names)
+        return complete, found.n_records - complete.n_records
+    return found, 0
 
 
 def _drawn_alone(table: PatternTable, signed: SignedRecords) -> PatternTable:
@@ -152,12 +155,14 @@ def _tested(
     name: str,
     table: PatternTable,
     design: Design,
+    left_out: int,
     attributes: tuple[Attribute, ...] = (),
 ) -> Estimate:
     """Probabilities from weights of reports, with the test of fit of the design."""
     sample = sample_of(table)
     found = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
-    return replace(found, fit_of=DesignFit(table, design, design.schema.names))
+    fit = DesignFit(table, design, design.schema.names)
+    return replace(found, fit_of=fit, n_left_out=left_out)
 
 
 def _model_weights(model: Any, table: PatternTable, design: Design) -> Array | None:

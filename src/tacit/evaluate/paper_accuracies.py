@@ -20,10 +20,11 @@ from tacit.errors import DataError, DesignError
 from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
 from tacit.label_codes import code_type
-from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_weights import GroupWeights
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import DrawKernel
 from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
@@ -44,7 +45,7 @@ def complement_accuracy(
     The class is disguised with the rest. At theta = 1/2 no estimate exists. Du & Zhan (2003,
     section 4.3); the standard error is ours. `accuracy` gives the same for this design.
     """
-    patterns = reconstruct(reported, design).patterns
+    patterns = plain_patterns(reported, design)
     if not isinstance(_only_group(patterns, design), KeepOrComplementWeights):
         raise DesignError(
             "complement_accuracy is for one related group of yes/no attributes, the target among "
@@ -72,7 +73,7 @@ def personal_accuracy(
     P(Y cc) is estimated from as many draws, and the standard error includes these. At theta = 0 no
     estimate exists, although it is listed. Zhan & Matwin (section 3.4); the standard error is ours.
     """
-    patterns = reconstruct(reported, design).patterns
+    patterns = plain_patterns(reported, design)
     weights = _only_group(patterns, design)
     if not isinstance(weights, KeepOrDrawWeights):
         raise DesignError(

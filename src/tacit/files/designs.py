@@ -29,6 +29,7 @@ _NAMES = {
     "decision-tree": "is a model file",
     "front": "is a front of channels",
     "search": "is an unfinished search",
+    "scrambling": "is a scrambling file",
     "origin": "is the note on the origin of records",
     "records": "holds records",
     "database": "is a database of responses",
@@ -42,6 +43,22 @@ _TAKEN = {
     "prior": ("design", "published-survey"),
     "rules": (),
     "search": ("search",),
+    "scrambling": ("scrambling",),
+}
+_PUBLISH = "; publish it first: tacit survey publish {path} --out published.json"
+_FROM_DATABASE = "; give the published survey, and the database as --database {path}"
+#: What to do, by what was given and what is needed.
+_ADVICE = {
+    ("survey", "design"): _PUBLISH,
+    ("survey", "published survey"): _PUBLISH,
+    ("design", "published survey"): ", which has no questions; publish a survey file",
+    ("database", "design"): _FROM_DATABASE,
+    ("database", "published survey"): _FROM_DATABASE,
+    ("records", "design"): "; the design comes first, then the records",
+    ("records", "prior"): "; the design comes first, then the records",
+    ("records", "scrambling"): "; the scrambling comes first, then the records",
+    ("scrambling", "design"): "; see tacit numbers",
+    ("published-survey", "survey"): "; check and edit the survey file that it was made from",
 }
 _SURVEY_LINE = re.compile(r"^(tacit: *survey|questions:)", re.MULTILINE)
 
@@ -126,15 +143,4 @@ def _kind(path: Path) -> str | None:
 
 
 def _advice(path: Path, found: str, wanted: str) -> str:
-    match found, wanted:
-        case "survey", "design" | "published survey":
-            return f"; publish it first: tacit survey publish {path} --out published.json"
-        case "design", "published survey":
-            return ", which has no questions; publish a survey file"
-        case "database", "design" | "published survey":
-            return f"; give the published survey, and the database as --database {path}"
-        case "records", "design" | "prior":
-            return "; the design comes first, then the records"
-        case "published-survey", "survey":
-            return "; check and edit the survey file that it was made from"
-    return ""
+    return _ADVICE.get((found, wanted), "").format(path=path)

@@ -70,11 +70,11 @@ def writing_records(
         yield write_records
 
 
-def write_frame(path: str | Path, table: Any) -> None:
-    """Write a PyArrow table of text and numbers as CSV or Parquet."""
+def write_frame(path: str | Path, table: Any, origin: Origin | None = None) -> None:
+    """Write a PyArrow table of text and numbers as CSV or Parquet; `origin` as for records."""
     texts = [column for column in table.columns if pa.types.is_string(column.type)]
     labels = (label for column in texts for label in column.unique().to_pylist())
-    with _tables(Path(path), (label for label in labels if label is not None)) as write:
+    with _tables(Path(path), (label for label in labels if label is not None), origin) as write:
         write(table)
 
 

@@ -26,7 +26,8 @@ from tacit.mine.learnt_model import LearntModel
 from tacit.mine.model_fidelity import Fidelity, fidelity
 from tacit.mine.undisguised import design_of_codes, valid_codes
 from tacit.mine.unit_tables import UnitTables
-from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.table import Table
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
@@ -142,7 +143,7 @@ class ChowLiuTree(LearntModel):
             return count_or_list(encode(codes, design.schema), design.schema), design
         check_design(self.design)
         if isinstance(X, PatternTable):
-            return reconstruct(X, self.design).patterns, self.design
+            return plain_patterns(X, self.design), self.design
         return count_reported(X, self.design, distinct=False), self.design
 
 

@@ -19,8 +19,8 @@ from tacit.mine.apriori.supports import SetMoments, Supports
 from tacit.mine.apriori.weight_supports import supports_of
 from tacit.mine.error_control import ErrorControl
 from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction import reconstruct
 from tacit.reconstruction.interval import Interval
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.table import Table, TabularResult
 
@@ -85,7 +85,7 @@ class Itemsets(TabularResult):
 
     def estimated_on(self, records: Any) -> Itemsets:
         """The same sets with supports from other records, which did not select them."""
-        others = reconstruct(records, self.design).patterns
+        others = plain_patterns(records, self.design)
         supports = supports_of(ReportWeights(others, self.design), self.found)
         return replace(self, estimated=supports, moments=_estimated(supports, self.found))
 

@@ -25,7 +25,7 @@ from tacit.mine.apriori.supports import SetMoments, Supports, skewness, third_ce
 from tacit.mine.apriori.weight_supports import supports_of
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets
-from tacit.reconstruction import reconstruct
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 
 #: The error control unless another is asked for.
@@ -54,12 +54,12 @@ class ItemsetSearch:
 
     def run(self, records: Any, design: Design, tell: Progress | None = None) -> Itemsets:
         """The itemsets that are found; `tell` is called with the share that is done."""
-        reports = reconstruct(records, design)
+        patterns = plain_patterns(records, design)
         items = ItemList.of(design, self.items)
         for g in np.unique(items.group):  # no set needs all groups at once
             design.channel(design.groups[g].attributes).require_reconstructable()
         found = FrequentSets(items)
-        supports = supports_of(ReportWeights(reports.patterns, design), found)
+        supports = supports_of(ReportWeights(patterns, design), found)
         longest = self._longest(items, isinstance(supports, ExactSupports))
         moments, tested = self._levels(supports, found, longest, tell)
         least = float(self.min_support)

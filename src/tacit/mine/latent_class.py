@@ -36,6 +36,7 @@ from tacit.mine.naive_bayes import class_log_proba
 from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
 from tacit.number_text import number_of
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.schema import Schema
 from tacit.table import Table
 
@@ -150,7 +151,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The log-likelihood per reported record, given as to `fit`."""
         check_is_fitted(self)
         given = self._listed(X) if self.design is None else X
-        model = self._model_of(reconstruct(given, self._design()).patterns)
+        model = self._model_of(plain_patterns(given, self._design()))
         return float(model.shares @ model.logs(self._parameters(model)))
 
     def shares(self) -> Estimate:
@@ -210,7 +211,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The patterns to learn from and their design; a truthful one if none is given."""
         if self.design is not None:
             check_design(self.design)
-            return reconstruct(X, self.design).patterns, self.design
+            return plain_patterns(X, self.design), self.design
         codes = valid_codes(self, X, reset=True)
         design = design_of_codes(codes)
         return count(encode(codes, design.schema), design.schema), design
@@ -233,7 +234,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         check_is_fitted(self)
         design = self._design()
         if isinstance(reported, PatternTable):
-            return reconstruct(reported, design).patterns
+            return plain_patterns(reported, design)
         given = valid_codes(self, reported, reset=False) if self.design is None else reported
         codes = encode(given, design.reported)
         return PatternTable(design.reported, codes, np.ones(len(codes), np.int64))

@@ -20,7 +20,8 @@ from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.label_codes import encode
 from tacit.mine.learnt_model import LearntModel
-from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.schema import Attribute, Schema
 
 
@@ -167,7 +168,7 @@ def reported_patterns(
     Unless patterns must be `distinct`, records that hardly repeat are not sorted.
     """
     if y is None and (distinct or isinstance(records, PatternTable)):
-        return reconstruct(records, design).patterns
+        return plain_patterns(records, design)
     if y is None:
         return count_reported(records, design, distinct)
     if isinstance(records, PatternTable | str | os.PathLike):

@@ -30,7 +30,7 @@ from tacit.privacy.prior import prior_of
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level
 from tacit.schema import Schema
-from tacit.table import Table
+from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,7 +103,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
-        plain: dict[str, Any] = outward.finite(self._columns())
+        plain: dict[str, Any] = outward.finite(self.columns())
         return plain
 
     def to_json(self) -> str:
@@ -114,10 +114,7 @@ class Comparison:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row per point."""
-        return frame_of(self._columns(), backend)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
+        return frame_of(self.columns(), backend)
 
     def lead(self) -> list[str]:
         """What the figures rest on."""
@@ -138,6 +135,18 @@ class Comparison:
     def tables(self) -> list[Table]:
         """For each scheme over theta: PSE of an answer, MAP privacy of the record by groups."""
         return [_by_theta(self, scheme) for scheme in dict.fromkeys(p.scheme for p in self.points)]
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown, with what they rest on and what they mean."""
+        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+
+    def to_latex(self) -> str:
+        """The same in LaTeX, for the package booktabs."""
+        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A column per figure, a row per point."""
+        return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
 
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""

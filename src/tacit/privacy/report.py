@@ -30,7 +30,8 @@ from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
 from tacit.question_conditions import linked_parts
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table, latex_of, markdown_lines, markdown_of
+from tacit.reconstruction.plain_patterns import checked_plain
+from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -172,16 +173,19 @@ class Report(Levels[Scope]):
 
     def to_markdown(self) -> str:
         """Sentences, warnings, tables and what they mean, in Markdown."""
-        above, below = (markdown_lines("\n".join(own)) for own in (self.lead(), self.notes()))
-        return "\n\n".join([above, markdown_of(self.tables()), below])
+        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
 
     def to_latex(self) -> str:
-        """The tables in LaTeX, for the package booktabs."""
-        return latex_of(self.tables())
+        """The same in LaTeX, for the package booktabs."""
+        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""
-        return frame_of(report_tables.scope_columns(self), backend)
+        return frame_of(self.columns(), backend)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A column per figure, a row for each attribute, group and the record."""
+        return report_tables.scope_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
@@ -282,7 +286,7 @@ def report(
     known = prior_of(prior, design, limits.rng, limits.priors)
     found = None
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
-        found = assess(design, prior.patterns, limits.rng, limits.progress)
+        found = assess(design, checked_plain(prior.patterns), limits.rng, limits.progress)
     scopes = with_dependence(measure(design, known, limits), found)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)

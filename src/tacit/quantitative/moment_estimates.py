@@ -10,13 +10,24 @@ have the means x and x^2 for every true number x. So, without bias,
     var(x) = mean(h) - mean(g)^2 + var(g) / n     Var = var(h - 2 mean(g) g) / n, by linearisation
 
 var(x) is that of the population, and may be estimated below 0 when the noise is large.
+
+Incomes and their squares are skewed, so the estimate minus the truth, T by its standard error, is
+skewed too. With a = skewness of the weights / sqrt(n),
+
+    ((1 + a T / 3)^3 - 1) / a + a / 6
+
+is nearly normal, and intervals come from this (a = 0: Student's).
+
+Reference: P. Hall, On the removal of skewness by transformation, Journal of the Royal Statistical
+Society B 54 (1992) 221-228.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,25 +37,37 @@ from tacit.quantitative.number_scramble import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
+from tacit.sampling.sample_columns import SampleData, Sampling, SamplingArguments
+
+#: Skewness below this is rounding.
+_SYMMETRIC = 1e-9
 
 
-def mean(reported: Any, scrambling: Scrambling) -> Estimate:
-    """The mean of the true numbers, with its standard error."""
+def mean(reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]) -> Estimate:
+    """The mean of the true numbers, with its standard error.
+
+    `weights=`, `strata=` and `clusters=` say how people were sampled, one value per number; see
+    `reconstruct`.
+    """
     weights, _ = _weights(reported, scrambling)
-    n = len(weights)
-    variance = weights.var(ddof=1) / n
+    people = _People(sampling, len(weights))
     unit, origin = float(scrambling.unit), float(scrambling.origin)
-    return _estimate("mean", origin + unit * weights.mean(), unit**2 * variance, n)
+    return people.estimate("mean", origin + unit * people.mean(weights), unit * weights)
 
 
-def variance(reported: Any, scrambling: Scrambling) -> Estimate:
-    """The variance of the true numbers, with its standard error; limits are never below 0."""
+def variance(
+    reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]
+) -> Estimate:
+    """The variance of the true numbers, with its standard error; limits are never below 0.
+
+    Arguments as for `mean`.
+    """
     first, second = _weights(reported, scrambling)
-    n, center = len(first), first.mean()
-    value = second.mean() - center**2 + first.var(ddof=1) / n
-    noise = (second - 2 * center * first).var(ddof=1) / n
-    unit = float(scrambling.unit)
-    return _estimate("variance", unit**2 * value, unit**4 * noise, n, least=0.0)
+    people = _People(sampling, len(first))
+    center, square = people.mean(first), float(scrambling.unit) ** 2
+    value = people.mean(second) - center**2 + people.variance_of_mean(first)
+    influence = square * (second - 2 * center * first)
+    return people.estimate("variance", square * value, influence, least=0.0)
 
 
 def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
@@ -62,29 +85,74 @@ def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
     return first, second
 
 
-def _estimate(
-    name: str, value: float, variance: float, n: int, least: float = -math.inf
-) -> Estimate:
-    center, stderr = np.asarray(value), np.sqrt(np.asarray(variance))
-    covariance = np.asarray([[variance]])
-    limits = partial(_limits, center, stderr, n, least)
-    return Estimate(
-        (),
-        center,
-        stderr,
-        n,
-        "moments",
-        name,
-        partial(np.asarray, covariance),
-        interval_of=limits,
-    )
+class _People:
+    """How people were sampled: means of weights of their reports, and what these vary by."""
+
+    def __init__(self, sampling: SamplingArguments, n: int) -> None:
+        given = Sampling(**sampling)
+        if given.fpc is not None:
+            raise DataError("fpc is not used for scrambled numbers; leave it out")
+        if given.columns:
+            raise DataError("weights, strata and clusters need one value per reported number")
+        if not callable(given.errors):
+            raise DataError("errors must be linearised, jackknife or bootstrap() of tacit.sampling")
+        self.n, self.sample = n, SampleData(given, {}, None, n).rows() if given else None
+
+    def mean(self, values: Array) -> float:
+        """The weighted mean."""
+        return float(values.mean() if self.sample is None else self.sample.mean(values[:, None])[0])
+
+    def variance_of_mean(self, values: Array) -> float:
+        """The variance of the weighted mean."""
+        if self.sample is None:
+            return float(values.var(ddof=1) / self.n)
+        return float(self.sample.covariance(values[:, None])[0, 0])
+
+    def estimate(
+        self, name: str, value: float, influence: Array, least: float = -math.inf
+    ) -> Estimate:
+        """An estimate that varies like the mean of the influence; no limit is below `least`."""
+        simple = self._simple(name, value, influence)
+        sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
+        if sample is not None:  # the skewness of totals of few clusters is not known
+            variance = np.asarray([[self.variance_of_mean(influence)]])
+            df, skewness = sample.df, 0.0
+            simple = simple.of_sample(variance, df)
+        limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
+        return replace(simple, interval_of=limits)
+
+    def _simple(self, name: str, value: float, influence: Array) -> Estimate:
+        """The estimate as if from a simple random sample."""
+        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
+        center, covariance = np.asarray(value), np.asarray([[spread]])
+        return Estimate.of_covariance((), center, covariance, self.n, "moments", name)
 
 
-def _limits(value: Array, stderr: Array, n: int, least: float, level: float) -> Interval:
-    """value -+ t stderr, with n - 1 degrees of freedom."""
+def _skewness(weights: Array) -> float:
+    off = weights - weights.mean()
+    spread = float((off**2).mean())
+    return float((off**3).mean()) / spread**1.5 if spread > 0 else 0.0
+
+
+def _limits(
+    value: Array, stderr: Array, skewness: float, df: float, least: float, level: float
+) -> Interval:
+    """The values that the transformed T does not reject."""
     from scipy.special import stdtrit  # slow to load
 
     check_level(level)
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * stderr
-    low, high = np.maximum(value - reach, least), np.maximum(value + reach, least)
-    return Interval(np.asarray(low), np.asarray(high))
+    t = float(stdtrit(df, (1 + level) / 2))
+    low, high = (value - _untransformed(t * side, skewness) * stderr for side in (1, -1))
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    return Interval(np.asarray(np.maximum(low, least)), np.asarray(np.maximum(high, least)))
+
+
+def _untransformed(deviate: float, skewness: float) -> float:
+    """T from its transform.
+
+    >>> round(_untransformed(2.0, 0.3), 3), _untransformed(2.0, 0.0)
+    (1.659, 2.0)
+    """
+    if abs(skewness) < _SYMMETRIC:
+        return deviate
+    return 3 / skewness * (math.cbrt(1 + skewness * (deviate - skewness / 6)) - 1)

@@ -67,7 +67,8 @@ def _sampled_shares(table: Estimate, simple: Estimate, given: int, name: str) ->
     total = table.value.reshape(groups, -1).sum(axis=1, keepdims=True)
     total = np.where(total > 0, total, np.nan)
     covariance = _covariance(found.value.reshape(groups, -1), total, table.covariance)
-    return replace(found.of_sample(covariance, table.df), fit_of=table.fit_of)
+    sampled = found.of_sample(covariance, table.df)
+    return replace(sampled, fit_of=table.fit_of, n_left_out=table.n_left_out)
 
 
 def _spreads(covariance: Array, groups: int) -> tuple[Array, Array, Array]:

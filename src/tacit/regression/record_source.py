@@ -26,6 +26,7 @@ from tacit.errors import DataError, MissingAnswersError
 from tacit.files import Origin, check_origin, read_frame
 from tacit.files.record_files import ARROW, is_pattern
 from tacit.label_codes import decode, with_no_answer
+from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
 from tacit.sampling.sample_columns import Sampling
 from tacit.schema import Schema
@@ -174,7 +175,7 @@ def source_of(data: Any, design: Design) -> RecordSource:
     if isinstance(data, PatternTable):
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
-        return CountSource(data)
+        return CountSource(checked_plain(data))
     if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
         counted = partial(count_reported, data, design, True)
         return CountSource(count_answers(counted, design.reported))

@@ -169,6 +169,12 @@ def _from_matrix(
     if not isinstance(source, FrameSource):
         raise DataError("covariates= has a row per record; give the records as a frame or an array")
     terms, n_records = matrix_terms(covariates), len(records)
+    for own in terms.names:
+        if own in design.schema and not design.is_exact(own):
+            raise DataError(
+                f"covariate {own!r} is a disguised answer, and covariates= are used as they are; "
+                f"name it in a formula ({name} ~ {own}), or give known values another name"
+            )
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
     outcome = _outcome(records, name, design)

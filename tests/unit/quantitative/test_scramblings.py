@@ -114,8 +114,22 @@ def test_without_noise_the_mean_and_its_error_are_the_usual_ones() -> None:
     assert float(found) == pytest.approx(x.mean())
     assert float(found.stderr) == pytest.approx(x.std(ddof=1) / math.sqrt(500))
     assert float(variance(x, plain)) == pytest.approx(x.var(ddof=1))
-    low, high = found.interval()
-    assert (high - low) / (2 * found.stderr) == pytest.approx(1.9647293909876)  # R: qt(.975, 499)
+    even = mean(np.concatenate([x, -x]), plain)  # R: qt(.975, 999)
+    low, high = even.interval()
+    assert (high - low) / (2 * even.stderr) == pytest.approx(1.9623414611334)
+
+
+def test_limits_of_skewed_numbers_are_quantiles_of_the_transformed_mean() -> None:
+    """Hall's transform of (mean - limit) / stderr is a quantile of Student's t."""
+    x, n = np.random.default_rng(1).gamma(2, 10, 500), 500
+    found, off = mean(x, additive([0])), x - x.mean()
+    skewness = (off**3).mean() / (off**2).mean() ** 1.5
+    for limit, t in zip(found.interval(), (1.9647293909876, -1.9647293909876), strict=True):
+        own = (float(found) - float(limit)) / float(found.stderr)
+        terms = own + skewness * own**2 / (3 * n**0.5) + skewness**2 * own**3 / (27 * n)
+        assert terms + skewness / (6 * n**0.5) == pytest.approx(t)  # R: qt(.975, 499)
+    low, high = found.interval(0.01)
+    assert low <= float(found) <= high
 
 
 def test_the_sampler_is_repeatable_and_uses_entropy_without_a_generator() -> None:
