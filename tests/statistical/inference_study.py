@@ -1,6 +1,7 @@
 """Coverage of intervals, size and power of tests, by simulation with redrawn true records.
 
 python -m tests.statistical.inference_study --runs 4000 --seed 1 [--part items|models|groups|tests]
+    [--size 500]
 
 items:  one item of any family, every share in [0, .5], 20 records on: the least coverage
 models: accuracy, recall, confusion and prior, 20 records on
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -166,13 +167,13 @@ class Best:
         return self.best[codes[:, 0]]
 
 
-def models(runs: int, rng: Any) -> None:
+def models(runs: int, rng: Any, sizes: Sequence[int] = (20, 50, 500)) -> None:
     """Accuracy, confusion, recall, and the prior of naive Bayes."""
     table = np.array([[0.40, 0.22, 0.06], [0.06, 0.08, 0.18]])
     model = Best(table)
     right = np.where(model.best == np.arange(2)[:, None], table, 0.0)
     for name, design in DESIGNS.items():
-        for n in (20, 50, 500):
+        for n in sizes:
             kinds = ("accuracy", "confusion", "recall", "prior")
             found: dict[str, list[Estimate]] = {kind: [] for kind in kinds}
             for place, rec in enumerate(surveys(design, table, n, runs, rng)):
@@ -198,7 +199,7 @@ def _records(rec: Reconstruction) -> Any:
     return np.repeat(rec.patterns.patterns, rec.patterns.counts, axis=0)
 
 
-def groups(runs: int, rng: Any) -> None:
+def groups(runs: int, rng: Any, sizes: Sequence[int] = (50, 200, 1000)) -> None:
     """P(a0 = c1 | a1 = c2), and its comparison with the group a1 = c0."""
     for truth_name, table in (("common", TABLE), ("rare", RARE)):
         share = table[1] / table.sum(axis=0)
@@ -209,7 +210,7 @@ def groups(runs: int, rng: Any) -> None:
             "odds_ratio": odds[2] / odds[0],
         }
         for name, design in DESIGNS.items():
-            for n in (50, 200, 1000):
+            for n in sizes:
                 found = list(_compared(design, table, n, runs, rng))
                 limits = stacked([each.shares for each in found])
                 unknown = runs - len(found)  # nobody seems to be in a group: nothing is claimed
@@ -271,15 +272,17 @@ def tests(runs: int, rng: Any) -> None:
 PARTS = {"items": items, "models": models, "groups": groups, "tests": tests}
 
 
-def run_parts(parts: Mapping[str, Callable[[int, np.random.Generator], None]]) -> None:
+def run_parts(parts: Mapping[str, Callable[..., None]]) -> None:
     """The command line of a study: all of its parts, or those that are named."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", choices=parts, action="append")
+    parser.add_argument("--size", type=int, action="append", help="records of a survey")
     given = parser.parse_args()
+    more = {"sizes": given.size} if given.size else {}
     for part in given.part or parts:
-        parts[part](given.runs, np.random.default_rng(given.seed))
+        parts[part](given.runs, np.random.default_rng(given.seed), **more)
 
 
 if __name__ == "__main__":

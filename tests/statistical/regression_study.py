@@ -1,6 +1,6 @@
 """How often the 95 % intervals of regressions have the true coefficient.
 
-    python -m tests.statistical.regression_study --runs 4000 --seed 1
+    python -m tests.statistical.regression_study --runs 4000 --seed 1 [--only Warner] [--size 500]
 
 Each run draws people, disguises their answers and fits the regression. Runs whose fit has a warning
 (separation, no convergence) are counted apart.
@@ -34,10 +34,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--size", type=int, action="append")
     options = parser.parse_args()
     rows = []
     chosen = {name: survey for name, survey in SURVEYS.items() if options.only in name}
-    for n in SIZES:
+    for n in options.size or SIZES:
         for name, survey in chosen.items():
             covered, warned = coverage(survey, n, options.runs, options.seed)
             figures = " ".join(f"{share:.3f}" for share in covered)

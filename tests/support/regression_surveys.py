@@ -152,6 +152,12 @@ SURVEYS = {
         _by_matrix("yes", "constant", "x", "z", robust=True),
         (-0.5, 0.8, 0.5),
     ),
+    "two categories, Warner": RegressionSurvey(
+        _design(([YES], related("0.8"))),
+        _two,
+        _by_matrix("yes", "constant", "x", "z"),
+        (-0.5, 0.8, 0.5),
+    ),
     "two categories, Warner, profile": RegressionSurvey(
         _design(([YES], related("0.8"))),
         _two,
