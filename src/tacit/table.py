@@ -247,7 +247,7 @@ def markdown_of(tables: Iterable[Table], above: str = "", below: str = "") -> st
 
 def latex_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:
     """Several tables in LaTeX, one below the other, between paragraphs of text."""
-    shown = [_latex_lines(above), *(table.latex() for table in tables), _latex_lines(below)]
+    shown = [_latex_lines(above), *map(_latex_block, tables), _latex_lines(below)]
     return "\n\n".join(filter(None, shown))
 
 
@@ -273,6 +273,13 @@ def markdown_lines(text: str) -> str:
     """Paragraphs; a sign that would begin a list or a heading is escaped."""
     lines = map(markdown_text, filter(None, text.splitlines()))
     return "\n\n".join(re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", line) for line in lines)
+
+
+def _latex_block(table: Table) -> str:
+    """A table with space around it, also if it has no caption."""
+    text = table.latex()
+    floats = text.startswith(r"\begin{table}")
+    return text if floats else f"\\begin{{center}}\n{text}\n\\end{{center}}"
 
 
 def _latex_lines(text: str) -> str:
