@@ -44,27 +44,25 @@ def sampled_people() -> pa.Table:
 def figures_of(records: Any) -> dict[str, Any]:
     """What the study finds: numbers with their errors."""
     rec = reconstruct(records, BINARY, columns=["region"], **HOW)
-    answers = reconstruct(records, BINARY)
     weighted = logit("q0 ~ age + q3", records, BINARY, **HOW)
-    plain = logit("q0 ~ age", records, BINARY)
     line = linear("age ~ q0", records, BINARY)
     estimates = [
         rec.probability(YES),
         rec.table(["q0"], given=["region"]),
         rec.difference(YES, between=GROUPS),
-        answers.table(["q0", "q3"]),
+        rec.table(["q0", "q3"]),
         accuracy(Guess(), records, BINARY, "q0", **HOW),
     ]
     return {
         "value": np.concatenate([each.value.ravel() for each in estimates]),
         "stderr": np.concatenate([each.stderr.ravel() for each in estimates]),
         "left out": [each.n_left_out for each in estimates],
-        "bounds": list(answers.bounds(YES).interval()),
+        "bounds": list(rec.bounds(YES).interval()),
         "independence": rec.independence(["q0", "q3"]).pvalue,
         "homogeneity": rec.homogeneity(["q0"], across=["region"]).pvalue,
-        "params": np.concatenate([weighted.params, plain.params, line.params]),
-        "bse": np.concatenate([weighted.bse, plain.bse, line.bse]),
-        "used": [weighted.nobs, plain.nobs, line.nobs],
+        "params": np.concatenate([weighted.params, line.params]),
+        "bse": np.concatenate([weighted.bse, line.bse]),
+        "used": [weighted.nobs, line.nobs],
     }
 
 
