@@ -73,6 +73,33 @@ def test_numbers_are_scrambled_and_estimated(out: str, capsys: pytest.CaptureFix
     assert [row["quantity"] for row in rows] == ["mean of income", "variance of income"]
 
 
+SURVEY = """
+title: Hours
+device: die
+questions:
+  - name: hours
+    kind: ordered
+    text: How many hours did you work last week without declaring them?
+    categories: ["0", "1", "2", "3"]
+"""
+
+
+def test_a_survey_asks_for_numbers_that_a_die_scrambles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*CARDS[:3], "--noise=-1,0,1", "--out", "die.json"]) == 0
+    command = ["numbers", "group", "die.json", "--question", "hours", "--low", "0", "--high", "3"]
+    capsys.readouterr()
+    assert run(command) == 0
+    group = capsys.readouterr().out
+    Path("survey.yaml").write_text(SURVEY + group)
+    assert run(["survey", "check", "survey.yaml"]) == 0
+    assert "rule out some true answers for certain" in capsys.readouterr().out
+    assert run([*command, "--out", "groups.yaml"]) == 0
+    assert Path("groups.yaml").read_text() == group
+    assert "6 possible reports" in capsys.readouterr().out
+
+
 def test_draws_without_a_seed_differ(capsys: pytest.CaptureFixture[str]) -> None:
     source = ["numbers", "scramble", "cards.json", "true.csv", "--column", "income"]
     for out in ("first.csv", "second.csv"):
@@ -123,6 +150,10 @@ BAD = [
     (["numbers", "new", "additive", "--noise", "1:1/2,1:1/2", "--out", "x.json"], "given twice"),
     (["numbers", "new", "additive", "--noise", "1,x", "--out", "x.json"], "got 'x'"),
     (["numbers", "new", "multiplicative", "--noise=-1,1", "--out", "x.json"], "mean is not 0"),
+    (
+        ["numbers", "group", "cards.json", "--question", "q", "--low", "3", "--high", "3"],
+        "at least two different numbers",
+    ),
     ([*ESTIMATE[:-1], "incme"], "reported.csv: unknown column 'incme'; did you mean 'income'"),
     ([*ESTIMATE, "--bins", "4"], "only square_wave tells the whole distribution"),
     ([*ESTIMATE, "--level", "95"], "between 0 and 1"),

@@ -163,6 +163,7 @@ PROMISED_OF_REGRESSION = {
 PROMISED_OF_QUANTITATIVE = {
     "Scrambling",
     "additive",
+    "as_matrix",
     "bar_lev",
     "distribution",
     "eriksson",

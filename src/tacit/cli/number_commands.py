@@ -131,6 +131,33 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
     out.print("", found.privacy, found.instructions, sep="\n")
 
 
+@number_commands.command("group")
+def group(
+    file: ScramblingFile,
+    question: Annotated[str, typer.Option(help="The name of the question.")],
+    low: Annotated[int, typer.Option(help="The smallest true number.")],
+    high: Annotated[int, typer.Option(help="The largest true number.")],
+    out: Annotated[Path | None, typer.Option(help="Write it to a .yaml file instead.")] = None,
+) -> None:
+    """Show the group of a survey file that asks for whole numbers and scrambles them with cards.
+
+    The question has these numbers as its categories, in order.
+
+    Example: [bold]tacit numbers group cards.json --question hours --low 0 --high 8[/bold]
+    """
+    import yaml
+
+    check_apart(out, file)
+    coin = quantitative.as_matrix(_read(file), range(low, high + 1))
+    groups = {"groups": [{"questions": [question], **coin.to_dict()}]}
+    text = yaml.safe_dump(groups, default_flow_style=None, sort_keys=False, allow_unicode=True)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(out, text)
+    typer.echo(f"wrote {out}: {number_of(len(coin.rows), 'possible report')}")
+
+
 @number_commands.command("scramble")
 def scramble_file(
     file: ScramblingFile,

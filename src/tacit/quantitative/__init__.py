@@ -2,7 +2,8 @@
 
 `additive`, `multiplicative`, `bar_lev`, `eriksson` and `square_wave` describe how a number is
 scrambled; `scramble` draws reported numbers; `mean`, `variance` and `distribution` estimate from
-them. The modules that scramble do not import those that estimate.
+them. `as_matrix` makes cards and a few whole numbers a family for surveys. What scrambles does not
+import what estimates.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tacit.quantitative.moment_estimates import mean, variance
     from tacit.quantitative.multiplicative_scrambling import multiplicative
     from tacit.quantitative.number_distribution import distribution
+    from tacit.quantitative.number_matrix import as_matrix
     from tacit.quantitative.number_scramble import scramble, scrambling_from_json
     from tacit.quantitative.scrambling import Scrambling
     from tacit.quantitative.square_wave_scrambling import square_wave
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Scrambling",
     "additive",
+    "as_matrix",
     "bar_lev",
     "distribution",
     "eriksson",
@@ -43,6 +46,7 @@ __getattr__, __dir__ = lazy_names(
         "tacit.quantitative.moment_estimates": "mean variance",
         "tacit.quantitative.multiplicative_scrambling": "multiplicative",
         "tacit.quantitative.number_distribution": "distribution",
+        "tacit.quantitative.number_matrix": "as_matrix",
         "tacit.quantitative.number_scramble": "scramble scrambling_from_json",
         "tacit.quantitative.scrambling": "Scrambling",
         "tacit.quantitative.square_wave_scrambling": "square_wave",
