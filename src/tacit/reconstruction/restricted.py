@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.gls import gls
@@ -68,7 +68,7 @@ def restricted(problem: TableProblem) -> Estimate:
     return replace(found, reported_of=partial(reported_table, problem))
 
 
-def _weights(problem: TableProblem, impossible: Array) -> Array:
+def _weights(problem: TableProblem, impossible: Mask) -> Array:
     """W, cells asked for x reports."""
     matrix = problem.channel.matrix[:, ~impossible]
     frequencies = problem.frequencies.ravel()
