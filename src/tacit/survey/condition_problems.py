@@ -100,7 +100,7 @@ def _disguise(survey: Survey, asked: Asked, question: Any, where: Place) -> Iter
             )
     disguised = [name for name in question.asked_if if _disguises(groups.get(name))]
     for own in question.attributes:
-        group = groups.get(own.name)
+        group: Any = groups.get(own.name)
         if disguised and not _disguises(group):
             yield (
                 where,
