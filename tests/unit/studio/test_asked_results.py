@@ -7,6 +7,8 @@ import pytest
 
 from tacit import disguise
 from tacit.counting import count_reported
+from tacit.studio.codebook import codebook
+from tacit.studio.labelled_records import labelled_variables
 from tacit.studio.question_results import question_results
 from tacit.studio.release import Release
 from tacit.studio.survey_report import survey_report
@@ -64,3 +66,14 @@ def test_the_report_has_both() -> None:
     text = survey_report(release(0.5))
     assert "Of those to whom it applies (smokes is yes)" in text
     assert "One <b>" not in text
+
+
+def test_report_and_codebook_say_who_was_asked() -> None:
+    told = "packs was asked if smokes is yes."
+    assert told in survey_report(release(0.5))
+    assert "Theil, H. (1971)" in survey_report(release(0.5))
+    assert told in codebook(SURVEY, 2000)
+
+
+def test_does_not_apply_is_no_degree_of_an_ordered_question() -> None:
+    assert [one.ordered for one in labelled_variables(SURVEY)] == [False, False]
