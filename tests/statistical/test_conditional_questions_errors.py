@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, pearsonr
 
 from tacit import (
     Attribute,
@@ -48,6 +48,8 @@ DESIGN = Design(
     ],
     {"packs": {"smokes": ["yes"]}, "brand": {"smokes": ["yes"], "packs": ["few", "many"]}},
 )
+#: What is estimated: MANY, BRANDS[1], and the share of those who are not asked.
+TRUTHS = (MANY, BRANDS[1], 1 - SMOKE)
 #: Two-sided test of a mean.
 FAR = float(norm.isf(FALSE_ALARM / 2))
 
@@ -60,10 +62,12 @@ def people(rng: np.random.Generator, n: int = PEOPLE) -> Codes:
 
 
 class Simulated(NamedTuple):
-    """Of each survey: estimates of MANY and of BRANDS[1], whether intervals cover, and others."""
+    """Of each survey: estimates of MANY, of BRANDS[1] and of those not asked, whether their
+    intervals cover, and other estimates of MANY."""
 
     many: Array
     blue: Array
+    unasked: Array
     covers: Array
     direct: Array
     naive: Array
@@ -77,24 +81,22 @@ def simulated() -> Simulated:
     for _ in range(SURVEYS):
         reported = disguise(people(rng), DESIGN, rng)
         found = reconstruct(reported, DESIGN)
-        many, blue = found.asked("packs"), found.asked("brand")
-        (low, high), (blow, bhigh) = many.interval(), blue.interval()
-        joint = found.table(["smokes", "packs"], inversion).value
+        joint = found.table(["smokes", "packs"])
+        tables = (found.asked("packs"), 1), (found.asked("brand"), 1), (joint, (0, 2))
+        ends = [(low[cell], high[cell]) for own, cell in tables for low, high in [own.interval()]]
+        raw = found.table(["smokes", "packs"], inversion).value
         packs = reported[:, 1]
-        yes = packs[reported[:, 0] == 1]
         rows.append(
             [
-                many.value[1],
-                blue.value[1],
-                low[1] <= MANY <= high[1],
-                blow[1] <= BRANDS[1] <= bhigh[1],
-                joint[1, 1] / joint[1, :2].sum(),
+                *(own.value[cell] for own, cell in tables),
+                *(low <= truth <= high for (low, high), truth in zip(ends, TRUTHS, strict=True)),
+                raw[1, 1] / raw[1, :2].sum(),
                 (packs == 1).sum() / (packs < 2).sum(),
-                (yes == 1).mean(),
+                (packs[reported[:, 0] == 1] == 1).mean(),
             ]
         )
-    many, blue, covers, blue_covers, direct, naive, by_report = np.array(rows, float).T
-    return Simulated(many, blue, np.stack([covers, blue_covers]), direct, naive, by_report)
+    columns = np.array(rows, float).T
+    return Simulated(*columns[:3], columns[3:6], *columns[6:])
 
 
 def is_unbiased(estimates: Array, truth: float) -> bool:
@@ -107,6 +109,7 @@ def test_shares_of_those_asked_are_unbiased() -> None:
     found = simulated()
     assert is_unbiased(found.many, MANY)
     assert is_unbiased(found.blue, BRANDS[1])
+    assert is_unbiased(found.unasked, 1 - SMOKE)
 
 
 def test_taking_the_reports_as_they_are_is_biased() -> None:
@@ -118,14 +121,16 @@ def test_taking_the_reports_as_they_are_is_biased() -> None:
 
 def test_intervals_cover() -> None:
     covered = simulated().covers.sum(axis=1)
-    assert looks_like(covered, SURVEYS, np.full(2, 0.95))
-    assert not looks_like(covered, SURVEYS, np.full(2, 0.80)), "the test can fail"
+    assert looks_like(covered, SURVEYS, np.full(3, 0.95))
+    assert not looks_like(covered, SURVEYS, np.full(3, 0.80)), "the test can fail"
 
 
 def test_structural_zeros_make_the_share_more_precise() -> None:
-    """Against the ratio of unrestricted estimates: twice the variance here."""
-    found = simulated()
-    assert found.many.var() < 0.75 * found.direct.var()
+    """Than the ratio of unrestricted estimates: variances of pairs by Pitman and Morgan (1939)."""
+    own, other = simulated().many, simulated().direct
+    found = pearsonr(other - own, other + own)
+    assert found.statistic > 0
+    assert found.pvalue < FALSE_ALARM
 
 
 # Frequencies --------------------------------------------------------------------------------

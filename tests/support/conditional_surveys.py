@@ -43,6 +43,19 @@ DISGUISED = Published(
 )
 #: theta = 1: what is sent is the truth, so that tests can read it.
 READABLE = Published(survey_from_text(_TEXT.format(title="Read", theta="1", sensitive="false")))
+#: A condition on an answer that everybody may see: who is asked is no secret.
+PUBLIC = Published(
+    survey_from_text(
+        """
+title: Public
+questions:
+  - {name: work, kind: yes_no, text: "Do you work?", sensitive: false}
+  - {name: stole, kind: yes_no, text: "Did you steal?", asked_if: {work: yes}}
+groups:
+  - {questions: [stole], family: related, theta: 4/5}
+"""
+    )
+)
 
 #: What the leaking program has instead of what, by file.
 LEAK = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -67,7 +67,7 @@ def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
     known = {} if control is None else {control.question: [float(p) for p in control.distribution]}
     schema = published.design.schema
     conditions = {c.attribute: c for c in published.design.conditions}
-    columns: list[Codes] = []
+    columns: list[Any] = []
     for attribute in schema:
         condition = conditions.get(attribute.name)
         size = attribute.size - (condition is not None)  # "does not apply" is not chosen

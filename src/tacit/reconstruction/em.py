@@ -36,4 +36,6 @@ def em(
         max_iterations,
     )
     wanted = value.sum(axis=tuple(range(problem.wanted, value.ndim)))
-    return replace(unbiased, value=wanted, method="em", convergence=convergence)
+    return replace(
+        unbiased, value=wanted, method="em", errors_by=unbiased.method, convergence=convergence
+    )

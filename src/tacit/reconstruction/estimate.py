@@ -48,7 +48,8 @@ class Estimate(TabularResult):
 
     In a sample with design weights or clusters, `simple` is the estimate as if these records were a
     simple random sample, and `df` the degrees of freedom of the variance. `n_left_out` records had
-    no answer. `no_effect` is the value of a comparison if groups do not differ.
+    no answer. `no_effect` is the value of a comparison if groups do not differ. `errors_by` is the
+    method of the errors, where it is not that of the values.
     """
 
     attributes: tuple[Attribute, ...]
@@ -67,6 +68,7 @@ class Estimate(TabularResult):
     n_left_out: int = 0
     reported_of: Callable[[], Array | None] | None = None
     no_effect: float | None = None
+    errors_by: str = "inversion"
 
     @classmethod
     def of_covariance(
@@ -278,7 +280,7 @@ class Estimate(TabularResult):
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
-        return text + "; errors by inversion" if self.method in ("simplex", "em") else text
+        return text + f"; errors by {self.errors_by}" if self.method in ("simplex", "em") else text
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN)

@@ -88,6 +88,6 @@ def asked_answers(design: Design, table: TableOf, name: str) -> Estimate:
     joint = table(names if has_zeros(design, names) else [name])
     answers = answers_of(attribute)
     rows = np.eye(attribute.size)[[attribute.code(label) for label in answers]]
-    sums = np.kron(rows, np.ones(joint.value.size // attribute.size))
+    sums: Array = np.kron(rows, np.ones(joint.value.size // attribute.size)).astype(np.float64)
     found = sums_of_cells(joint, sums, (Attribute(name, answers),), "")
     return conditional_shares(found, 0, f"P({name} | asked)")

@@ -7,7 +7,7 @@ squares on the cells S that can occur,
     p_S = (M_S^T D^-1 M_S)^-1 M_S^T D^-1 p*,    p = 0 elsewhere,    D = diag(M p)
 
 which is restricted least squares: with p and V the estimate by inversion and its covariance, and Z
-the other cells, p_S - V_SZ V_ZZ^-1 p_Z (Theil, 1971, section 6.8). It is linear in the reports, so
+the other cells, p_S - V_SZ V_ZZ^-1 p_Z (Theil, 1971, ch. 6). It is linear in the reports, so
 its covariance is that of a mean of weights, and it is no larger than that of `inversion`. D comes
 from the most likely table, as in `gls`.
 
@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.arrays import Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.gls import gls
@@ -68,7 +68,7 @@ def restricted(problem: TableProblem) -> Estimate:
     return replace(found, reported_of=partial(reported_table, problem))
 
 
-def _weights(problem: TableProblem, impossible: Array) -> Array:
+def _weights(problem: TableProblem, impossible: Mask) -> Array:
     """W, cells asked for x reports."""
     matrix = problem.channel.matrix[:, ~impossible]
     frequencies = problem.frequencies.ravel()

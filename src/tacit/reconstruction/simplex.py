@@ -25,7 +25,7 @@ def simplex(problem: TableProblem) -> Estimate:
     unbiased = restricted(problem)
     value, possible = np.zeros_like(unbiased.value), (unbiased.value != 0) | (unbiased.stderr > 0)
     value[possible] = project(unbiased.value[possible])
-    return replace(unbiased, value=value, method="simplex")
+    return replace(unbiased, value=value, method="simplex", errors_by=unbiased.method)
 
 
 def project(values: Array) -> Array:

@@ -146,7 +146,8 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
         categories = tuple(map(str, attribute.categories))
         labels = tuple(survey.survey.label(question, one, language) for one in categories)
         text = " / ".join(texts[each] for each in own)
-        ordered = question.kind in ("ordered", "number") and len(own) == 1
+        in_order = question.kind in ("ordered", "number") and len(own) == 1
+        ordered = in_order and not question.asked_if  # "does not apply" is no degree
         optional = bool(question.optional)
         return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
 

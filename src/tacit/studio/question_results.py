@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,32 @@ class QuestionResult:
 
 
 def question_results(release: Release) -> list[QuestionResult]:
-    """Every question of a survey."""
-    return [_result(release, name, text) for name, text in question_texts(release.survey).items()]
+    """Every question of a survey; conditional ones also among those to whom they apply."""
+    found = []
+    for name, text in question_texts(release.survey).items():
+        whole = _result(release, name, text)
+        found += [whole, *_asked(release, whole)]
+    return found
+
+
+def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
+    """The answers of those to whom a conditional question applies; none if they are too few."""
+    conditions = {c.attribute: c for c in release.survey.design.conditions}
+    if whole.name not in conditions:
+        return []
+    table = release.reconstruction.table([whole.name])
+    people = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
+    if people < SMALLEST_GROUP:
+        return []
+    estimate = release.reconstruction.asked(whole.name)
+    texts = labels(release.survey, whole.name)
+    made = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
+    categories = tuple(
+        CategoryResult(texts[str(label)], float(share), float(low), float(high), None)
+        for (label,), share, low, high in made
+    )
+    text = f"{whole.text} Of those to whom it applies ({conditions[whole.name]})"
+    return [replace(whole, name=f"{whole.name} (asked)", text=text, categories=categories)]
 
 
 def crosstab(release: Release, row: str, column: str) -> tuple[Estimate, HypothesisTest]:

@@ -8,6 +8,7 @@ from typing import Any
 from tacit import __version__
 from tacit.design import Design, Group
 from tacit.number_text import number_of
+from tacit.question_conditions import QuestionCondition
 from tacit.studio.release import Release
 
 #: A matrix with more entries is not written out.
@@ -36,6 +37,7 @@ REFERENCES = {
     "procedure. Biometrika, 77(2), 439-442.",
     "Susko, 2013": "Susko, E. (2013). Likelihood ratio tests with boundary constraints using "
     "data-dependent degrees of freedom. Biometrika, 100(4), 1019-1023.",
+    "Theil, 1971": "Theil, H. (1971). Principles of econometrics. Wiley.",
     "Warner, 1965": "Warner, S. L. (1965). Randomized response: A survey technique for eliminating "
     "evasive answer bias. Journal of the American Statistical Association, 60(309), 63-69.",
     "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and "
@@ -47,7 +49,16 @@ REFERENCES = {
 
 def design_sentences(design: Design) -> list[str]:
     """How each group of questions is disguised, with every parameter."""
-    return [_group_sentence(group) for group in design.groups]
+    groups = [_group_sentence(group) for group in design.groups]
+    return [*groups, *(_condition_sentence(condition) for condition in design.conditions)]
+
+
+def _condition_sentence(condition: QuestionCondition) -> str:
+    return (
+        f"{condition.attribute} was asked if {condition}. The respondent's device decided; for "
+        "others it filled in “does not apply”, which was disguised like an answer. Combinations "
+        "that cannot occur were estimated as 0 by restricted least squares (Theil, 1971)."
+    )
 
 
 def methods_sentences(release: Release) -> list[str]:

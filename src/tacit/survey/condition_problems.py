@@ -87,7 +87,9 @@ def _unusable(survey: Survey, asked: Asked, question: Any, name: str, earlier: l
 
 def _disguise(survey: Survey, asked: Asked, question: Any, where: Place) -> Iterator[PlacedProblem]:
     """The page must know the answers that decide, and what it fills in must not show."""
-    groups = {name: g for g in survey.groups for name in attributes_of(asked.questions, g)}
+    groups: dict[str, Any] = {
+        name: group for group in survey.groups for name in attributes_of(asked.questions, group)
+    }
     for name in question.asked_if:
         if _asks_otherwise(groups.get(name)):
             family = groups[name].family
@@ -98,7 +100,7 @@ def _disguise(survey: Survey, asked: Asked, question: Any, where: Place) -> Iter
             )
     disguised = [name for name in question.asked_if if _disguises(groups.get(name))]
     for own in question.attributes:
-        group = groups.get(own.name)
+        group: Any = groups.get(own.name)
         if disguised and not _disguises(group):
             yield (
                 where,

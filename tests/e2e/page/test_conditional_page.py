@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tacit.service.page import content
 from tests.support.browser import Served, device, serving, watched
 from tests.support.chance import looks_like
-from tests.support.conditional_surveys import DISGUISED, READABLE, leaking_server
+from tests.support.conditional_surveys import DISGUISED, PUBLIC, READABLE, leaking_server
 from tests.support.respondent import Respondent
 
 #: Answers to all questions that are asked: nobody, one or both of the conditional ones.
@@ -41,7 +41,7 @@ REVIEW, SECONDS_EACH = "This will be sent", 5
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving([DISGUISED, READABLE], tmp_path_factory.mktemp("served")) as found:
+    with serving([DISGUISED, READABLE, PUBLIC], tmp_path_factory.mktemp("served")) as found:
         yield found
 
 
@@ -276,6 +276,20 @@ def test_the_page_says_what_does_not_apply_in_words(page: Page, served: Served) 
     person.goes_on()
     page.get_by_text("Show exactly what is sent").click()
     assert "Does not apply" in page.locator("dl.sent").last.inner_text()
+
+
+def test_nothing_is_hidden_where_everybody_may_know_who_is_asked(
+    page: Page, served: Served
+) -> None:
+    answered(page, served[PUBLIC], "Yes")
+    assert "Not everybody is asked this" not in page.locator("form").inner_text()
+    page.go_back()
+    page.get_by_role("heading", name="Do you work?").wait_for()
+    answers_all(page, ["No"])
+    with page.expect_response("**/responses") as sent:
+        page.get_by_role("button", name="Send", exact=True).click()
+        assert page.get_by_text("Your answers will be sent in").count() == 0
+    assert sent.value.ok
 
 
 # The coin -----------------------------------------------------------------------------------

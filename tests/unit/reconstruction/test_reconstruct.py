@@ -174,7 +174,7 @@ def test_an_event_without_categories_is_an_error_that_names_the_attribute() -> N
 
 
 def test_a_method_by_name_is_an_error_that_lists_the_methods() -> None:
-    with pytest.raises(DataError, match="inversion, simplex, em"):
+    with pytest.raises(DataError, match="inversion, restricted, simplex, em"):
         reconstruct(CODES, DESIGN).table(["smokes"], method="em")  # type: ignore[arg-type]
 
 

@@ -87,6 +87,7 @@ def test_other_methods_keep_the_zeros(method: object) -> None:
     assert (table.value[~ZEROS] > 0).all()
     assert table.value.sum() == pytest.approx(1, abs=1e-12)
     assert table.convergence is None or table.convergence.converged
+    assert table.caption().endswith("errors by restricted least squares")
 
 
 def test_shares_given_the_condition_are_those_of_the_people_asked() -> None:

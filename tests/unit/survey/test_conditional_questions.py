@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tacit.cli.simulate import made_up
 from tacit.errors import SurveyError
 from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import Published, Survey, survey_from_dict, survey_from_text
@@ -197,3 +199,30 @@ def test_a_declined_answer_must_not_show_whether_a_question_applied() -> None:
     assert "an optional question cannot be conditional" in both
     before = fault(A | {"optional": True}, question("b", asked_if={"a": "yes"}))
     assert "'a' is optional, and whoever declines it would not be asked either" in before
+
+
+def test_a_mistake_elsewhere_does_not_hide_a_wrong_condition() -> None:
+    told = fault(A, question("b", asked_if={"a": "maybe"}), quota=0)
+    assert "quota" in told
+    assert "unknown answer 'maybe' of 'a'" in told
+
+
+def test_a_group_that_is_not_known_hides_what_may_be_right() -> None:
+    told = fault(A, question("b", asked_if={"a": "yes"}), groups=[{"questions": 5}])
+    assert "asked_if" not in told
+
+
+def test_made_up_people_follow_the_conditions() -> None:
+    made = Published(
+        survey(
+            A,
+            question("b", asked_if={"a": "yes"}),
+            question("c", asked_if={"b": "no"}),
+            groups=[group("a", "b", "c")],
+        )
+    )
+    true = made_up(made, 300, np.random.default_rng(2))
+    a, b, c = true.T
+    assert ((a == 1) == (b < 2)).all()
+    assert ((b == 0) == (c < 2)).all()
+    assert {tuple(row) for row in true} == {(0, 2, 2), (1, 0, 0), (1, 0, 1), (1, 1, 2)}

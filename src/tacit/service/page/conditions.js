@@ -51,6 +51,12 @@ export const truthOf = (page, name) => truths(page).get(name);
 export const isShown = (page, { names = [] }) =>
   names.length === 0 || isMet(page.conditions.get(names[0]), truths(page));
 
+/** Whether who is asked is a secret: the condition is about an answer that is disguised. */
+export const isSecret = ({ conditions, items }, { names = [] }) =>
+  (conditions.get(names[0]) ?? []).some(
+    ([other]) => items.get(other).group.family !== "truthful",
+  );
+
 /** The first step before `end` that must be answered and is not: a changed answer opened it. */
 export function firstOpen(page, steps, end) {
   const answered = (name) => {
@@ -100,7 +106,7 @@ export function timeStep(page, step) {
  */
 export function unaskedTime(page, steps) {
   const taken = [...page.times.values()];
-  const unasked = steps.filter((step) => !isShown(page, step));
+  const unasked = steps.filter((step) => isSecret(page, step) && !isShown(page, step));
   const one = () => Math.min(taken[Number(below(BigInt(taken.length)))], LONGEST_WAIT);
   return taken.length ? unasked.reduce((sum) => sum + one(), 0) : 0;
 }

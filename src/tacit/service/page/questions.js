@@ -4,7 +4,7 @@
 // where the page decides which questions it asks (unrelated), where the respondent says only
 // whether two answers are the same (crosswise) or any is yes (triangular), or where she throws a device of her own.
 
-import { DOES_NOT_APPLY } from "./conditions.js";
+import { DOES_NOT_APPLY, isSecret } from "./conditions.js";
 import { anyOf, number, oneOf } from "./controls.js";
 import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
@@ -116,7 +116,7 @@ function directStep(page, question, own) {
           : null,
         control.node,
       ),
-      page.conditions.has(own[0].name)
+      isSecret(page, { names: [own[0].name] })
         ? el("p", { class: "small" }, speaker.say("askedIf"))
         : null,
       oddsOfAll(page, own, asked),
