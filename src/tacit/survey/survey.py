@@ -17,6 +17,7 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
+from tacit.survey.free_text import MOST_FREE_TEXTS, FreeText
 from tacit.survey.logo import Logo
 from tacit.survey.questions import (
     Comprehension,
@@ -70,6 +71,12 @@ class Survey(SurveyPart):
     questions: Annotated[
         tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
     ]
+    free_texts: (
+        Annotated[
+            tuple[FreeText, ...], Field(strict=False, min_length=1, max_length=MOST_FREE_TEXTS)
+        ]
+        | None
+    ) = Field(default=None, description="Text fields after the questions, outside the disguise.")
     sections: Annotated[tuple[Section, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="Headings between questions."
     )
