@@ -142,8 +142,8 @@ class SubmissionValidator:
 
 def _codes_of(attribute: Attribute, optional: bool) -> dict[str | None, int]:
     """The code of each label; that of null, a missing answer, is the one after the last."""
-    codes = {text(label): code for code, label in enumerate(attribute.categories)}
-    return {**codes, None: attribute.size} if optional else {**codes}
+    codes: dict[str | None, int] = {text(own): n for n, own in enumerate(attribute.categories)}
+    return codes | {None: attribute.size} if optional else codes
 
 
 def body_limit(published: Published) -> int:
