@@ -25,8 +25,8 @@ from tacit.survey.questions import (
     Labels,
     Practice,
     Question,
-    Section,
     SurveyLink,
+    SurveySection,
 )
 from tacit.survey.survey_problems import problems
 
@@ -77,8 +77,8 @@ class Survey(SurveyPart):
         ]
         | None
     ) = Field(default=None, description="Text fields after the questions, outside the disguise.")
-    sections: Annotated[tuple[Section, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="Headings between questions."
+    sections: Annotated[tuple[SurveySection, ...], Field(strict=False, min_length=1)] | None = (
+        Field(default=None, description="Headings between questions.")
     )
     groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
         default=(), description="How questions are disguised; other questions are sent undisguised."
