@@ -190,3 +190,15 @@ def test_a_survey_without_free_texts_has_none_to_export(
     given = ("survey", "export", "published.json", "--database", database, "--out", "reported.csv")
     is_one_error(tacit(*given, "--texts", "texts.csv"), "the survey has no free texts")
     assert not Path("reported.csv").exists()
+
+
+def test_a_check_says_what_is_not_disguised(
+    tacit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.json").write_text(FREE.survey.to_json(), encoding="utf-8")
+    status, said, _ = tacit("survey", "check", "survey.json")
+    assert status == 0
+    told = " ".join(said.split())
+    assert "optional: b. Missing answers are visible, not disguised" in told
+    assert "free texts: more, __proto__. They are not disguised" in told
