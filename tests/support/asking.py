@@ -34,6 +34,9 @@ def submission(survey: Published, **changed: Any) -> dict[str, Any]:
     """
     record = {a.name: str(a.categories[0]) for a in survey.design.reported}
     right = {"fingerprint": survey.fingerprint, "key": secrets.token_hex(16), "record": record}
+    if survey.survey.free_texts:
+        nothing = {own.name: "" for own in survey.survey.free_texts}
+        right |= {"text_key": secrets.token_hex(16), "texts": nothing}
     made = right | changed
     whole = {"token": ""} | made if survey.survey.access == "invited" else made
     token = whole.get("token")

@@ -83,6 +83,42 @@ MANY = published(
     }
 )
 
+#: What is not disguised: declined answers and a free text; also a section.
+DECLINED = published(
+    {
+        "title": "Work and health",
+        "questions": [
+            {
+                "name": "smokes",
+                "kind": "yes_no",
+                "text": "Do you smoke?",
+                "help": "Now and then counts too.",
+                "optional": True,
+            },
+            {
+                "name": "stolen",
+                "kind": "yes_no",
+                "text": "Have you taken home something that belongs to work?",
+                "optional": True,
+            },
+        ],
+        "groups": [
+            {"questions": ["smokes"], "family": "related", "theta": "5/6"},
+            {
+                "questions": ["stolen"],
+                "family": "crosswise",
+                "p": "1/4",
+                "innocent": "Were you born in January, February or March?",
+            },
+        ],
+        "sections": [
+            {"first": "smokes", "title": "Your health", "text": "Two questions about habits."},
+            {"first": "stolen", "title": "Your work"},
+        ],
+        "free_texts": [{"name": "more", "text": "Is there anything else you would like to say?"}],
+    }
+)
+
 
 def die() -> Published:
     """The example that a new survey file starts from."""
@@ -228,6 +264,25 @@ def own_steps(page: Page, served: Served, shoot: Shoot) -> None:
     shoot("many-answers")
 
 
+def declined_steps(page: Page, served: Served, shoot: Shoot) -> None:
+    """A section, questions that are declined, and a free text."""
+    page.goto(served[DECLINED])
+    page.wait_for_selector("h1")
+    go(page)
+    shoot("section")
+    go(page)
+    page.get_by_role("radio", name="Prefer not to say").check()
+    shoot("optional")
+    go(page)
+    shoot("optional-first")
+    page.get_by_role("radio", name="Prefer not to say").check()
+    go(page)
+    page.locator("textarea").fill("The canteen closes too early.")
+    shoot("free-text")
+    go(page)
+    shoot("review-declined")
+
+
 def go(page: Page) -> None:
     page.locator("button[type=submit]").click()
 
@@ -258,6 +313,7 @@ def pictures(browser: Browser, served: Served) -> Iterator[tuple[str, bytes]]:
                 browser_steps(page, served, shoot)
                 own_steps(page, served, shoot)
                 notices(page, served, shoot)
+                declined_steps(page, served, shoot)
             else:
                 page.goto(served[every_kind()])
                 page.wait_for_selector("h1")
@@ -276,7 +332,7 @@ def small(content: bytes) -> bytes:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    surveys = [INVITED, LATER, OVER, every_kind(), die(), MONTH, COIN, MANY]
+    surveys = [INVITED, LATER, OVER, every_kind(), die(), MONTH, COIN, MANY, DECLINED]
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(surveys, Path(folder)) as served,

@@ -12,6 +12,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.sources import FromDatabase, check_made_by, counted
+from tacit.counting import PatternTable
 from tacit.counting.count_file import CountedPart, StoredCounts, check_suffix, read_counts
 from tacit.counting.engine_choice import file_engine
 from tacit.errors import DataError
@@ -19,6 +20,7 @@ from tacit.files import check_apart, read_design, read_design_origin
 from tacit.files.record_files import record_files
 from tacit.number_text import number_of
 from tacit.sampling.incomplete_patterns import count_answers, with_missing
+from tacit.schema import Schema
 
 CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
 
@@ -69,13 +71,7 @@ def count(
             typer.echo(f"nothing to add: {number_of(len(files), 'file')}, all counted in {add}")
             return
         check_made_by(design_file, new, " ".join(data or []))
-        with show.progress("counting") as tell:
-            table = with_missing(
-                count_answers(
-                    lambda schema: file_engine(new, schema, tell).fitting_patterns(),
-                    design.reported,
-                )
-            )
+        table = _counted_files(new, design.reported)
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)
 
@@ -90,6 +86,15 @@ def merge(
     """
     check_suffix(out)
     _write(reduce(added, map(read_counts, files)), out)
+
+
+def _counted_files(files: list[Path], schema: Schema) -> PatternTable:
+    """The count table of files, with a category for missing answers if there are any."""
+    with show.progress("counting") as tell:
+        found = count_answers(
+            lambda each: file_engine(files, each, tell).fitting_patterns(), schema
+        )
+    return with_missing(found)
 
 
 def _write(counts: StoredCounts, out: Path) -> None:

@@ -77,11 +77,14 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
     attributes = published.design.reported.attributes
     for number, record in enumerate(reported.tolist()):
         labels = (str(a.categories[code]) for a, code in zip(attributes, record, strict=True))
-        body = {
+        body: dict[str, object] = {
             "fingerprint": published.fingerprint,
             "key": secrets.token_hex(16),
             "record": dict(zip((a.name for a in attributes), labels, strict=True)),
         }
+        if published.survey.free_texts:
+            nothing = {own.name: "" for own in published.survey.free_texts}
+            body |= {"text_key": secrets.token_hex(16), "texts": nothing}
         yield padded(body if tokens is None else body | {"token": tokens[number]}, length)
 
 

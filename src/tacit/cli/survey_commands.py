@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -233,6 +233,8 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
         out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
     if survey.design.conditions:
         out.print("Whether a question applies is disguised too: it is one more answer.\n")
+    for said in _visible(survey):
+        out.print(f"{said}\n")
     heads = ("group", "attributes", "coin", "epsilon")
     show.print_table(Table(heads, _group_rows(survey.design), align="rllr"))
     rows = []
@@ -243,6 +245,16 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     n = number_of(planned[0].respondents, "respondent")
     title = f"95 % intervals of a share from {n}, in points of 100:"
     show.print_table(Table(("attribute", "share 10 %", "share 50 %", "at worst"), rows, title))
+
+
+def _visible(survey: Survey) -> Iterator[str]:
+    """What is sent undisguised beside the answers to questions that are not sensitive."""
+    optional = tuple(question.name for question in survey.questions if question.optional)
+    if optional:
+        yield f"optional: {_few(optional)}. Missing answers are visible, not disguised."
+    texts = tuple(own.name for own in survey.free_texts or ())
+    if texts:
+        yield f"free texts: {_few(texts)}. They are not disguised, but stored apart from records."
 
 
 def _few(names: tuple[str, ...]) -> str:

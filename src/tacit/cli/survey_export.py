@@ -15,6 +15,7 @@ from tacit.files import Origin, check_apart, write_bytes, write_text, writing_re
 from tacit.files.paths import SUFFIXES
 from tacit.label_codes import absent_cells
 from tacit.number_text import number_of
+from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.arrays import Codes
@@ -38,6 +39,7 @@ class ExportedFiles:
     )
     codebook: Path | None = option(None, help="Also write a codebook (Markdown): .md.")
     r_script: Path | None = option(None, help="Also write an R script that reads the file: .R.")
+    texts: Path | None = option(None, help="Also write the free texts, apart from records: .csv.")
 
     @property
     def kind(self) -> str:
@@ -54,12 +56,12 @@ class ExportedFiles:
     def check(self, file: Path) -> None:
         """Raise, before any work is done, the errors of writing these files."""
         _ = self.kind
-        for path, suffix in ((self.codebook, ".md"), (self.r_script, ".r")):
-            if path is not None and path.suffix.lower() != suffix:
-                raise FileError(f"{path}: must be named {suffix if suffix == '.md' else '.R'}")
+        beside = ((self.codebook, ".md"), (self.r_script, ".R"), (self.texts, ".csv"))
+        for path, suffix in beside:
+            if path is not None and path.suffix.lower() != suffix.lower():
+                raise FileError(f"{path}: must be named {suffix}")
+            check_apart(path, file, self.out)
         check_apart(self.out, file)
-        check_apart(self.codebook, file, self.out)
-        check_apart(self.r_script, file, self.out)
 
     def write(self, published: Published, codes: Codes) -> None:
         """Write the records, then what explains them."""
@@ -105,12 +107,18 @@ def export(
     published = read_published(file)
     files.check(file)
     fingerprint = published.survey.fingerprint
+    if files.texts is not None and not published.survey.free_texts:
+        raise DataError(f"{file}: the survey has no free texts; leave out --texts")
     with open_store(database, there=True) as store:
         codes, state = store.codes(fingerprint), store.state(fingerprint)
+        texts = store.texts(fingerprint)
     if not len(codes):
         raise DataError(f"no answers yet to {file}: nothing to export")
     files.write(published, codes)
     typer.echo(f"wrote {files.out}: {number_of(len(codes), 'record')}")
+    if files.texts is not None:
+        write_text(files.texts, Table(("question", "text"), texts).csv())
+        typer.echo(f"wrote {files.texts}: {number_of(len(texts), 'text')}")
     if state.open:
         typer.echo(
             "note: the survey is open; comparing two exports reveals which records arrived "

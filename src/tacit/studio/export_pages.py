@@ -110,5 +110,20 @@ def codebook_file(visit: PageVisit) -> Response:
     return file_response(text, "text/markdown; charset=utf-8", f"{visit.survey.slug}-codebook.md")
 
 
+def free_texts(visit: PageVisit) -> Response:
+    """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
+    fingerprint = visit.survey.survey.fingerprint
+    if not visit.survey.survey.free_texts:
+        raise DataError("the survey has no free texts")
+    if visit.studio.store.state(fingerprint).open:
+        raise DataError(
+            "free texts can be downloaded once the survey is closed: before, watching them would "
+            "show which text came with which record"
+        )
+    text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
+    visit.record("free texts exported", visit.survey.title)
+    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-texts.csv")
+
+
 def _labels(visit: PageVisit) -> bool:
     return visit.request.query_params.get("labels") == "yes"

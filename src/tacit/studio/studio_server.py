@@ -91,6 +91,7 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, export_pages.estimates_json),
     PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, export_pages.estimates_latex),
     PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, export_pages.codebook_file),
+    PageRoute("GET", "/surveys/{survey}/texts.csv", Role.ANALYST, export_pages.free_texts),
     PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, export_pages.records_script),
     *(
         PageRoute(

@@ -153,7 +153,7 @@ class SurveyLink(SurveyPart):
     )
 
 
-class Section(SurveyPart):
+class SurveySection(SurveyPart):
     """A heading above a question and those after it, with a text before the first of them."""
 
     first: Name = Field(description="The name of its first question.")

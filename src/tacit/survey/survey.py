@@ -17,6 +17,7 @@ from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
+from tacit.survey.free_text import MOST_FREE_TEXTS, FreeText
 from tacit.survey.logo import Logo
 from tacit.survey.questions import (
     Comprehension,
@@ -24,8 +25,8 @@ from tacit.survey.questions import (
     Labels,
     Practice,
     Question,
-    Section,
     SurveyLink,
+    SurveySection,
 )
 from tacit.survey.survey_problems import problems
 
@@ -70,8 +71,14 @@ class Survey(SurveyPart):
     questions: Annotated[
         tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
     ]
-    sections: Annotated[tuple[Section, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="Headings between questions."
+    free_texts: (
+        Annotated[
+            tuple[FreeText, ...], Field(strict=False, min_length=1, max_length=MOST_FREE_TEXTS)
+        ]
+        | None
+    ) = Field(default=None, description="Text fields after the questions, outside the disguise.")
+    sections: Annotated[tuple[SurveySection, ...], Field(strict=False, min_length=1)] | None = (
+        Field(default=None, description="Headings between questions.")
     )
     groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
         default=(), description="How questions are disguised; other questions are sent undisguised."

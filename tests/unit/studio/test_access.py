@@ -54,6 +54,7 @@ EXPECTED = {
     "GET /surveys/{survey}/estimates.json": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.tex": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/codebook.md": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/texts.csv": "303 404 403 400 400 400 401 403 400",
     "GET /surveys/{survey}/records.R": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",

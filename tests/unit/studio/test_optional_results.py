@@ -20,7 +20,8 @@ from tacit.studio.labelled_records import LabelledRecords
 from tacit.studio.question_results import crosstab, question_results, shown_cells
 from tacit.studio.release import Releases
 from tacit.studio.survey_report import survey_report
-from tests.support.optional_surveys import ANALYSED, fill, stored_codes
+from tests.support.free_text_surveys import FREE, response_with
+from tests.support.optional_surveys import ANALYSED, DAY, fill, stored_codes
 from tests.support.studio import tried
 
 N = 600
@@ -114,4 +115,24 @@ def test_pages_and_downloads_of_a_survey_with_missing_answers(tmp_path: Path) ->
     assert {one["name"]: one["missing"] for one in questions}["smokes"] > 0
     rows = list(csv.reader(io.StringIO(browser.get(f"{place}/records.csv").text)))[1:]
     assert sum(row[0] == "" for row in rows) == (CODES[:, 0] >= SIZES[0]).sum()
+    studio.store.close()
+
+
+def test_free_texts_can_be_downloaded_once_the_survey_is_closed(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=0)
+    studio.store.register(FREE)
+    written = [f"text {n}" for n in range(3)] + ["=1+1"]
+    studio.store.write([response_with(FREE, text) for text in written], DAY)
+    studio.mine = FREE
+    browser = studio.client(studio.account("analyst", Role.ANALYST))
+    place = f"/surveys/{FREE.slug}"
+    refused = browser.get(f"{place}/texts.csv")
+    assert refused.status_code == 400
+    assert "once the survey is closed" in refused.text
+    studio.store.close_survey(FREE.survey.fingerprint)
+    rows = list(csv.reader(io.StringIO(browser.get(f"{place}/texts.csv").text)))
+    assert sorted(row[1] for row in rows[1:]) == sorted([*written[:3], "'=1+1"])
+    studio.store.delete_survey(FREE.survey.fingerprint)
+    with studio.store.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM texts").scalar() == 0
     studio.store.close()

@@ -24,7 +24,12 @@ def submission_length(published: Published, token: str = "") -> int:
         attribute.name: max(_values(attribute, attribute.name in optional), key=_length)
         for attribute in published.design.reported
     }
-    longest = {"fingerprint": published.fingerprint, "key": "0" * 32, "record": record}
+    longest: dict[str, Any] = {"fingerprint": published.fingerprint, "key": "0" * 32}
+    longest["record"] = record
+    if published.survey.free_texts:
+        # No letter is written longer than a control character.
+        texts = {own.name: "\x01" * own.letters for own in published.survey.free_texts}
+        longest |= {"text_key": "0" * 32, "texts": texts}
     if published.survey.access == "invited":
         longest["token"] = token
     return _length(longest | {"padding": ""})

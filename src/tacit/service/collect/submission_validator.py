@@ -26,11 +26,13 @@ from tacit.service.collect.problem_details import (
     Refused,
 )
 from tacit.service.store import Response, SurveyState, code_type
-from tacit.service.store.store_values import Terms
+from tacit.service.store.store_values import StoredText, Terms, text_id
 from tacit.survey import Published
 from tacit.survey.optional_answers import missing_together
 
 _KEY = re.compile(r"[0-9a-f]{32}")
+#: The keys of a submission in the order in which an error lists them; `padding` is the last.
+_KEYS = ("fingerprint", "key", "token", "record", "text_key", "texts")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NOT_JSON = "the body must be a JSON object in UTF-8 with distinct keys"
 #: Bytes above the right length that are still read, so that a program learns what is wrong.
@@ -52,6 +54,9 @@ class SubmissionValidator:
         self._keys = {"fingerprint", "key", "padding", "record"}
         if self.invited:
             self._keys.add("token")
+        self._free_texts = {own.name: own for own in survey.free_texts or ()}
+        if self._free_texts:
+            self._keys |= {"text_key", "texts"}
         self._together = missing_together(survey)
         optional = {name for group in self._together for name in group}
         self._tables = [(a.name, _codes_of(a, a.name in optional)) for a in reported]
@@ -67,8 +72,8 @@ class SubmissionValidator:
         """The response in a body; raises Refused if it is not valid."""
         sent = _parse_object(body)
         if sent.keys() != self._keys:
-            names = "fingerprint, key, token," if self.invited else "fingerprint, key,"
-            raise Refused(MALFORMED, f"the keys must be {names} record and padding")
+            names = ", ".join(key for key in _KEYS if key in self._keys)
+            raise Refused(MALFORMED, f"the keys must be {names} and padding")
         if sent["fingerprint"] != self._fingerprint:
             raise Refused(WRONG_FINGERPRINT)
         key = sent["key"]
@@ -80,8 +85,26 @@ class SubmissionValidator:
             raise Refused(MALFORMED, "token must be a text")
         if self.invited and not _TOKEN.fullmatch(token):
             raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
+        texts = self._texts(sent["text_key"], sent["texts"]) if self._free_texts else ()
         self._check_length(len(body), sent["padding"], token)
-        return Response(self.survey, bytes.fromhex(key), codes, token or None)
+        return Response(self.survey, bytes.fromhex(key), codes, token or None, texts)
+
+    def _texts(self, key: Any, written: Any) -> tuple[StoredText, ...]:
+        """What was written, without fields that were left empty."""
+        if type(key) is not str or not _KEY.fullmatch(key):
+            raise Refused(MALFORMED, "text_key must be 32 hexadecimal digits in lower case")
+        if type(written) is not dict or written.keys() != self._free_texts.keys():
+            raise Refused(MALFORMED, f"texts must have the keys {', '.join(self._free_texts)}")
+        for name, field in self._free_texts.items():
+            problem = field.problem(written[name])
+            if problem is not None:
+                raise Refused(NOT_ALLOWED, f"the text {name!r} {problem}")
+        own = bytes.fromhex(key)
+        return tuple(
+            StoredText(text_id(self.survey, own, name), name, text.strip())
+            for name, text in written.items()
+            if text.strip()
+        )
 
     def _check_length(self, length: int, padding: Any, token: str) -> None:
         """Refuse a length that depends on the record: it would reveal the record to the network."""
@@ -119,8 +142,8 @@ class SubmissionValidator:
 
 def _codes_of(attribute: Attribute, optional: bool) -> dict[str | None, int]:
     """The code of each label; that of null, a missing answer, is the one after the last."""
-    codes = {text(label): code for code, label in enumerate(attribute.categories)}
-    return {**codes, None: attribute.size} if optional else {**codes}
+    codes: dict[str | None, int] = {text(own): n for n, own in enumerate(attribute.categories)}
+    return codes | {None: attribute.size} if optional else codes
 
 
 def body_limit(published: Published) -> int:

@@ -1,6 +1,7 @@
 // What is sent, as the page shows it: before, after, and when this device answers again.
 
 import { button, el, heading } from "./elements.js";
+import { shownTexts } from "./free_texts.js";
 import { questionText, reportLabel } from "./labels.js";
 import { bodyOf, tokenKept } from "./send.js";
 
@@ -50,6 +51,7 @@ export function sentParts(page, sending) {
     declined || design.groups.some(isOpen)
       ? sentList(page, sending.record, (plain) => plain)
       : null,
+    shownTexts(page, sending.texts),
     el(
       "details",
       {},

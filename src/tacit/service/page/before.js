@@ -75,7 +75,11 @@ export function introductionStep(page) {
           "section",
           {},
           el("h2", {}, say("stored")),
-          list(["storedAnswers", "storedDay"], "ul", "yes"),
+          list(
+            ["storedAnswers", survey.free_texts && "storedTexts", "storedDay"],
+            "ul",
+            "yes",
+          ),
         ),
         el(
           "section",

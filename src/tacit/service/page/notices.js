@@ -2,6 +2,17 @@
 
 import { el, heading } from "./elements.js";
 
+/** Why a server may refuse what is sent; anything else is an error of the program. */
+export const REFUSALS = [
+  "wrong-fingerprint",
+  "changed",
+  "link-used",
+  "not-yet-open",
+  "closed",
+  "full",
+  "not-found",
+];
+
 /** The date on this device, so many days later. */
 export const today = (shift) =>
   new Date(Date.now() + shift * 86_400_000).toISOString().slice(0, 10);

@@ -14,7 +14,8 @@ import {
 } from "./conditions.js";
 import { readDesign, recordOf, reportOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
-import { notice, today } from "./notices.js";
+import { freeTextSteps, writtenTexts } from "./free_texts.js";
+import { REFUSALS, notice, today } from "./notices.js";
 import { openSteps, placeOf, restore, resumedNote } from "./place.js";
 import { askedFingerprint, checkFingerprint, loadSurvey } from "./published.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
@@ -42,6 +43,7 @@ const page = {
   oddsSaid: new Map(), // the step on which odds were said first, by their text
   reports: new Map(), // disguised codes by group, where a reload has come between
   times: new Map(), // milliseconds spent on each step with questions
+  texts: new Map(), // free texts by name
 };
 let steps = [];
 let at = 0;
@@ -196,7 +198,8 @@ function resume(kept) {
   let index = kept.step;
   if (kept.number !== undefined) {
     restore(page, kept);
-    const [next, ...others] = [...openSteps(page, page.questions, kept.number), steps.at(-1)];
+    const last = steps.filter((step) => step.last);
+    const [next, ...others] = [...openSteps(page, page.questions, kept.number), ...last];
     steps = [...steps.slice(0, first), { ...next, resumed: true }, ...others];
     index = locked = first;
   }
@@ -225,6 +228,7 @@ function allSteps() {
       show: () => comprehensionStep(page, check),
     })),
     ...page.questions.flatMap((step) => (step.opens ? [sectionStep(step), step] : [step])),
+    ...freeTextSteps(survey),
     { show: review, last: true },
   ];
 }
@@ -254,6 +258,7 @@ function disguiseAll() {
   page.sending = {
     key: newKey(),
     token: page.token,
+    texts: writtenTexts(page, newKey()),
     record: recordOf(design, (group) => {
       if (reports.has(group)) return reports.get(group);
       if (isGiven(group, survey.device)) return given.get(group);
@@ -272,8 +277,8 @@ function forgetTruth() {
 }
 
 function clearTruth() {
-  const { answers, typed, given, throws, willing, times } = page;
-  for (const kept of [answers, typed, given, throws, willing, times]) kept.clear();
+  const { answers, typed, given, throws, willing, times, texts } = page;
+  for (const kept of [answers, typed, given, throws, willing, times, texts]) kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */
@@ -341,18 +346,8 @@ function later(type, sending) {
 }
 
 function refused(type) {
-  const known = [
-    "wrong-fingerprint",
-    "changed",
-    "link-used",
-    "not-yet-open",
-    "closed",
-    "full",
-    "not-found",
-  ];
-  const told = known.includes(type) ? type : "program";
   // The memo stays: a server that refuses has seen the answers, and must not see them drawn anew.
-  halt(notice(page, told));
+  halt(notice(page, REFUSALS.includes(type) ? type : "program"));
 }
 
 // Start ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import { below } from "./disguise.js";
 import { quoted } from "./fingerprint.js";
+import { longestTexts, sentTexts } from "./free_texts.js";
 import { attributesOf } from "./labels.js";
 
 const ATTEMPTS = 8;
@@ -48,10 +49,13 @@ function longestRecord(survey, design) {
   );
 }
 
-/** What is sent: for the same record, key and token the same bytes, for any record as many. */
-export function bodyOf({ published: { fingerprint, survey }, design }, { key, token, record }) {
-  const sent = { fingerprint, key, ...(token ? { token } : {}), record, padding: "" };
-  const length = written({ ...sent, record: longestRecord(survey, design) });
+/** What is sent: for the same sending the same bytes, for any record and texts as many. */
+export function bodyOf({ published, design }, { key, token, record, texts }) {
+  const { fingerprint, survey } = published;
+  const own = { record, ...sentTexts(survey, texts) };
+  const longest = { record: longestRecord(survey, design), ...longestTexts(survey) };
+  const sent = { fingerprint, key, ...(token ? { token } : {}), ...own, padding: "" };
+  const length = written({ ...sent, ...longest });
   const bare = new TextEncoder().encode(JSON.stringify(sent)).length;
   return JSON.stringify({ ...sent, padding: " ".repeat(length - bare) });
 }
@@ -85,7 +89,8 @@ const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 export function memoOf(asked, survey, preview) {
   if (preview) return NOTHING;
   const kept = stored("localStorage", `tacit:${asked}`);
-  const write = ({ record, ...own }) => {
+  const write = ({ record, texts, ...own }) => {
+    // What was written is never kept on the device.
     const surveys = { ...kept.read()?.surveys, [survey]: own };
     kept.write({ record, surveys });
   };

@@ -71,7 +71,7 @@ class BatchInsert:
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
     ) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
-        known = self._looked_up(connection, survey)
+        known = self.looked_up(connection, survey)
         if known is None or known[1].refusal(False, 0, today) is not None:
             return None
         number, terms = known
@@ -92,7 +92,7 @@ class BatchInsert:
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        known = self._looked_up(connection, survey)
+        known = self.looked_up(connection, survey)
         if known is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
         number, terms = known
@@ -115,7 +115,7 @@ class BatchInsert:
             codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
         return Ledger(terms, bool(closed), records, codes, usable)
 
-    def _looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
+    def looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
         """As `terms`, outside a transaction."""
         if survey in self._known:
             return self._known[survey]

@@ -70,7 +70,7 @@ _LOCK = (
     "SET LOCAL lock_timeout = '1s'",
     f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE / 2:g}s'",
     'SELECT number FROM surveys ORDER BY fingerprint COLLATE "C" FOR UPDATE',
-    "LOCK TABLE responses IN ACCESS EXCLUSIVE MODE",
+    "LOCK TABLE responses, texts IN ACCESS EXCLUSIVE MODE",
 )
 _LOCK_SURVEYS = """
 SELECT number FROM surveys WHERE number = ANY (%s::int[])
@@ -113,6 +113,11 @@ _REWRITE = """
 WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes, checksum)
 INSERT INTO responses (survey, id, day, codes, checksum)
 SELECT survey, id, day, codes, checksum FROM gone ORDER BY survey, id
+"""
+_REWRITE_TEXTS = """
+WITH gone AS (DELETE FROM texts RETURNING survey, id, name, text)
+INSERT INTO texts (survey, id, name, text)
+SELECT survey, id, name, text FROM gone ORDER BY survey, id
 """
 
 
@@ -217,9 +222,10 @@ class Postgres(Database):
             for statement in _LOCK:
                 connection.execute(text(statement))
             connection.execute(text(_REWRITE))
+            connection.execute(text(_REWRITE_TEXTS))
         with self.translating_errors(), self._autocommit() as connection:
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
-            for table in ("responses", "tokens", "surveys"):
+            for table in ("responses", "texts", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
             if may_checkpoint(connection):
                 connection.execute(text("SELECT pg_switch_wal()"))

@@ -1,4 +1,4 @@
-"""The tables (surveys, responses, tokens) and their migrations. No time is finer than a day.
+"""The tables (surveys, responses, tokens, texts) and their migrations. No time is finer than a day.
 
 The key of a response is its random id, that of a token its hash. A used token has no row, so that
 nothing of it (an order, a transaction number) can be matched with a response. `survey` has no
@@ -29,7 +29,7 @@ from sqlalchemy import (
 from tacit.errors import StoreError
 
 #: The newest migration.
-REVISION = "0002"
+REVISION = "0003"
 VERSION_TABLE = "tacit_version"
 #: The content of a survey that was deleted.
 DELETED = ""
@@ -64,6 +64,17 @@ tokens = Table(
     metadata,
     Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("hash", LargeBinary(16), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: What people wrote, apart from their records: without a day, and with ids of its own.
+texts = Table(
+    "texts",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("text", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -16,6 +16,7 @@ from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.batch_insert import BatchInsert, find
 from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
+from tacit.service.store.free_texts import FreeTexts
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.packed_codes import unpacked
 from tacit.service.store.sql_tables import (
@@ -25,9 +26,10 @@ from tacit.service.store.sql_tables import (
     responses,
     revision_of,
     surveys,
+    texts,
     tokens,
 )
-from tacit.service.store.store_values import Outcome, Response, SurveyState
+from tacit.service.store.store_values import Outcome, Response, StoredText, SurveyState
 from tacit.survey import Published
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Store:
         self.write_seconds = self.database.write_seconds = write_seconds
         self._tokens = LinkTokens(self.database)
         self._batch_insert = BatchInsert(self.database, self._tokens)
+        self._texts = FreeTexts(self.database)
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
@@ -130,12 +133,12 @@ class Store:
         self.erase_order()
 
     def delete_survey(self, fingerprint: str) -> None:
-        """Delete a closed survey with its records and links, also from the disk."""
+        """Delete a closed survey with its records, texts and links, also from the disk."""
         with self.database.writing() as connection:
             row = self._row(connection, fingerprint, lock=True)
             if not row["closed"]:
                 raise StoreError("close the survey before it is deleted")
-            for each in (responses, tokens):
+            for each in (responses, texts, tokens):
                 connection.execute(delete(each).where(each.c.survey == row["number"]))
             mark = update(surveys).where(surveys.c.number == row["number"])
             connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
@@ -163,6 +166,12 @@ class Store:
             found = [codes for part in parts for codes in part]
         return unpacked(found, Published.from_json(row["published"]).stored)
 
+    def texts(self, fingerprint: str) -> list[tuple[str, str]]:
+        """The names of free-text questions and what people wrote, in the order of random ids."""
+        with self.database.reading() as connection:
+            row = self._row(connection, fingerprint)
+            return self._texts.read(connection, row["number"])
+
     # Responses ---------------------------------------------------------------------------------
 
     def claim(self) -> None:
@@ -179,6 +188,7 @@ class Store:
         """
         with self._writing() as connection:
             outcomes = self._batch_insert.insert_batch(connection, batch, today)
+            self._texts.write(connection, self._new_texts(connection, batch, outcomes))
             stored = Counter(
                 one.survey
                 for one, outcome in zip(batch, outcomes, strict=True)
@@ -187,6 +197,16 @@ class Store:
             if stored:
                 self.database.after_commit(min(stored.values()))
             return outcomes
+
+    def _new_texts(
+        self, connection: Connection, batch: Sequence[Response], outcomes: Sequence[Outcome]
+    ) -> Iterator[tuple[int, StoredText]]:
+        """The texts of acknowledged responses; those of a repeated one may be stored already."""
+        for one, outcome in zip(batch, outcomes, strict=True):
+            if one.texts and outcome.acknowledged:
+                known = self._batch_insert.looked_up(connection, one.survey)
+                assert known is not None, "it is acknowledged"
+                yield from ((known[0], own) for own in one.texts)
 
     def test_write(self, n: int) -> None:
         """Test that a batch of n responses could be stored: write as much, then delete it.

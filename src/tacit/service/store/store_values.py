@@ -14,18 +14,27 @@ from tacit.survey import Survey
 _BYTES = 16
 
 
+class StoredText(NamedTuple):
+    """What somebody wrote: an id of its own, the name of the question, and the text."""
+
+    id: bytes
+    name: str
+    text: str
+
+
 class Response(NamedTuple):
     """One reported record on its way to the store.
 
     `survey` is the survey's fingerprint. `key` is 16 random bytes from the device; a retry has the
     same key. `codes` are the reported categories as `packed` writes them. `token` is that of the
-    one-time link, if the survey needs one.
+    one-time link, if the survey needs one. `texts` are stored apart.
     """
 
     survey: str
     key: bytes
     codes: bytes
     token: str | None = None
+    texts: tuple[StoredText, ...] = ()
 
 
 class Outcome(Enum):
@@ -59,6 +68,11 @@ class SurveyState:
 def id_of(response: Response) -> bytes:
     """The id of a stored response: a hash of its key, so random and without order."""
     return _digest(b"tacit response", response.survey, response.key)
+
+
+def text_id(survey: str, key: bytes, name: str) -> bytes:
+    """The id of a text: a hash of its own random key, so nothing links it to the response."""
+    return _digest(b"tacit text", survey, key + name.encode())
 
 
 def token_hash(survey: str, token: str) -> bytes:

@@ -377,7 +377,7 @@ def test_the_openapi_document_names_every_problem_of_the_submit_path() -> None:
     assert schemas["Problem"]["properties"]["type"]["enum"] == sorted(
         {found.name for found in PROBLEMS}
     )
-    assert {*schemas["Submission"]["properties"]} == {*RIGHT, "token"}
+    assert {*schemas["Submission"]["properties"]} == {*RIGHT, "token", "text_key", "texts"}
     slug = document["paths"]["/s/{slug}/survey.json"]["get"]["parameters"][0]["schema"]
     assert re.fullmatch(slug["pattern"], SURVEY.slug)
 
