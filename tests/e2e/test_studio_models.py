@@ -97,7 +97,7 @@ def test_a_round_is_answered_on_devices_and_found_in_the_results(tmp_path: Path)
             assert "The model predicts" in person.page.locator(".outcome-box").inner_text()
             assert person.goes_on() == "This will be sent"
             person.presses("Send")
-            person.reaches("Thank you")
+            person.reaches("Stored. Thank you!")
             context.close()
         store = Store(str(served.database))
         assert store.state(made.survey.fingerprint).records == 5

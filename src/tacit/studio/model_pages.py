@@ -162,6 +162,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
         "smallest": SMALLEST_GROUP,
         "text": question_texts(visit.survey).get(request.target, ""),
         "few": _few(visit, content),
+        "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],
         "epsilon": None if epsilon is None else outward.epsilon(epsilon),
         "known": KNOWN,
         "rounds": _rounds(visit, model),
@@ -180,6 +181,17 @@ def _few(visit: PageVisit, content: dict[str, Any]) -> set[tuple[str, str]]:
         for label, share in zip(schema[name].categories, own, strict=True)
         if share * content["n_records"] < SMALLEST_GROUP
     }
+
+
+def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, float, float]]]]:
+    """For each answer its share in every cluster with limits; the share of the clusters first."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    profiles = summary["profiles"]
+    keys = ("attribute", "category", "estimate", "lower", "upper")
+    for name, category, *numbers in zip(*(profiles[key] for key in keys), strict=True):
+        label = "share of all people" if name is None else f"{name} = {category}"
+        found.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
+    return list(found.items())
 
 
 def _address(visit: PageVisit, name: str) -> str:

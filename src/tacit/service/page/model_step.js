@@ -35,8 +35,8 @@ export function modelStep(page, item) {
           controls[i].control.node,
         ),
       ),
-      outcome,
       oddsOfAll(page, [item], [item]),
+      outcome,
     ],
     primary,
     read: () => {
