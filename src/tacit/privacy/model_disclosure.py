@@ -27,7 +27,8 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.design import Design
 from tacit.privacy.known_others import risk_knowing
-from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.prior import Prior
+from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.scopes import Limits, risk_in_record
 
 NOTHING, REPORT, MODEL, OTHERS, ALL = "nothing", "report", "model", "others", "all"
@@ -103,7 +104,25 @@ def _products(shares: Array, tables: list[Array], max_cells: int) -> Array | Non
 
 
 def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
-    """The prior with one table over these attributes; the others as before."""
-    apart = [block for block in prior.blocks if not set(names) & set(block.names)]
+    """The prior with one table over these attributes; the others as before.
+
+    Where a table of the prior has some of these attributes and others, as conditions between
+    questions make it, the others keep their distribution given those.
+    """
+    apart = []
+    for block in prior.blocks:
+        known = [name for name in names if name in block.names]
+        added = [name for name in block.names if name not in names]
+        if not known:
+            apart.append(block)
+        elif added:
+            order = [block.names.index(name) for name in (*known, *added)]
+            table = block.tables[..., 0].transpose(order)
+            total = table.sum(axis=tuple(range(len(known), table.ndim)), keepdims=True)
+            given = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+            shape = [joint.shape[i] if name in known else 1 for i, name in enumerate(names)]
+            given = given.reshape(*shape, *table.shape[len(known) :])
+            joint = joint.reshape(*joint.shape, *(1 for _ in added)) * given
+            names = (*names, *added)
     own = PriorTable(names, (joint / joint.sum())[..., None])
     return Prior(prior.schema, (*apart, own), prior.source)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tacit.counting import PatternTable
 from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError, FileError
 from tacit.files import Origin, read_text
 from tacit.json_documents import DocumentFormat, read_document
+from tacit.sampling.incomplete_patterns import answered
 from tacit.studio.model_request import ModelRequest
-from tacit.studio.release import Release
+from tacit.studio.release import FEWEST_SHOWN, Release
 from tacit.survey import Published
 
 FORMAT = DocumentFormat(
@@ -29,8 +32,8 @@ FORMAT = DocumentFormat(
     "model of the studio",
     (
         (
-            *("survey", "request", "by", "made", "n_records", "n_learnt", "n_tested"),
-            *("summary", "evaluation", "privacy", "model"),
+            *("survey", "request", "by", "made", "n_records", "n_left_out", "n_learnt"),
+            *("n_tested", "summary", "evaluation", "privacy", "model"),
         ),
     ),
 )
@@ -112,6 +115,14 @@ class ModelFolder:
             path.unlink(missing_ok=True)
         self._learning.pop(name, None)
 
+    def forget(self, survey: Published) -> None:
+        """Delete the models of a survey that was deleted."""
+        with self._lock:
+            for found in self._learning.values():
+                if found.survey == survey.slug:
+                    found.process.kill()
+            shutil.rmtree(self._of(survey), ignore_errors=True)
+
     def learn(self, release: Release, request: ModelRequest, by: str, made: str) -> str:
         """Start to learn a model from the records of a release; its name."""
         survey, name = release.survey, secrets.token_hex(8)
@@ -123,9 +134,14 @@ class ModelFolder:
                 raise DataError(f"a survey has at most {MOST_MODELS} models; delete one first")
             self._of(survey).mkdir(mode=0o700, parents=True, exist_ok=True)
             counts, out = (self._of(survey) / f"{name}{end}" for end in (COUNTS, ".json"))
-            origin = Origin(survey.fingerprint, survey.title)
-            StoredCounts(release.counts, origin).write(counts)
-            about = {"survey": survey.survey.fingerprint, "by": by, "made": made}
+            records = _complete(release)
+            StoredCounts(records, Origin(survey.fingerprint, survey.title)).write(counts)
+            about = {
+                "survey": survey.survey.fingerprint,
+                "by": by,
+                "made": made,
+                "n_left_out": release.counts.n_records - records.n_records,
+            }
             job = {
                 "design": survey.design.to_dict(),
                 "request": request.to_dict(),
@@ -165,6 +181,14 @@ class ModelFolder:
     def _path(self, survey: Published, name: str) -> Path | None:
         known = _NAME.fullmatch(name) is not None
         return self._of(survey) / f"{name}.json" if known else None
+
+
+def _complete(release: Release) -> PatternTable:
+    """The records without missing answers; an error if they are too few to be shown."""
+    found = answered(release.counts, release.counts.schema.names)
+    if found.n_records < FEWEST_SHOWN:
+        raise DataError(f"models need {FEWEST_SHOWN} records without a missing answer")
+    return found
 
 
 def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:

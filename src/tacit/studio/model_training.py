@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit import mine
+from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import TacitError
@@ -21,9 +22,10 @@ from tacit.mine.miner import Miner
 from tacit.mine.model_summary import bayes_summary, classes_summary, tree_summary
 from tacit.outward import finite
 from tacit.privacy import Limits, Prior, prior_of
+from tacit.privacy.conditional_prior import tied_parts
 from tacit.privacy.model_disclosure import class_prior, mixture_prior
 from tacit.privacy.published_rules import told_priors
-from tacit.reconstruction import reconstruct
+from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.publication_cost import publication_cost
 from tacit.studio.tree_picture import tree_nodes
@@ -156,14 +158,18 @@ def _cost(
     names: Sequence[str],
 ) -> Part:
     """What publishing discloses, for someone who knows how common the answers are."""
-    limits, prior = Limits(), prior_of(_shares(learn, design), design)
+    limits, found = Limits(), reconstruct(learn, design)
+    prior = prior_of({names: _share(found, names) for names in tied_parts(design)}, design)
     return publication_cost(design, prior, told(prior, limits.max_cells), names, limits)
 
 
 def _shares(learn: PatternTable, design: Design) -> dict[str, list[float]]:
     """How common the answers to each question are: estimated shares, none negative."""
-    found, shares = reconstruct(learn, design), {}
-    for name in design.schema.names:
-        value = np.maximum(np.asarray(found.table([name]).value), 0)
-        shares[name] = (value / value.sum()).tolist()
-    return shares
+    found = reconstruct(learn, design)
+    return {name: _share(found, [name]).tolist() for name in design.schema.names}
+
+
+def _share(found: Reconstruction, names: Sequence[str]) -> Array:
+    """The joint distribution of a few attributes: the estimate without its negative shares."""
+    value = np.maximum(np.asarray(found.table(list(names)).value), 0)
+    return np.asarray(value / value.sum())

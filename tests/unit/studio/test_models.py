@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import mine, reconstruct
+from tacit import disguise, mine, reconstruct
 from tacit.counting import PatternTable, count_reported
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, recall
+from tacit.sampling.incomplete_patterns import count_codes
 from tacit.studio.accounts import Role
+from tacit.studio.accuracy_round import accuracy_round
 from tacit.studio.model_folder import ModelFolder
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import SEED, train
 from tacit.studio.release import Release
+from tacit.survey import Published, survey_from_dict
 from tests.support.studio import MARKUP, Tried, reports, send, survey, tried
 
 FORMS = {
@@ -236,3 +239,83 @@ def test_a_name_that_is_no_name_finds_nothing(tmp_path: Path) -> None:
     for name in ("../accounts", "..", "", "A" * 16, "0" * 17):
         assert models.find(MINE, name) is None
         models.delete(MINE, name)
+
+
+@pytest.mark.slow
+def test_records_with_a_missing_answer_are_left_out(tmp_path: Path) -> None:
+    codes = reports(MINE, 600).astype(np.uint8)
+    codes[:200, 0] = 2  # the code after the last category: no answer
+    models = ModelFolder(tmp_path / "models")
+    release = Release(MINE, count_codes(codes, MINE.design.reported))
+    name = models.learn(release, request("naive_bayes"), "Ada", "2027-01-01")
+    models.wait(name, 120)
+    found = models.find(MINE, name)
+    assert found is not None, models.problem(MINE, name)
+    assert (found.content["n_records"], found.content["n_left_out"]) == (400, 200)
+    few = Release(MINE, count_codes(codes[:250], MINE.design.reported))
+    with pytest.raises(DataError, match="missing answer"):
+        models.learn(few, request("tree"), "Ada", "2027-01-01")
+    models.forget(MINE)
+    assert models.all_of(MINE) == []
+
+
+CONDITIONAL = Published(
+    survey_from_dict(
+        {
+            "title": "Smoking",
+            "questions": [
+                {"name": "smokes", "kind": "yes_no", "text": "Do you smoke?"},
+                {
+                    "name": "daily",
+                    "kind": "choice",
+                    "text": "How many?",
+                    "categories": ["few", "many"],
+                    "asked_if": {"smokes": ["yes"]},
+                },
+                {
+                    "name": "worries",
+                    "kind": "multiple",
+                    "text": "Why?",
+                    "categories": ["pay", "job"],
+                },
+                {
+                    "name": "age",
+                    "kind": "number",
+                    "text": "Age?",
+                    "edges": [30],
+                    "sensitive": False,
+                },
+            ],
+            "groups": [
+                {"questions": ["smokes"], "family": "related", "theta": "9/10"},
+                {"questions": ["daily"], "family": "frapp", "lambda": 10},
+                {"questions": ["worries"], "family": "related", "theta": "9/10", "throw": "each"},
+            ],
+        },
+        "survey",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [("tree", "daily"), ("naive_bayes", "worries.pay"), ("rules", ""), ("clusters", "")],
+)
+def test_questions_that_are_not_asked_of_everybody_are_learnt_and_tested(
+    kind: str, target: str
+) -> None:
+    rng = np.random.default_rng(1)
+    smokes = rng.integers(2, size=3000)
+    daily = np.where(smokes == 1, rng.integers(2, size=3000), 2)
+    worries = rng.random((3000, 2)) < (0.2 + 0.5 * smokes)[:, None]
+    true = np.column_stack([smokes, daily, worries, rng.integers(2, size=3000)]).astype(np.uint8)
+    design = CONDITIONAL.design
+    made = train(
+        count_reported(disguise(true, design, rng), design), design, ModelRequest(kind, target)
+    )
+    assert made["privacy"]["measured"]
+    if target:
+        assert made["evaluation"]["accuracy"]["table"]["estimate"][0] > 0.5
+        model = accuracy_round(CONDITIONAL, made["model"]).model
+        assert model is not None
+        assert model.target.name == target
