@@ -23,7 +23,6 @@ from tacit import outward
 from tacit.arrays import Codes
 from tacit.channel import truthful
 from tacit.cli import show
-from tacit.cli.mine_tree import strongest
 from tacit.cli.respondents import send
 from tacit.counting import PatternTable, count
 from tacit.datasets import adult_survey
@@ -31,6 +30,7 @@ from tacit.design import Design, Group
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
 from tacit.label_codes import encode
+from tacit.mine.model_summary import strongest_rules
 from tacit.reconstruction import Reconstruction, reconstruct, simplex
 from tacit.record_disguise import disguise
 from tacit.schema import Schema
@@ -179,7 +179,7 @@ def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, Decisi
 def print_rules(tree: DecisionTree) -> None:
     """The strongest rules with their support and confidence."""
     rows = []
-    for rule in strongest(tree.rules())[:RULES]:
+    for rule in strongest_rules(tree.rules())[:RULES]:
         conditions = [
             f"{name} {' or '.join(map(str, labels))}" for name, labels in rule.conditions.items()
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
 from tacit.files import check_apart, check_out, write_frame, write_text
+from tacit.mine.model_summary import classes_summary
 
 if TYPE_CHECKING:
     from tacit.design import Design
@@ -78,33 +79,11 @@ def clusters(
     model = options.model(records.design)
     with show.progress("clustering") as tell:
         model.fit(patterns, progress=tell)
-    content = learnt(model, output.level)
+    content = classes_summary(model, output.level)
     if table is not None:
         write_frame(table, pa.table(model.profiles_.columns(output.level)))
     write_text(out, mine.model_to_json(model))
     output.print(lambda: content, lambda: _render(out, model))
-
-
-def learnt(model: LatentClass, level: float) -> dict[str, Any]:
-    """A summary of latent classes, as plain values for JSON."""
-    names = ("n_classes", "n_parameters", "bic", "held_out", "behind", "behind_stderr")
-    selection = [
-        {name: getattr(one, name) for name in names} | {"log_likelihood": one.fit.log_likelihood}
-        for one in model.selection_
-    ]
-    return {
-        "tacit": "latent-classes-summary",
-        "version": 1,
-        "design": model.fingerprint_,
-        "n_records": model.profiles_.n_records,
-        "n_classes": len(model.classes_),
-        "log_likelihood": model.log_likelihood_,
-        "bic": model.bic_,
-        "level": level,
-        "selection": selection,
-        "profiles": model.profiles_.columns(level),
-        "notes": model.notes(),
-    }
 
 
 def _render(file: Path, model: LatentClass) -> None:

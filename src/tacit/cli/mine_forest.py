@@ -10,11 +10,11 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import ModelOut, Target
-from tacit.cli.classifier_summary import classifier_summary
 from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
 from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.files import write_text
+from tacit.mine.model_summary import classifier_summary
 from tacit.number_text import number_of
 
 if TYPE_CHECKING:

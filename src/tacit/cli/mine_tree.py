@@ -11,11 +11,11 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import ModelOut, Target
-from tacit.cli.classifier_summary import classifier_summary
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.files import check_figure, write_text
+from tacit.mine.model_summary import tree_summary
 from tacit.number_text import UNKNOWN, number_of
 from tacit.table import Table
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tacit.counting import PatternTable
     from tacit.design import Design
     from tacit.mine import DecisionTree
-    from tacit.mine.tree.tree_rules import TreeRule, TreeRules
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30
@@ -132,7 +131,7 @@ def tree(
     kept, patterns = others.divided(patterns, design)
     grown = options.model(design).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
-    content = learnt(model, output.level, kept)
+    content = tree_summary(model, output.level, kept)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
@@ -140,31 +139,6 @@ def tree(
         show.write_figure(figure, model.figure())
     write_text(out, saved)
     output.print(lambda: content, lambda: _render(out, model, content, kept))
-
-
-def learnt(model: DecisionTree, level: float, kept: PatternTable | None = None) -> dict[str, Any]:
-    """A summary of a tree, as plain values for the screen and for JSON.
-
-    `kept` are records that the tree was not learnt from; support and confidence come from them.
-    """
-    rules = model.rules(kept)
-    return classifier_summary(
-        "decision-tree-summary",
-        model,
-        level,
-        criterion=model.criterion,
-        n_records=model.tree_.n_records,
-        leaves=model.get_n_leaves(),
-        depth=model.get_depth(),
-        pruned=None,
-        rules_origin=rules.origin(level),
-        rules=[rule.to_dict(level) for rule in strongest(rules)],
-    )
-
-
-def strongest(rules: TreeRules) -> list[TreeRule]:
-    """The rules with a known confidence, sorted by the share of records they get right."""
-    return sorted(rules.known, key=lambda rule: -rule.support * rule.confidence)
 
 
 def _render(

@@ -15,6 +15,7 @@ from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
 from tacit.cli.simulate import simulate
 from tacit.cli.survey_export import export
+from tacit.cli.survey_round import accuracy_round
 from tacit.cli.survey_status import status
 from tacit.design import Design
 from tacit.errors import FileError, SchemaError
@@ -35,6 +36,7 @@ survey_commands.command("close")(survey_store.close)
 survey_commands.command("export")(export)
 survey_commands.command("status")(status)
 survey_commands.command("simulate")(simulate)
+survey_commands.command("round")(accuracy_round)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000

@@ -145,7 +145,7 @@ class DecisionTree(TreeMiner):
 
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-        view = self._view()
+        view = self.view()
         tree, target = view.tree, view.schema[view.target]
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
@@ -208,29 +208,29 @@ class DecisionTree(TreeMiner):
         allow for this and hold for all rules together. Other reported records, that the tree was
         neither grown nor pruned with, give shorter intervals that hold for each rule.
         """
-        return rules(self._view(reported), chosen_by_its_records=reported is None)
+        return rules(self.view(reported), chosen_by_its_records=reported is None)
 
     def text(self, max_depth: int | None = None, reported: Any = None) -> str:
         """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""
-        return self._view(reported, max_depth).text()
+        return self.view(reported, max_depth).text()
 
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
             from tacit.mine.tree.tree_plot import figure
 
-        return figure(self._view(reported, max_depth))
+        return figure(self.view(reported, max_depth))
 
     def summary(self) -> str:
         """The size of the tree, what it was learnt from, P(class) and notes, as lines of text."""
-        return self._view().summary(self.notes())
+        return self.view().summary(self.notes())
 
     def html(self) -> str:
         """The tree and its summary, as a notebook shows them."""
-        return tree_html(self._view(), self.summary())
+        return tree_html(self.view(), self.summary())
 
-    def _view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
-        """The tree with its estimated shares, its schema and its target."""
+    def view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
+        """The tree with its estimated shares, schema and target; `reported` as for `rules`."""
         check_is_fitted(self)
         tree = self.estimated_tree(reported)
         if self.design is not None:

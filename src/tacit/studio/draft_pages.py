@@ -193,6 +193,7 @@ def deleted_survey(visit: PageVisit) -> None:
     fingerprint = visit.survey.survey.fingerprint
     visit.studio.store.delete_survey(fingerprint)
     visit.studio.releases.forget(visit.survey)
+    visit.studio.models.forget(visit.survey)
     visit.studio.accounts.forget_survey(fingerprint)
     visit.record("survey deleted", visit.survey.title)
 

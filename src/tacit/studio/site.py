@@ -24,6 +24,7 @@ from tacit.studio.access import NOT_FOUND, SIGN_IN, Refusal, Right, account_of, 
 from tacit.studio.accounts import Account, Accounts, Role
 from tacit.studio.drafts import Draft, Drafts
 from tacit.studio.guess_delay import GuessDelay
+from tacit.studio.model_folder import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
@@ -54,6 +55,7 @@ class Studio:
     store: Store
     accounts: Accounts
     releases: Releases
+    models: ModelFolder
     delay: GuessDelay = field(default_factory=GuessDelay)
     drafts: Drafts = field(init=False)
     previews: Previews = field(default_factory=Previews)

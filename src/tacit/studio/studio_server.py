@@ -26,6 +26,8 @@ from tacit.studio.api_description import api_description
 from tacit.studio.api_pages import API_PAGES
 from tacit.studio.draft_forms import FORM_PAGES
 from tacit.studio.draft_pages import DRAFT_PAGES
+from tacit.studio.model_folder import ModelFolder
+from tacit.studio.model_pages import MODEL_PAGES
 from tacit.studio.preview_pages import PREVIEW_PAGES
 from tacit.studio.release import Releases
 from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
@@ -35,6 +37,7 @@ ACCOUNTS_FILE = "accounts.db"
 SCRIPTS = ("check.js",)
 #: Seconds for requests to end when the studio stops.
 _LAST_SECONDS = 10
+MODELS = "models"
 
 
 def _style(visit: PageVisit) -> Response:
@@ -106,6 +109,7 @@ PAGES: tuple[PageRoute, ...] = (
     *FORM_PAGES,
     *PREVIEW_PAGES,
     *API_PAGES,
+    *MODEL_PAGES,
 )
 
 
@@ -116,7 +120,7 @@ def studio_of(store: Store, folder: Path) -> Studio:
     except OSError as error:
         raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
     engine = open_engine(folder / ACCOUNTS_FILE)
-    return Studio(store, Accounts(engine), Releases(store, folder))
+    return Studio(store, Accounts(engine), Releases(store, folder), ModelFolder(folder / MODELS))
 
 
 def studio_app(studio: Studio) -> Starlette:

@@ -16,6 +16,7 @@ from tacit.design import Design, Group
 from tacit.number_text import number_of
 from tacit.schema import Schema
 from tacit.survey.coins import SurveyGroup, design_groups
+from tacit.survey.device_model import DeviceModel
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
 from tacit.survey.free_text import MOST_FREE_TEXTS, FreeText
 from tacit.survey.logo import Logo
@@ -86,6 +87,9 @@ class Survey(SurveyPart):
     practice: Practice | None = None
     comprehension: Annotated[tuple[Comprehension, ...], Field(strict=False)] = ()
     control: Control | None = None
+    model: DeviceModel | None = Field(
+        default=None, description="A model that devices apply; they report whether it was right."
+    )
 
     @model_validator(mode="after")
     def _sound(self, info: ValidationInfo) -> Survey:

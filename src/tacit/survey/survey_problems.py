@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from tacit.errors import SchemaError, TacitError, unknown
 from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey.condition_problems import condition_problems
+from tacit.survey.device_model import model_problems
 from tacit.survey.example import LANGUAGES
 from tacit.survey.free_text import free_text_problems
 from tacit.survey.group_problems import Asked, PlacedProblem, attributes_or_none, group_problems
@@ -69,6 +70,7 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
     yield from condition_problems(survey)
     yield from optional_problems(survey, Asked.of(survey))
     yield from free_text_problems(survey)
+    yield from model_problems(survey)
 
 
 def _sections(survey: Survey) -> Iterator[PlacedProblem]:

@@ -100,6 +100,12 @@ EXPECTED = {
     "POST /api/drafts/{draft}/check": "401 404 404 404 400 400 401 400 400",
     "POST /api/drafts/{draft}/publish": "401 403 403 403 403 422 401 403 403",
     "POST /api/drafts/{draft}/preview": "401 404 404 404 422 422 401 422 422",
+    "GET /surveys/{survey}/models": "303 404 200 200 200 200 401 200 200",
+    "POST /surveys/{survey}/models": "401 404 403 400 400 400 401 403 400",
+    "GET /surveys/{survey}/models/{model}": "303 404 404 404 404 404 401 404 404",
+    "GET /surveys/{survey}/models/{model}/model.json": "303 404 403 400 400 400 401 403 400",
+    "POST /surveys/{survey}/models/{model}/delete": "401 404 403 403 400 400 401 403 400",
+    "POST /surveys/{survey}/models/{model}/round": "401 404 403 403 400 400 401 403 400",
 }
 
 
@@ -145,6 +151,7 @@ def address(path: str, studio: Tried) -> str:
         filled = filled.replace("{draft}", made.id).replace("{number:int}", "1")
     filled = filled.replace("{number:int}", "99").replace("{name:path}", "page.js")
     filled = filled.replace("{name}", "check.js")
+    filled = filled.replace("{model}", "0" * 16)
     return filled.replace("{token}", "no-such-token").replace("{secret}", "no-such-secret")
 
 

@@ -36,6 +36,7 @@ const LOAD = performance.timeOrigin;
 /** What the steps share. */
 const page = {
   answers: new Map(), // true codes by attribute, until they are disguised
+  modelled: new Map(), // true codes that only a model on this device needs, until then
   typed: new Map(), // numbers as typed, by question, until they are disguised
   given: new Map(), // codes as they are sent, by group
   throws: new Map(), // whether sensitive questions are asked, by the first of their group
@@ -277,8 +278,9 @@ function forgetTruth() {
 }
 
 function clearTruth() {
-  const { answers, typed, given, throws, willing, times, texts } = page;
-  for (const kept of [answers, typed, given, throws, willing, times, texts]) kept.clear();
+  const { answers, modelled, typed, given, throws, willing, times, texts } = page;
+  const all = [answers, modelled, typed, given, throws, willing, times, texts];
+  for (const kept of all) kept.clear();
 }
 
 /** Shows what will be sent; nothing is sent before the button is pressed. */

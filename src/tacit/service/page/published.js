@@ -18,4 +18,8 @@ export async function checkFingerprint({ design, fingerprint }) {
 
 /** That of what is asked: the rules and the questions; without SHA-256, the survey's. */
 export const askedFingerprint = async ({ fingerprint, survey, survey_fingerprint }) =>
-  (await fingerprintOf({ design: fingerprint, questions: survey.questions })) ?? survey_fingerprint;
+  (await fingerprintOf({
+    design: fingerprint,
+    questions: survey.questions,
+    ...(survey.model ? { model: survey.model.fingerprint } : {}),
+  })) ?? survey_fingerprint;

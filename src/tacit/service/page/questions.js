@@ -10,6 +10,7 @@ import { throwCoin } from "./disguise.js";
 import { el, fresh, heading } from "./elements.js";
 import { ruleList } from "./explain.js";
 import { PAIRED, attributesOf, labelsOf, questionText, reportLabels } from "./labels.js";
+import { isModelled, modelStep } from "./model_step.js";
 import { DECLINED, isOffered, offerStep, optionalControl } from "./optional.js";
 import { oddsOfAll } from "./stated_odds.js";
 
@@ -58,6 +59,10 @@ export function questionSteps(survey, items) {
   const seen = new Set();
   for (const question of survey.questions) {
     const own = attributesOf(question).map(({ name }) => items.get(name));
+    if (isModelled(survey, question)) {
+      steps.push({ names: [own[0].name], show: (page) => modelStep(page, own[0]) });
+      continue;
+    }
     const direct = own.filter(({ group }) => !isGiven(group, survey.device));
     for (const alike of byCoin(direct)) {
       const names = alike.map(({ name }) => name);

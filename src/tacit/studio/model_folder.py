@@ -1,0 +1,205 @@
+"""ModelFolder: the models of all surveys as files, and the processes that learn new ones.
+
+A model is learnt by a process of its own: it may use a core for minutes, and it can be ended. It
+writes its file when all is done, under another name first, so that a file is complete or not there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.counting import PatternTable
+from tacit.counting.count_file import StoredCounts
+from tacit.errors import DataError, FileError
+from tacit.files import Origin, read_text
+from tacit.json_documents import DocumentFormat, read_document
+from tacit.sampling.incomplete_patterns import answered
+from tacit.studio.model_request import ModelRequest
+from tacit.studio.release import FEWEST_SHOWN, Release
+from tacit.survey import Published
+
+FORMAT = DocumentFormat(
+    "studio-model",
+    "model of the studio",
+    (
+        (
+            *("survey", "request", "by", "made", "n_records", "n_left_out", "n_learnt"),
+            *("n_tested", "summary", "evaluation", "privacy", "model"),
+        ),
+    ),
+)
+MOST_AT_ONCE, MOST_MODELS = 2, 100
+#: Suffixes of what a process reads, and of why it could not learn a model.
+COUNTS, PROBLEM = ".counts", ".problem"
+#: What is said of a process that ended without a word.
+STOPPED = "Learning was stopped: it took too much time or memory. Ask for a smaller model."
+_NAME = re.compile("[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model that was learnt: its name in addresses and the content of its file."""
+
+    name: str
+    content: dict[str, Any]
+
+    @property
+    def request(self) -> ModelRequest:
+        """What was asked for."""
+        return ModelRequest(**self.content["request"])
+
+    @property
+    def title(self) -> str:
+        """The model in a few words."""
+        return self.request.title
+
+    @property
+    def accuracy(self) -> dict[str, float] | None:
+        """The estimated accuracy with its limits; None if the model predicts nothing."""
+        found = (self.content["evaluation"] or {}).get("accuracy")
+        if found is None:
+            return None
+        return {key: values[0] for key, values in found["table"].items()}
+
+
+@dataclass
+class _Learning:
+    """A process that learns a model, and what went wrong once it has ended."""
+
+    survey: str
+    process: subprocess.Popen[bytes]
+    problem: str = ""
+
+
+class ModelFolder:
+    """The models of all surveys below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._learning: dict[str, _Learning] = {}
+        self._lock = threading.Lock()
+        for left in ("*/.tacit-*.part", f"*/*{COUNTS}", f"*/*{PROBLEM}"):
+            for path in folder.glob(left):
+                path.unlink(missing_ok=True)  # of processes that were killed
+
+    def all_of(self, survey: Published) -> list[StoredModel]:
+        """The models of a survey, newest first."""
+        names = [path.stem for path in self._of(survey).glob("*.json")]
+        found = [self.find(survey, name) for name in names if _NAME.fullmatch(name)]
+        kept = [model for model in found if model is not None]
+        return sorted(kept, key=lambda model: (model.content["made"], model.name), reverse=True)
+
+    def find(self, survey: Published, name: str) -> StoredModel | None:
+        """A model of a survey; None if there is none with this name."""
+        path = self._path(survey, name)
+        if path is None or not path.exists():
+            return None
+        content = read_document(read_text(path), FORMAT)
+        if content["survey"] != survey.survey.fingerprint:
+            raise FileError(f"{path.name}: is a model of another survey")
+        return StoredModel(name, content)
+
+    def delete(self, survey: Published, name: str) -> None:
+        """Remove a model."""
+        path = self._path(survey, name)
+        if path is not None:
+            path.unlink(missing_ok=True)
+        self._learning.pop(name, None)
+
+    def forget(self, survey: Published) -> None:
+        """Delete the models of a survey that was deleted."""
+        with self._lock:
+            for found in self._learning.values():
+                if found.survey == survey.slug:
+                    found.process.kill()
+            shutil.rmtree(self._of(survey), ignore_errors=True)
+
+    def learn(self, release: Release, request: ModelRequest, by: str, made: str) -> str:
+        """Start to learn a model from the records of a release; its name."""
+        survey, name = release.survey, secrets.token_hex(8)
+        with self._lock:
+            running = [one for one in self._learning.values() if one.process.poll() is None]
+            if len(running) >= MOST_AT_ONCE:
+                raise DataError("other models are being learnt; try again when they are done")
+            if len(list(self._of(survey).glob("*.json"))) >= MOST_MODELS:
+                raise DataError(f"a survey has at most {MOST_MODELS} models; delete one first")
+            self._of(survey).mkdir(mode=0o700, parents=True, exist_ok=True)
+            counts, out = (self._of(survey) / f"{name}{end}" for end in (COUNTS, ".json"))
+            records = _complete(release)
+            StoredCounts(records, Origin(survey.fingerprint, survey.title)).write(counts)
+            about = {
+                "survey": survey.survey.fingerprint,
+                "by": by,
+                "made": made,
+                "n_left_out": release.counts.n_records - records.n_records,
+            }
+            job = {
+                "design": survey.design.to_dict(),
+                "request": request.to_dict(),
+                "about": about,
+                "counts": str(counts),
+                "out": str(out),
+            }
+            self._learning[name] = _Learning(survey.slug, _started(job))
+        return name
+
+    def wait(self, name: str, seconds: float) -> bool:
+        """Whether the process that learns a model has ended, after at most so many seconds."""
+        found = self._learning.get(name)
+        if found is None:
+            return True
+        try:
+            found.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def problem(self, survey: Published, name: str) -> str | None:
+        """Why there is no such model; empty while it is being learnt, None if nobody asked."""
+        found = self._learning.get(name)
+        if found is None or found.survey != survey.slug:
+            return None
+        with self._lock:
+            if found.process.poll() is not None and not found.problem:
+                told = self._of(survey) / f"{name}{PROBLEM}"
+                found.problem = read_text(told) if told.exists() else STOPPED
+                told.unlink(missing_ok=True)
+        return found.problem
+
+    def _of(self, survey: Published) -> Path:
+        return self._folder / survey.slug
+
+    def _path(self, survey: Published, name: str) -> Path | None:
+        known = _NAME.fullmatch(name) is not None
+        return self._of(survey) / f"{name}.json" if known else None
+
+
+def _complete(release: Release) -> PatternTable:
+    """The records without missing answers; an error if they are too few to be shown."""
+    found = answered(release.counts, release.counts.schema.names)
+    if found.n_records < FEWEST_SHOWN:
+        raise DataError(f"models need {FEWEST_SHOWN} records without a missing answer")
+    return found
+
+
+def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """A process that learns; it reads what to do from its standard input."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tacit.studio.model_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(job).encode())
+    process.stdin.close()
+    return process

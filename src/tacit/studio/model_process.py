@@ -1,0 +1,60 @@
+"""`python -m tacit.studio.model_process`: learns one model, within limits, and writes its file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tacit.counting.count_file import read_counts
+from tacit.design import Design
+from tacit.errors import TacitError
+from tacit.files import write_text
+from tacit.studio.model_folder import FORMAT, PROBLEM
+from tacit.studio.model_request import ModelRequest
+from tacit.studio.model_training import train
+
+#: Seconds of processor time that a model may take.
+MOST_SECONDS = 600
+
+
+def learn(job: dict[str, Any]) -> None:
+    """Learn the model of a job and write it where the job says."""
+    counts = Path(job["counts"])
+    try:
+        table = read_counts(counts).table
+    finally:
+        counts.unlink(missing_ok=True)
+    made = train(table, Design.from_dict(job["design"]), ModelRequest(**job["request"]))
+    head = FORMAT.header | job["about"] | {"request": job["request"], "n_records": table.n_records}
+    text = json.dumps(head | made, ensure_ascii=False, allow_nan=False)
+    write_text(job["out"], text + "\n", private=True)
+
+
+def main() -> int:
+    """Read a job from standard input; write what is wrong with it beside its model."""
+    _limit()
+    job = json.loads(sys.stdin.read())
+    try:
+        learn(job)
+    except (TacitError, MemoryError) as error:
+        told = str(error) or "there is not enough memory for this model; ask for a smaller one"
+        write_text(Path(job["out"]).with_suffix(PROBLEM), told, private=True)
+        return 1
+    return 0
+
+
+def _limit() -> None:
+    """Let requests go first, and end after too long a time, where the system can do this."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        os.nice(5)
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""DeviceModel: a published model that respondents' devices apply to their own records.
+
+In an accuracy round (Zhan & Matwin, section 3.4) each device asks what the model needs and the
+answer that it predicts, applies the model, and reports only whether it was right, in disguise. The
+answers themselves never leave the device. A model is either a tree or tables of scores; both use
+whole numbers and categories only, so that the page and Python predict the same, ties included.
+
+    tree      node 0 is the first; `to` has the next node for each category of its question, always
+              a later one; a leaf has the category that it predicts
+    scores    prior[c] + sum over questions of tables[q][c][answer]; the largest sum wins, the first
+              of equal ones
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from tacit.errors import TacitError, unknown
+from tacit.survey.field_types import Name, SurveyPart, Texts
+from tacit.survey.questions import YES_NO, Categories, Labels
+from tacit.survey.yaml_source import Place
+
+if TYPE_CHECKING:
+    from tacit.survey.survey import Survey
+
+MOST_NODES, MOST_QUESTIONS = 5000, 200
+#: Scores are whole numbers below this size: sums of them are exact in every browser.
+LARGEST_SCORE = 1 << 42
+
+Score = Annotated[int, Field(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
+ScoreRow = Annotated[tuple[Score, ...], Field(strict=False, min_length=2)]
+
+
+class DeviceQuestion(SurveyPart):
+    """A question whose answer stays on the device."""
+
+    name: Name
+    text: Texts
+    categories: Categories
+    labels: Labels = Field(default_factory=dict)
+
+
+class DeviceNode(SurveyPart):
+    """A split by the answer to a question, or a leaf with the category that it predicts."""
+
+    question: Name | None = None
+    to: Annotated[tuple[int, ...], Field(strict=False, min_length=2)] | None = None
+    category: Name | None = None
+
+
+class DeviceScores(SurveyPart):
+    """Scores of each category of the target: in general, and by the answer to each question."""
+
+    prior: ScoreRow
+    tables: Annotated[
+        tuple[Annotated[tuple[ScoreRow, ...], Field(strict=False)], ...], Field(strict=False)
+    ]
+
+
+class DeviceModel(SurveyPart):
+    """A model, what it needs, and the yes/no question that tells whether it was right."""
+
+    reports: Name = Field(description="The yes/no question that the device answers: was it right?")
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] = Field(
+        description="SHA-256 of the model file."
+    )
+    target: DeviceQuestion = Field(description="The answer that the model predicts.")
+    questions: Annotated[
+        tuple[DeviceQuestion, ...], Field(strict=False, max_length=MOST_QUESTIONS)
+    ] = Field(description="What the model predicts it from.")
+    tree: (
+        Annotated[tuple[DeviceNode, ...], Field(strict=False, min_length=1, max_length=MOST_NODES)]
+        | None
+    ) = None
+    scores: DeviceScores | None = None
+
+    def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+        """The code of the predicted category, for the codes of answers, records x questions."""
+        if self.scores is not None:
+            sums = np.repeat(np.array([self.scores.prior], np.int64), len(codes), axis=0)
+            for column, table in zip(codes.T, self.scores.tables, strict=True):
+                sums += np.array(table, np.int64)[:, column].T
+            return np.asarray(sums.argmax(axis=1))
+        places = {question.name: i for i, question in enumerate(self.questions)}
+        found = np.zeros(len(codes), np.intp)
+        for number, node in enumerate(self.tree or ()):  # parents come before children
+            here = found == ~number if number else np.ones(len(codes), bool)
+            if node.category is not None:
+                found[here] = self.target.categories.index(node.category)
+            else:
+                assert node.to is not None
+                column = codes[here, places[str(node.question)]]
+                found[here] = ~np.array(node.to)[column]
+        return found
+
+
+PlacedProblem = tuple[Place, str]
+
+
+def model_problems(survey: Survey) -> Iterator[PlacedProblem]:
+    """What is wrong with the model of a survey, with its place; nothing if it has none."""
+    model = survey.model
+    if model is None:
+        return
+    if survey.device != "browser":
+        yield ("model",), "the page applies the model, so the device must be browser"
+    yield from _reporting(survey, model)
+    yield from _questions(model)
+    if (model.tree is None) == (model.scores is None):
+        yield ("model",), "needs either a tree or scores"
+    elif model.tree is not None:
+        yield from _tree(model, model.tree)
+    elif model.scores is not None:
+        yield from _scores(model, model.scores)
+
+
+def _questions(model: DeviceModel) -> Iterator[PlacedProblem]:
+    """Names and labels of what the device asks."""
+    names = [model.target.name, *(question.name for question in model.questions)]
+    if len(set(names)) < len(names):
+        yield ("model", "questions"), "the names of the questions must be distinct"
+    places: list[Place] = [("target",), *(("questions", i) for i in range(len(model.questions)))]
+    for place, one in zip(places, (model.target, *model.questions), strict=True):
+        if len(set(one.categories)) < len(one.categories):
+            yield ("model", *place, "categories"), "the names of categories must be distinct"
+        for name in one.labels:
+            if name not in one.categories:
+                where: Place = ("model", *place, "labels", name)
+                yield where, unknown("category", name, one.categories)
+
+
+def _reporting(survey: Survey, model: DeviceModel) -> Iterator[PlacedProblem]:
+    """The reported question must be a yes/no one whose answer the page itself disguises."""
+    where: Place = ("model", "reports")
+    found = [question for question in survey.questions if question.name == model.reports]
+    if not found or found[0].kind != "yes_no" or found[0].answers != YES_NO:
+        names = [question.name for question in survey.questions if question.kind == "yes_no"]
+        yield where, unknown("yes/no question", model.reports, names)
+        return
+    groups = [group for group in survey.groups if model.reports in group.questions]
+    if not groups:
+        yield where, f"{model.reports!r} must be in a group that disguises it"
+        return
+    with suppress(TacitError):  # a coin that cannot be made is a problem of its group
+        if groups[0].coin((model.reports,)).asks != "answer":
+            yield where, f"{groups[0].family} asks something else than the answer; choose related"
+
+
+def _tree(model: DeviceModel, nodes: tuple[DeviceNode, ...]) -> Iterator[PlacedProblem]:
+    known = {question.name: len(question.categories) for question in model.questions}
+    for number, node in enumerate(nodes):
+        where: Place = ("model", "tree", number)
+        if node.category is not None:
+            if node.question is not None or node.to is not None:
+                yield where, "a leaf has a category only; a split has question and to"
+            elif node.category not in model.target.categories:
+                yield where, unknown("category", node.category, model.target.categories)
+        elif node.question is None or node.to is None:
+            yield where, "needs question and to, or a category"
+        elif node.question not in known:
+            yield where, unknown("question", node.question, tuple(known))
+        elif len(node.to) != known[node.question]:
+            yield where, f"to needs {known[node.question]} numbers, one per category"
+        elif not all(number < one < len(nodes) for one in node.to):
+            yield where, "to must have numbers of later nodes"
+
+
+def _scores(model: DeviceModel, scores: DeviceScores) -> Iterator[PlacedProblem]:
+    classes = len(model.target.categories)
+    if len(scores.prior) != classes:
+        yield ("model", "scores", "prior"), f"needs {classes} numbers, one per category"
+    if len(scores.tables) != len(model.questions):
+        n = len(model.questions)
+        yield ("model", "scores", "tables"), f"needs {n} tables, one per question"
+        return
+    for place, (table, question) in enumerate(zip(scores.tables, model.questions, strict=True)):
+        k = len(question.categories)
+        if len(table) != classes or any(len(row) != k for row in table):
+            yield ("model", "scores", "tables", place), f"needs {classes} rows of {k} numbers"
