@@ -20,6 +20,7 @@ from benchmarks import (
     probability_bench,
     regression_bench,
     service_bench,
+    studio_bench,
     tree_bench,
     wide_bench,
 )
@@ -39,6 +40,7 @@ SUITES: dict[str, Suite] = {
     "regression": regression_bench.rows,
     "fronts": front_bench.rows,
     "service": service_bench.rows,
+    "studio": studio_bench.rows,
 }
 
 

@@ -26,6 +26,7 @@ EXTRAS = {
     "sqlalchemy": "service",
     "starlette": "service",
     "structlog": "service",
+    "typst": "studio",
     "uvicorn": "service",
     "uvloop": "service",
 }

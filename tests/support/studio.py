@@ -70,7 +70,7 @@ def reports(published: Published, n: int, seed: int = 1) -> Codes:
     return disguise(true, published.design, rng)
 
 
-def send(store: Store, published: Published, codes: Codes) -> None:
+def send(store: Store, published: Published, codes: Codes, day: date = date(2027, 1, 1)) -> None:
     """Store reported records."""
     rows = [
         Response(
@@ -81,7 +81,7 @@ def send(store: Store, published: Published, codes: Codes) -> None:
         )
         for row in codes
     ]
-    store.write(rows, date(2027, 1, 1))
+    store.write(rows, day)
 
 
 class Browser:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.channel import FAMILIES, Coin
+from tacit.channel import FAMILIES
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
 from tacit.cli.option_groups import Output, grouped_options, option, typed
@@ -19,8 +18,6 @@ from tacit.files import check_figure, check_out, write_frame
 
 if TYPE_CHECKING:
     from tacit.plan import SurveyPlan, Tradeoff
-
-DEFAULT_PREVALENCE = 0.2
 
 
 class PrivacyFigure(StrEnum):
@@ -70,28 +67,9 @@ class FamilyOptions:
             return given
         if given not in FAMILIES:
             raise DataError("--theta and --drawn are for a family; give one instead of a file")
-        return self._family(given)
+        from tacit.plan.plan_text import family_of_text  # SciPy is slow to start
 
-    def _family(self, name: str) -> Any:
-        """A coin; or, without theta, a function from it to a coin."""
-        more: dict[str, Any] = {}
-        if name in ("unrelated", "forced"):
-            size = self.categories or 2
-            shares = [f"1/{size}"] * size if self.drawn is None else self.drawn.split(",")
-            more = {"personal" if name == "unrelated" else "forced": shares}
-        elif self.drawn is not None:
-            raise DataError("--drawn is for unrelated and forced")
-        if name in ("truthful", "matrix"):
-            raise DataError(f"--theta: {name} has no such parameter")
-        make = FAMILIES[name]
-        if self.theta is not None:
-            return make(self.theta, **more)
-
-        def coin(value: Any) -> Coin:
-            return make(value, **more)
-
-        coin.__name__ = name
-        return coin
+        return family_of_text(given, self.theta, self.drawn, self.categories, dashes="--")
 
 
 @dataclass(frozen=True)
@@ -110,7 +88,9 @@ class SizeOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Respondents, width and prevalence as arguments of the planner."""
-        shares = _shares(self.prevalence or [])
+        from tacit.plan.plan_text import shares_of_texts  # SciPy is slow to start
+
+        shares = shares_of_texts(self.prevalence or [], dashes="--")
         return {"n": self.respondents, "width": self.width, "prevalence": shares}
 
 
@@ -227,27 +207,3 @@ def _render(found: SurveyPlan | Tradeoff) -> None:
         show.print_table(table)
     for text in found.warnings:
         show.console().print(f"warning: {text}")
-
-
-def _shares(given: list[str]) -> Any:
-    """One share, a distribution, or either by name."""
-    named: dict[str, Any] = {}
-    plain: list[Any] = []
-    for text in given:
-        name, separator, value = text.rpartition("=")
-        parts = [_number(part) for part in value.split(",")]
-        share = parts[0] if len(parts) == 1 else parts
-        if separator:
-            named[name] = share
-        else:
-            plain.append(share)
-    if len(plain) > 1 or (plain and named):
-        raise DataError("--prevalence: give one share for all questions, or name=SHARE for each")
-    return named or (plain[0] if plain else DEFAULT_PREVALENCE)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(Fraction(text.strip()))
-    except (ValueError, ZeroDivisionError):
-        raise DataError(f"--prevalence: {text!r} is not a number such as 0.2 or 1/5") from None

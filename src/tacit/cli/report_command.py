@@ -1,4 +1,4 @@
-"""`tacit report`: the results of a survey as one HTML file."""
+"""`tacit report`: the results of a survey as one HTML or PDF file."""
 
 from __future__ import annotations
 
@@ -11,33 +11,38 @@ from tacit.cli.option_groups import grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.extras import optional_imports
-from tacit.files import check_apart, write_text
+from tacit.files import check_apart, write_bytes
 from tacit.number_text import number_of
 
 
 @grouped_options
 def report(
     records: ReportedRecords,
-    out: Annotated[Path, typer.Option(help="The report to write: .html.")],
+    out: Annotated[Path, typer.Option(help="The report to write: .html or .pdf.")],
 ) -> None:
     """Write the results of a published survey as a report for a paper's appendix.
 
-    One HTML file without script: the methods with references, and for each question a table and a
-    figure. Print it in a browser to get a PDF.
+    The methods with references, and for each question a table and a figure: a PDF, or one HTML file
+    without script, which loads nothing.
 
-    Example: [bold]tacit report published.json --database survey.db --out report.html[/bold]
+    Example: [bold]tacit report published.json --database survey.db --out report.pdf[/bold]
     """
     from tacit.survey import read_published
 
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"{out}: the report is HTML; name it .html")
+    kind = out.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf"):
+        raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")
     check_apart(out, *records.files)
     published = read_published(records.design_file)
     with optional_imports():
         from tacit.studio.release import Release
-        from tacit.studio.survey_report import survey_report
+
+        if kind == ".pdf":
+            from tacit.studio.report_pdf import survey_report_pdf as made
+        else:
+            from tacit.studio.survey_report import survey_report_html as made
     counts = records.counted()
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")
-    write_text(out, survey_report(Release(published, counts)))
+    write_bytes(out, made(Release(published, counts)))
     typer.echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

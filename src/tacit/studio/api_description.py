@@ -20,6 +20,7 @@ _KINDS = {
     "csv": "text/csv",
     "json": "application/json",
     "md": "text/markdown",
+    "pdf": "application/pdf",
     "tex": "application/x-tex",
     "yaml": "application/yaml",
 }
@@ -80,8 +81,10 @@ def _parameters(page: PageRoute, note: RouteNote) -> list[dict[str, Any]]:
         }
         for name, kind in _PARAMETER.findall(page.path)
     ]
-    asked = {"in": "query", "required": True, "schema": {"type": "string"}}
-    return found + [{"name": name, **asked} for name in note.query]
+    for name in (*note.query, *note.optional):
+        asked = {"in": "query", "required": name in note.query, "schema": {"type": "string"}}
+        found.append({"name": name, **asked})
+    return found
 
 
 def _responses(page: PageRoute, note: RouteNote) -> dict[str, Any]:

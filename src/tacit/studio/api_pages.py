@@ -14,7 +14,9 @@ from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument
 from tacit.studio.drafts import Draft
 from tacit.studio.export_pages import estimates_json, surveys_json
-from tacit.studio.question_results import crosstab, shown_cells
+from tacit.studio.group_tables import GroupCell, GroupComparison, group_table
+from tacit.studio.plan_form import FIELDS
+from tacit.studio.plan_pages import plan_json
 from tacit.studio.release import FEWEST_SHOWN, missing
 from tacit.studio.site import LONGEST_TEXT_FORM, Handler, PageRoute, PageVisit, RouteNote, refused
 
@@ -27,29 +29,47 @@ def survey_status(visit: PageVisit) -> Response:
 
 
 def survey_table(visit: PageVisit) -> Response:
-    """Answers to one question in the groups of another; small groups have no numbers."""
+    """Answers to one question in the groups of another, also within the layers of a third.
+
+    Small groups have no numbers.
+    """
     release = survey_pages.released(visit)
-    row, column = (visit.request.query_params.get(key, "") for key in _TABLE)
-    names = visit.survey.design.schema.names
-    if row not in names or column not in names or row == column:
-        raise DataError("row and column must be two different questions of the survey")
-    table, test = crosstab(release, row, column)
-    cells = [
+    row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
+    table = group_table(release, row, [layer, column] if layer else [column])
+    test = table.test
+    found = None
+    if test is not None:
+        found = {"statistic": _number(test.statistic), "df": test.df, "p": _number(test.pvalue)}
+    head = {"row": row, "column": column, "layer": layer or None}
+    return JSONResponse(
         {
-            "row": str(cell[row]),
-            "column": str(cell[column]),
-            **{
-                name: None if cell["suppressed"] else _number(cell[own])
-                for name, own in (("share", "estimate"), ("low", "lower"), ("high", "upper"))
-            },
-            "suppressed": cell["suppressed"],
+            **head,
+            "records": release.counts.n_records,
+            "cells": [_cell(cell) for cell in table.cells],
+            "comparisons": [_comparison(one) for one in table.comparisons],
+            "test": found,
         }
-        for cell in shown_cells(release, table, column)
-    ]
-    found = {"statistic": _number(test.statistic), "df": int(test.df), "p": _number(test.pvalue)}
-    records = release.counts.n_records
-    head = {"row": row, "column": column, "records": records}
-    return JSONResponse({**head, "cells": cells, "test": found})
+    )
+
+
+def _cell(cell: GroupCell) -> dict[str, Any]:
+    numbers = {"share": cell.share, "low": cell.low, "high": cell.high}
+    return {
+        **_group(cell.group),
+        "row": str(cell.answer),
+        **{name: None if own is None else _number(own) for name, own in numbers.items()},
+        "suppressed": cell.hidden,
+    }
+
+
+def _comparison(one: GroupComparison) -> dict[str, Any]:
+    numbers = {"difference": one.difference, "low": one.low, "high": one.high}
+    against = str(one.second[-1])
+    return {**_group(one.first), "against": against, "row": str(one.answer), **numbers}
+
+
+def _group(labels: tuple[Any, ...]) -> dict[str, Any]:
+    return {"layer": str(labels[0]) if len(labels) > 1 else None, "column": str(labels[-1])}
 
 
 def close_survey(visit: PageVisit) -> Response:
@@ -189,7 +209,13 @@ _ROUTES: tuple[tuple[str, str, Right | Role, Handler, RouteNote], ...] = (
     ("GET", _SURVEY, Role.VIEWER, survey_status, RouteNote("Survey")),
     ("DELETE", _SURVEY, Role.OWNER, delete_survey, RouteNote(None, 204, "Confirmation")),
     ("GET", f"{_SURVEY}/results", Role.VIEWER, estimates_json, RouteNote("Results")),
-    ("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, RouteNote("Table", query=_TABLE)),
+    (
+        "GET",
+        f"{_SURVEY}/table",
+        Role.VIEWER,
+        survey_table,
+        RouteNote("Table", query=_TABLE, optional=("layer",)),
+    ),
     (
         "POST",
         f"{_SURVEY}/close",
@@ -199,6 +225,7 @@ _ROUTES: tuple[tuple[str, str, Right | Role, Handler, RouteNote], ...] = (
     ),
     ("POST", f"{_SURVEY}/links", Role.OWNER, new_links, RouteNote("Links", 201, "NewLinks")),
     ("POST", f"{_SURVEY}/draft", Role.OWNER, duplicate_survey, RouteNote("Draft", 201)),
+    ("GET", "plan", Right.SIGNED_IN, plan_json, RouteNote("Plan", optional=FIELDS)),
     ("GET", "drafts", Right.SIGNED_IN, list_drafts, RouteNote("Drafts")),
     ("POST", "drafts", Right.AUTHOR, new_draft, RouteNote("Draft", 201, "SurveyText")),
     ("GET", _DRAFT, Role.VIEWER, show_draft, RouteNote("Draft")),

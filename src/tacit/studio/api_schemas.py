@@ -6,6 +6,7 @@ from typing import Any
 
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
 _SHARE = {"type": ["number", "null"]}
+_MAYBE = {"type": ["string", "null"]}
 _ROLE = {"enum": ["viewer", "analyst", "owner", None]}
 _DRAFT = {
     "id": _TEXT,
@@ -50,23 +51,63 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             _object(
                 name=_TEXT,
                 text=_TEXT,
+                missing=_WHOLE,
+                effective={"type": "number"},
                 answers=_list(
                     _object(label=_TEXT, share=_SHARE, low=_SHARE, high=_SHARE, reported=_SHARE)
                 ),
             )
         ),
+        releases=_list(_object(day=_TEXT, records=_WHOLE, widths={"type": "object"})),
     ),
     "Table": _object(
         row=_TEXT,
         column=_TEXT,
+        layer=_MAYBE,
         records=_WHOLE,
         cells=_list(
             _object(
-                row=_TEXT, column=_TEXT, share=_SHARE, low=_SHARE, high=_SHARE, suppressed=_FLAG
+                layer=_MAYBE,
+                column=_TEXT,
+                row=_TEXT,
+                share=_SHARE,
+                low=_SHARE,
+                high=_SHARE,
+                suppressed=_FLAG,
             )
         ),
-        test=_object(statistic=_SHARE, df=_WHOLE, p=_SHARE),
+        comparisons=_list(
+            _object(
+                layer=_MAYBE,
+                column=_TEXT,
+                against=_TEXT,
+                row=_TEXT,
+                difference=_SHARE,
+                low=_SHARE,
+                high=_SHARE,
+            )
+        ),
+        test={
+            **_object(statistic=_SHARE, df=_WHOLE, p=_SHARE),
+            "type": ["object", "null"],
+            "description": "None if a cell is suppressed.",
+        },
     ),
+    "Plan": {
+        "description": "As `tacit plan --format json` prints it, with `tradeoff` beside.",
+        **_object(
+            solved=_TEXT,
+            respondents=_WHOLE,
+            level={"type": "number"},
+            width=_SHARE,
+            power=_SHARE,
+            epsilon=_SHARE,
+            questions=_list({"type": "object"}),
+            groups=_list({"type": "object"}),
+            warnings=_list(_TEXT),
+            tradeoff={"type": ["object", "null"]},
+        ),
+    },
     "Links": _object(links=_list(_TEXT)),
     "Drafts": _object(drafts=_list(_object(**_DRAFT))),
     "Draft": _object(**_DRAFT, text=_TEXT, problems=_PROBLEMS),

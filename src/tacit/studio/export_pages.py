@@ -6,6 +6,7 @@ import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError, unknown
+from tacit.extras import optional_imports
 from tacit.sampling.incomplete_patterns import with_missing
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
@@ -38,8 +39,18 @@ def surveys_json(visit: PageVisit) -> Response:
 
 def show_report(visit: PageVisit) -> Response:
     """The report of a survey as a file that can be saved and printed."""
-    text = survey_report(released(visit))
+    release = released(visit)
+    text = release.once("report.html", lambda: survey_report(release))
     return file_response(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
+
+
+def report_pdf(visit: PageVisit) -> Response:
+    """The report of a survey as PDF."""
+    release = released(visit)
+    with optional_imports():
+        from tacit.studio.report_pdf import survey_report_pdf
+    content = release.once("report.pdf", lambda: survey_report_pdf(release))
+    return file_response(content, "application/pdf", f"{visit.survey.slug}-report.pdf")
 
 
 def estimates_csv(visit: PageVisit) -> Response:
@@ -63,11 +74,14 @@ def estimates_json(visit: PageVisit) -> Response:
             "name": result.name,
             "text": result.text,
             "missing": result.missing,
+            "effective": result.effective,
             "answers": [vars(one) for one in result.categories],
         }
         for result in question_results(release)
     ]
-    return JSONResponse({**header, "records": release.counts.n_records, "questions": questions})
+    points = [vars(point) for point in visit.studio.history.of(visit.survey)]
+    content = {"records": release.counts.n_records, "questions": questions, "releases": points}
+    return JSONResponse({**header, **content})
 
 
 def estimates_latex(visit: PageVisit) -> Response:

@@ -17,9 +17,10 @@ from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
 from tacit.studio.model_folder import StoredModel
 from tacit.studio.model_request import CLASSIFIERS, CRITERIA, KINDS, ModelRequest
-from tacit.studio.question_results import SMALLEST_GROUP, question_texts
+from tacit.studio.question_results import question_texts
 from tacit.studio.release import FEWEST_SHOWN
 from tacit.studio.site import PageRoute, PageVisit, refused
+from tacit.studio.small_groups import SMALLEST_GROUP
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.tree_picture import tree_picture
 from tacit.survey import Published

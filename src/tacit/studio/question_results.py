@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tacit.arrays import Array
+from tacit.bounds import is_undisguised
 from tacit.number_text import number_of
-from tacit.reconstruction import Estimate
-from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction import Estimate, simplex
 from tacit.sampling.incomplete_patterns import answered
 from tacit.studio.release import Release
+from tacit.studio.result_warnings import misfit_text, safe_answer_text
+from tacit.studio.small_groups import SMALLEST_GROUP
 from tacit.survey import Published
 from tacit.survey.field_types import text_in
-
-#: A table of groups shows no group that is estimated to have fewer people than this.
-SMALLEST_GROUP = 20
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,20 @@ class CategoryResult:
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """One question with its answers."""
+    """One question with its answers.
+
+    `effective` is the number of undisguised answers with the same standard errors. `possible` are
+    the nearest shares between 0 and 1, if an estimate lies outside.
+    """
 
     name: str
     text: str
     categories: tuple[CategoryResult, ...]
     misfit: str | None
+    effective: float
+    disguised: bool = True
+    possible: tuple[float, ...] = ()
+    safe_answers: str | None = None
     #: Records without an answer, which the shares leave out.
     missing: int = 0
 
@@ -51,14 +60,22 @@ class QuestionResult:
         """Whether an estimate is not a possible share."""
         return any(category.outside for category in self.categories)
 
+    @property
+    def half_width(self) -> float:
+        """Half the width of the widest interval."""
+        return max(one.high - one.low for one in self.categories) / 2
+
 
 def question_results(release: Release) -> list[QuestionResult]:
     """Every question of a survey; conditional ones also among those to whom they apply."""
-    found = []
+    return release.once("questions", lambda: [*_results(release)])
+
+
+def _results(release: Release) -> Iterator[QuestionResult]:
     for name, text in question_texts(release.survey).items():
         whole = _result(release, name, text)
-        found += [whole, *_asked(release, whole)]
-    return found
+        yield whole
+        yield from _asked(release, whole)
 
 
 def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
@@ -78,29 +95,61 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
         for (label,), share, low, high in made
     )
     text = f"{whole.text} Of those to whom it applies ({conditions[whole.name]})"
-    return [replace(whole, name=f"{whole.name} (asked)", text=text, categories=categories)]
-
-
-def crosstab(release: Release, row: str, column: str) -> tuple[Estimate, HypothesisTest]:
-    """Shares of the answers to one question in the groups of another, and a test."""
-    found = release.reconstruction
-    return found.table([row], given=[column]), found.independence([row, column])
-
-
-def shown_cells(release: Release, table: Estimate, column: str) -> list[dict[str, Any]]:
-    """The rows of a table of groups; those of small groups have no numbers."""
-    sizes = release.reconstruction.table([column])
-    people = np.asarray(sizes.value) * (release.counts.n_records - sizes.n_left_out)
-    small = {
-        label
-        for label, n in zip(release.survey.design.schema[column].categories, people, strict=True)
-        if n < SMALLEST_GROUP
-    }
-    columns = table.columns()
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    return [
+        replace(
+            whole,
+            name=f"{whole.name} (asked)",
+            text=text,
+            categories=categories,
+            effective=effective_respondents(estimate),
+            possible=tuple(_possible(np.ravel(estimate.value)).tolist()),
+            safe_answers=None,
+        )
     ]
-    return [{**row, "suppressed": row[column] in small} for row in rows]
+
+
+def result_notes(result: QuestionResult, records: int) -> list[str]:
+    """What to know beside the estimates of a question from so many records."""
+    found = []
+    if result.missing:
+        found.append(f"{result.missing:,} without an answer left out.")
+    if result.disguised:
+        number = f"{result.effective:,.0f}" if result.effective >= 1 else "fewer than one"
+        ones = "answer" if number in ("1", "fewer than one") else "answers"
+        many = number_of(records - result.missing, "disguised answer")
+        found.append(f"{many} are as exact as {number} undisguised {ones}.")
+    if result.outside:
+        shares = [
+            f"{one.label} {100 * share:.1f} %"
+            for one, share in zip(result.categories, result.possible, strict=True)
+        ]
+        found.append(
+            "An estimate below 0 or above 100 % comes from chance: the disguise adds noise, and "
+            "the estimate subtracts the mean of the noise, so that it is right on average. It is "
+            "shown as it is, because moving it would make it wrong on average. The interval "
+            "contains the shares that the reports are compatible with. The nearest possible "
+            f"shares are: {', '.join(shares)}."
+        )
+    return found + ([] if result.safe_answers is None else [result.safe_answers])
+
+
+def effective_respondents(estimate: Estimate) -> float:
+    """How many undisguised answers would give the same standard errors.
+
+        n = sum of p (1 - p) / sum of squared standard errors
+
+    over the categories, with shares moved to the nearest possible ones; p (1 - p) / se^2 if there
+    are two. 0 if everybody seems to give the same answer: then any number has a smaller error.
+    """
+    shares = _possible(np.asarray(estimate.value).ravel())
+    variance = float(np.sum(np.asarray(estimate.stderr) ** 2))
+    return float(np.sum(shares * (1 - shares))) / variance if variance > 0 else 0.0
+
+
+def _possible(shares: Array) -> Array:
+    """Shares from 0 to 1 that sum to 1, near these."""
+    clipped = np.clip(shares, 0, None)
+    return np.asarray(clipped / clipped.sum())
 
 
 def labels(survey: Published, name: str) -> dict[str, str]:
@@ -133,14 +182,19 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
         CategoryResult(label, float(share), float(low), float(high), known)
         for label, share, low, high, known in made
     )
-    fit = estimate.fit
-    misfit = None
-    if fit is not None and fit.pvalue < 0.001:
-        misfit = (
-            "These reports hardly fit the design (p < .001). Some people may not have followed the "
-            "instructions, or the records come from another survey."
-        )
-    return QuestionResult(name, text, categories, misfit, estimate.n_left_out)
+    outside = any(one.outside for one in categories)
+    possible = release.reconstruction.table([name], simplex).value if outside else ()
+    return QuestionResult(
+        name,
+        text,
+        categories,
+        misfit_text(estimate),
+        effective_respondents(estimate),
+        not is_undisguised(release.survey.design.group_of(name)),
+        tuple(float(share) for share in np.ravel(possible)),
+        safe_answer_text(release, name, categories[-1].label, estimate),
+        estimate.n_left_out,
+    )
 
 
 def _reported(release: Release, name: str) -> list[float | None]:

@@ -28,6 +28,7 @@ from tacit.studio.model_folder import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
+from tacit.studio.release_history import ReleaseHistory
 from tacit.survey import Published
 
 #: Bytes of a form, and of one that contains the text of a survey.
@@ -56,6 +57,7 @@ class Studio:
     accounts: Accounts
     releases: Releases
     models: ModelFolder
+    history: ReleaseHistory
     delay: GuessDelay = field(default_factory=GuessDelay)
     drafts: Drafts = field(init=False)
     previews: Previews = field(default_factory=Previews)
@@ -157,6 +159,7 @@ class RouteNote:
     status: int = 200
     body: str | None = None
     query: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

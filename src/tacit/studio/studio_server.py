@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from tacit.errors import ServiceError
 from tacit.service.http_server import base_address, listening, passed_socket
 from tacit.service.store import Store
-from tacit.studio import account_pages, export_pages, survey_pages
+from tacit.studio import account_pages, export_pages, group_pages, plan_pages, survey_pages
 from tacit.studio.access import NOT_FOUND, Right
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts, Role
@@ -30,6 +30,7 @@ from tacit.studio.model_folder import ModelFolder
 from tacit.studio.model_pages import MODEL_PAGES
 from tacit.studio.preview_pages import PREVIEW_PAGES
 from tacit.studio.release import Releases
+from tacit.studio.release_history import ReleaseHistory
 from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
 
 ACCOUNTS_FILE = "accounts.db"
@@ -85,11 +86,13 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/new", Right.ADMINISTRATOR, survey_pages.show_new),
     PageRoute("POST", "/new", Right.ADMINISTRATOR, survey_pages.new),
     PageRoute("GET", "/surveys/{survey}", Role.VIEWER, survey_pages.show_results),
-    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, survey_pages.show_table),
+    *group_pages.ROUTES,
+    *plan_pages.ROUTES,
     PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, survey_pages.close),
     PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, survey_pages.invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, export_pages.surveys_json),
     PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, export_pages.show_report),
+    PageRoute("GET", "/surveys/{survey}/report.pdf", Role.VIEWER, export_pages.report_pdf),
     PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, export_pages.estimates_csv),
     PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, export_pages.estimates_json),
     PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, export_pages.estimates_latex),
@@ -120,7 +123,8 @@ def studio_of(store: Store, folder: Path) -> Studio:
     except OSError as error:
         raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
     engine = open_engine(folder / ACCOUNTS_FILE)
-    return Studio(store, Accounts(engine), Releases(store, folder), ModelFolder(folder / MODELS))
+    history, models = ReleaseHistory(folder), ModelFolder(folder / MODELS)
+    return Studio(store, Accounts(engine), Releases(store, folder, history.add), models, history)
 
 
 def studio_app(studio: Studio) -> Starlette:

@@ -1,4 +1,4 @@
-"""Pages for surveys: the list, results, tables of two questions, links, closing."""
+"""Pages for surveys: the list, results, links, closing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from starlette.responses import RedirectResponse, Response
 from tacit.errors import DataError, SurveyError
 from tacit.studio.accounts import Role
 from tacit.studio.question_results import (
-    crosstab,
-    labels,
     question_results,
-    shown_cells,
+    question_texts,
+    result_notes,
     waiting_text,
 )
 from tacit.studio.release import FEWEST_SHOWN, Release, missing
+from tacit.studio.release_history import history_figures
+from tacit.studio.result_warnings import group_warnings
 from tacit.studio.site import PageVisit
 from tacit.survey import Published, survey_from_text
 
@@ -31,25 +32,14 @@ def show_surveys(visit: PageVisit) -> Response:
 
 def show_results(visit: PageVisit) -> Response:
     """The state of a survey and the results of each question."""
-    release, values = _release(visit)
-    results = [] if release is None else question_results(release)
-    return visit.page("results.html", results=results, fewest=FEWEST_SHOWN, **values)
-
-
-def show_table(visit: PageVisit) -> Response:
-    """Answers to one question in the groups of another, with a test."""
-    release, values = _release(visit)
-    names = visit.survey.design.schema.names
-    row, column = (visit.request.query_params.get(key, "") for key in ("row", "column"))
-    shown: dict[str, Any] = {"names": names, "row": row, "column": column, "cells": None}
-    if release is not None and row and column:
-        if row not in names or column not in names or row == column:
-            raise DataError("choose two different questions of the survey")
-        table, test = crosstab(release, row, column)
-        shown |= {"cells": shown_cells(release, table, column), "test": test}
-        shown |= {"row_labels": labels(visit.survey, row)}
-        shown |= {"column_labels": labels(visit.survey, column)}
-    return visit.page("table.html", **shown, **values)
+    release, values = newest_release(visit)
+    shown: dict[str, Any] = {"results": [], "fewest": FEWEST_SHOWN}
+    if release is not None:
+        points = visit.studio.history.of(visit.survey)
+        shown |= {"results": question_results(release), "notes": result_notes}
+        shown |= {"warnings": group_warnings(release, question_texts(visit.survey))}
+        shown |= {"points": points, "figures": history_figures(points)}
+    return visit.page("results.html", **shown, **values)
 
 
 def close(visit: PageVisit) -> Response:
@@ -107,7 +97,7 @@ def new(visit: PageVisit) -> Response:
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
 
 
-def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
+def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
     survey: Published = visit.survey
     release = visit.studio.releases.newest(survey)
@@ -126,7 +116,7 @@ def _release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
 
 def released(visit: PageVisit) -> Release:
     """The release of the survey of a page; an error if there is none yet."""
-    release, _ = _release(visit)
+    release, _ = newest_release(visit)
     if release is None:
         raise DataError(f"results are shown from {FEWEST_SHOWN} records on")
     return release

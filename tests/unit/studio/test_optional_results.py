@@ -16,8 +16,9 @@ from tacit.sampling.incomplete_patterns import IncompletePatterns, count_codes
 from tacit.service.store import Store
 from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
+from tacit.studio.group_tables import group_table
 from tacit.studio.labelled_records import LabelledRecords
-from tacit.studio.question_results import crosstab, question_results, shown_cells
+from tacit.studio.question_results import question_results
 from tacit.studio.release import Releases
 from tacit.studio.survey_report import survey_report
 from tests.support.free_text_surveys import FREE, response_with
@@ -62,10 +63,11 @@ def test_results_leave_out_missing_answers_and_say_how_many(store: Store, tmp_pa
         reported = [one.reported for one in result.categories if one.reported is not None]
         assert sum(reported) == pytest.approx(1 if reported else 0, abs=1e-12)
     assert results["drug"].missing == 0 < results["smokes"].missing
-    table, test = crosstab(release, "smokes", "place")
+    table = group_table(release, "smokes", ["place"])
+    assert table.test is not None
     both = (CODES[:, [0, 4]] >= SIZES[[0, 4]]).any(axis=1).sum()
-    assert table.n_left_out == test.n_left_out == both
-    assert len(shown_cells(release, table, "place")) == 4
+    assert table.missing == table.test.n_left_out == both
+    assert len(table.cells) == 4
     text = survey_report(release)
     assert f"{missing['smokes']} without an answer left out." in text
     assert "could decline to answer" in text

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tacit import reconstruct
+from tacit.studio.accounts import Role
 from tacit.studio.release import FEWEST_SHOWN, Releases
 from tests.support.studio import reports, send, survey, tried
 
@@ -37,6 +40,65 @@ def test_a_release_outlives_the_process(tmp_path: Path) -> None:
     again = Releases(studio.store, tmp_path / "studio").newest(studio.mine)
     assert again is not None
     assert again.counts.n_records == 400
+    studio.store.close()
+
+
+def test_a_forgotten_survey_leaves_no_file(tmp_path: Path) -> None:
+    studio = tried(tmp_path)
+    send(studio.store, studio.mine, reports(studio.mine, 5, seed=2), date(2027, 1, 2))
+    assert studio.studio.releases.newest(studio.mine) is not None
+    files = f"{studio.mine.survey.fingerprint}*"
+    assert len([*(tmp_path / "studio").glob(files)]) == 3
+    studio.studio.releases.forget(studio.mine)
+    assert [*(tmp_path / "studio").glob(files)] == []
+    studio.store.close()
+
+
+def test_tables_of_groups_and_the_history_change_with_releases_only(tmp_path: Path) -> None:
+    """The attack on tables: look at all of them after every answer, and subtract.
+
+    Whatever is shown is a function of the release, so differences mix at least 32 reports. The
+    control reads the store itself, where one answer changes the tables.
+    """
+    studio = tried(tmp_path, records=300)
+    client = studio.client(studio.account("Ada", Role.VIEWER))
+    path = f"/surveys/{studio.mine.slug}"
+    tables = ["row=stole&column=site", "row=stole&column=site&layer=often"]
+    pages = [f"{path}/table?{query}" for query in tables] + [f"{path}/estimates.json"]
+
+    def seen() -> list[str]:
+        return [re.sub(r"Results of.*", "", client.get(page).text) for page in pages]
+
+    def stored() -> list[float]:
+        whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
+        shares = whole.table(["stole"], given=["often", "site"]).value
+        return [float(share) for share in np.ravel(shares)]
+
+    shown, direct = seen(), stored()
+    for row in reports(studio.mine, 36, seed=3):
+        send(studio.store, studio.mine, row[None])
+        assert seen() == shown
+    assert stored() != direct
+    send(studio.store, studio.mine, reports(studio.mine, 1, seed=4))
+    assert all(new != old for new, old in zip(seen(), shown, strict=True))  # 300 // 8 are new
+    studio.store.close()
+
+
+def test_few_releases_are_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.studio.release._MOST_RELEASES", 1)
+    studio = tried(tmp_path)
+    third = survey("Third")
+    studio.store.register(third)
+    send(studio.store, third, reports(third, 200))
+    releases = studio.studio.releases
+    first = releases.newest(studio.mine)
+    assert releases.newest(studio.mine) is first
+    assert releases.newest(third) is not None
+    again = releases.newest(studio.mine)
+    assert again is not None
+    assert first is not None
+    assert again is not first
+    np.testing.assert_array_equal(again.counts.counts, first.counts.counts)
     studio.store.close()
 
 

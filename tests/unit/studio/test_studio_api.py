@@ -151,7 +151,7 @@ def test_results_and_tables_are_those_of_the_library(studio: Tried) -> None:
 def test_groups_with_few_people_have_no_numbers(
     studio: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.studio.question_results.SMALLEST_GROUP", 100_000)
+    monkeypatch.setattr("tacit.studio.small_groups.SMALLEST_GROUP", 100_000)
     client = program(studio, studio.account("Ada", Role.VIEWER), Role.VIEWER)
     path = f"/api/surveys/{studio.mine.slug}/table?row=stole&column=site"
     cells = called(client, "GET", path)["cells"]

@@ -181,7 +181,7 @@ def test_the_command_reports_all_records(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--database", "survey.db", "--out", "report.pdf"], "the report is HTML; name it .html"),
+        (["--database", "survey.db", "--out", "report.doc"], "name it .html or .pdf"),
         (["--out", "report.html"], "no records: give a file"),
     ],
 )

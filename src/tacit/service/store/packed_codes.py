@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +33,26 @@ def unpacked(stored: Sequence[bytes], reported: Schema) -> Codes:
     """Stored records as an array of codes, records x attributes; StoreError if one does not fit."""
     kind, width = code_type(reported), len(reported)
     whole = b"".join(stored)
-    if any(len(one) != kind.itemsize * width for one in stored):
+    if not {*map(len, stored)} <= {kind.itemsize * width}:
         raise StoreError(f"the database has a record that does not have {width} attributes")
     codes = np.frombuffer(whole, kind).reshape(len(stored), width)
     sizes = np.array([len(attribute.categories) for attribute in reported])
     if np.any(codes >= sizes):
         raise StoreError("the database has a code that is not a category of its attribute")
     return codes
+
+
+def by_day(
+    parts: Iterable[tuple[Sequence[str], Sequence[bytes]]], reported: Schema
+) -> dict[str, Codes]:
+    """Days and stored records, which come in chunks, as an array of codes per day."""
+    arrays: dict[str, list[Codes]] = {}
+    for days, stored in parts:
+        for day in {*days}:
+            own = (
+                stored
+                if len({*days}) == 1
+                else [codes for other, codes in zip(days, stored, strict=True) if other == day]
+            )
+            arrays.setdefault(day, []).append(unpacked(own, reported))
+    return {day: np.concatenate(arrays[day]) for day in sorted(arrays)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from tacit.service.store.checksums import sound_codes
 from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
 from tacit.service.store.free_texts import FreeTexts
 from tacit.service.store.link_tokens import LinkTokens
-from tacit.service.store.packed_codes import unpacked
+from tacit.service.store.packed_codes import by_day, unpacked
 from tacit.service.store.sql_tables import (
     DELETED,
     REVISION,
@@ -105,7 +106,7 @@ class Store:
                 return ()
             asked = select(surveys.c.published).where(surveys.c.fingerprint.in_(wanted))
             found = connection.scalars(asked.order_by(surveys.c.number)).all()
-        return tuple(Published.from_json(text) for text in found)
+        return tuple(map(_parsed, found))
 
     def invite(self, fingerprint: str, n: int) -> list[str]:
         """Create n one-time links and return their tokens; only hashes are stored."""
@@ -163,7 +164,7 @@ class Store:
             self.database.check(connection)
             row = self._row(connection, fingerprint)
             parts = sound_codes(connection, row, self.database.shown)
-            found = [codes for part in parts for codes in part]
+            found = [codes for _, part in parts for codes in part]
         return unpacked(found, Published.from_json(row["published"]).stored)
 
     def texts(self, fingerprint: str) -> list[tuple[str, str]]:
@@ -171,6 +172,28 @@ class Store:
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint)
             return self._texts.read(connection, row["number"])
+
+    def days(self, fingerprint: str) -> dict[str, int]:
+        """How many records each day has."""
+        with self.database.reading() as connection:
+            number = self._row(connection, fingerprint)["number"]
+            counted = select(responses.c.day, func.count()).where(responses.c.survey == number)
+            found = connection.execute(counted.group_by(responses.c.day)).all()
+        return {day.isoformat(): n for day, n in found}
+
+    def codes_by_day(
+        self, fingerprint: str, known: Mapping[str, int] | None = None
+    ) -> dict[str, Codes]:
+        """The reported records of each day (as 2027-01-31), as `codes`.
+
+        Days that are `known`, with their numbers of records, are left out. Raises StoreError if a
+        record is damaged or missing, or if a known day has another number of records.
+        """
+        with self.database.reading() as connection:
+            self.database.check(connection)
+            row = self._row(connection, fingerprint)
+            stored = _parsed(row["published"]).stored
+            return by_day(sound_codes(connection, row, self.database.shown, known), stored)
 
     # Responses ---------------------------------------------------------------------------------
 
@@ -353,6 +376,12 @@ class Store:
                 "serve it, or invite to it, first"
             )
         return row
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Published:
+    """A published survey; every page of the studio asks for all of them."""
+    return Published.from_json(text)
 
 
 def _add_issued(connection: Connection, number: int, n: int) -> None:

@@ -1,0 +1,178 @@
+"""GroupTable: the answers to a question in the groups of one or two others, with comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.attribute import Attribute
+from tacit.errors import DataError
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.studio.release import Release
+from tacit.studio.small_groups import Cells, hidden_cells
+
+#: A table with more cells is refused.
+MOST_CELLS = 400
+#: A variance below this share of the whole is rounding.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class GroupCell:
+    """The share of an answer in a group; hidden cells have no numbers.
+
+    `group` has the categories of the questions that make the groups. If the group may be empty, the
+    share may be any number, and the interval has no limits but 0 and 1.
+    """
+
+    group: tuple[Any, ...]
+    answer: Any
+    share: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the cell is not shown."""
+        return self.share is None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nothing can be said about the share."""
+        return self.low == 0 and self.high == 1
+
+
+@dataclass(frozen=True)
+class GroupComparison:
+    """The share of an answer in one group less that in another of the same layer."""
+
+    first: tuple[Any, ...]
+    second: tuple[Any, ...]
+    answer: Any
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """Shares in groups, differences to the first group shown, and a test of independence.
+
+    The test is left out if a cell is hidden: its statistic depends on all cells.
+    """
+
+    row: str
+    by: tuple[str, ...]
+    cells: tuple[GroupCell, ...]
+    comparisons: tuple[GroupComparison, ...]
+    test: HypothesisTest | None
+    #: Records without an answer to one of the questions, which are left out.
+    missing: int = 0
+
+    @property
+    def hidden(self) -> int:
+        """How many cells are not shown."""
+        return sum(cell.hidden for cell in self.cells)
+
+
+def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
+    """Answers to `row` in the groups of `by`: a question, or one within the layers of another.
+
+    `by` names the layer first.
+    """
+    names = [*by, row]
+    schema = release.survey.design.schema
+    if any(name not in schema for name in names) or len({*names}) < len(names):
+        raise DataError("choose two different questions of the survey, or three")
+    cells = math.prod(schema[name].size for name in names)
+    if cells > MOST_CELLS:
+        raise DataError(
+            f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
+            "fewer answers"
+        )
+    return release.once(("table", *names), lambda: _made(release, row, tuple(by)))
+
+
+def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
+    found = release.reconstruction.table([row], given=list(by))
+    hidden = hidden_table(release, [*by, row])
+    attributes = [release.survey.design.schema[name] for name in (*by, row)]
+    low, high = found.interval()
+    cells = tuple(
+        GroupCell(*_labels(attributes, place), *(None, None, None))
+        if hidden[place]
+        else GroupCell(
+            *_labels(attributes, place),
+            *(float(part[place]) for part in (found.value, low, high)),
+        )
+        for place in np.ndindex(*hidden.shape)
+    )
+    test = None
+    if not hidden.any():
+        layers = list(by[:-1]) or None
+        test = release.reconstruction.independence([row, by[-1]], given=layers)
+    compared = tuple(_comparisons(found, hidden, attributes))
+    return GroupTable(row, by, cells, compared, test, found.n_left_out)
+
+
+def hidden_table(release: Release, names: Sequence[str]) -> Cells:
+    """The cells of the joint table of these questions that are not shown.
+
+    The questions are sorted first, so that a table hides the same cells in every arrangement.
+    """
+    ordered = sorted(names, key=release.survey.design.schema.names.index)
+    found = release.reconstruction.table(ordered)
+
+    def most(axes: tuple[int, ...]) -> Array:
+        return _most_people(release, [ordered[axis] for axis in axes])
+
+    hidden = hidden_cells(np.asarray(found.value) * found.n_records, most)
+    return hidden.transpose([ordered.index(name) for name in names])
+
+
+def _most_people(release: Release, names: Sequence[str]) -> Array:
+    """How many of the respondents have these answers: the estimate and twice its noise.
+
+    Without disguise there is no noise, and the number is exact.
+    """
+    found = release.reconstruction.table(names)
+    n = found.n_records
+    share = np.clip(found.value, 0, 1)
+    noise = np.maximum(np.asarray(found.stderr) ** 2 - share * (1 - share) / n, 0)
+    noise = np.where(noise < _ROUNDING * np.asarray(found.stderr) ** 2, 0, noise)
+    return np.asarray(n * (found.value + 2 * np.sqrt(noise)))
+
+
+def _comparisons(
+    found: Estimate, hidden: Cells, attributes: Sequence[Attribute]
+) -> Iterator[GroupComparison]:
+    """Each group with the first one of its layer that shows the answer."""
+    shape, (low, high) = hidden.shape, found.interval()
+    known = ~hidden & ((low > 0) | (high < 1))
+    layers = [range(size) for size in shape[:-2]]
+    answers = [1] if shape[-1] == 2 else range(shape[-1])
+    for *layer, answer in product(*layers, answers):
+        shown = [k for k in range(shape[-2]) if known[(*layer, k, answer)]]
+        for other in shown[1:]:
+            first, second = (*layer, other, answer), (*layer, shown[0], answer)
+            places = np.array([np.ravel_multi_index(place, shape) for place in (first, second)])
+            pair = found.part(places, (Attribute("group", range(2)),), "")
+            estimate = GroupShares(pair, "", ("", "")).difference()
+            limits = estimate.interval()
+            (group, label), (against, _) = (_labels(attributes, p) for p in (first, second))
+            numbers = (float(part) for part in (estimate.value, *limits))
+            yield GroupComparison(group, against, label, *numbers)
+
+
+def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+    """The categories of the group and the answer of a cell."""
+    found = [a.categories[code] for a, code in zip(attributes, place, strict=True)]
+    return tuple(found[:-1]), found[-1]
