@@ -108,7 +108,7 @@ class Releases:
 
     def _keep(self, release: Release) -> Release:
         self._tell(release)
-        for slug in [*self._kept][: 1 - _MOST_RELEASES]:
+        for slug in [*self._kept][: max(0, len(self._kept) - _MOST_RELEASES + 1)]:
             self._kept.pop(slug, None)
         self._kept[release.survey.slug] = release
         return release
