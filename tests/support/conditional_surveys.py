@@ -61,9 +61,9 @@ groups:
 LEAK = {
     # Leaves out what was not asked; the padding still makes all requests as long.
     "send.js": (
-        "record, padding: ",
-        "record: Object.fromEntries(Object.entries(record)"
-        '.filter(([, label]) => label !== "does not apply")), padding: ',
+        "const own = { record, ",
+        "const own = { record: Object.fromEntries(Object.entries(record)"
+        '.filter(([, label]) => label !== "does not apply")), ',
     ),
     # Does not wait for what was not asked.
     "page.js": ("await waitUnasked(page, told);", ""),

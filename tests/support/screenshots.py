@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page
 
 from tacit.survey import Published, example, survey_from_text
 from tests.support.browser import DESKTOP, PHONE, Served, chromium, device, serving
+from tests.support.conditional_surveys import DISGUISED as CONDITIONAL
 from tests.support.page_surveys import every_kind, published
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -283,6 +284,16 @@ def declined_steps(page: Page, served: Served, shoot: Shoot) -> None:
     shoot("review-declined")
 
 
+def conditional_steps(page: Page, served: Served, shoot: Shoot) -> None:
+    """A question that not everybody is asked."""
+    page.goto(served[CONDITIONAL])
+    page.wait_for_selector("h1")
+    go(page)
+    page.get_by_role("radio", name="Yes").check()
+    go(page)
+    shoot("conditional")
+
+
 def go(page: Page) -> None:
     page.locator("button[type=submit]").click()
 
@@ -314,6 +325,7 @@ def pictures(browser: Browser, served: Served) -> Iterator[tuple[str, bytes]]:
                 own_steps(page, served, shoot)
                 notices(page, served, shoot)
                 declined_steps(page, served, shoot)
+                conditional_steps(page, served, shoot)
             else:
                 page.goto(served[every_kind()])
                 page.wait_for_selector("h1")
@@ -332,7 +344,7 @@ def small(content: bytes) -> bytes:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    surveys = [INVITED, LATER, OVER, every_kind(), die(), MONTH, COIN, MANY, DECLINED]
+    surveys = [INVITED, LATER, OVER, every_kind(), die(), MONTH, COIN, MANY, DECLINED, CONDITIONAL]
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(surveys, Path(folder)) as served,

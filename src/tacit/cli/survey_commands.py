@@ -234,7 +234,7 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     for condition in survey.design.conditions:
         out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
     if survey.design.conditions:
-        out.print("Whether a question applies is disguised too: it is one more answer.\n")
+        out.print("“Does not apply” is disguised as any other answer to the question.\n")
     for said in _visible(survey):
         out.print(f"{said}\n")
     heads = ("group", "attributes", "coin", "epsilon")

@@ -85,9 +85,9 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
         return []
     table = release.reconstruction.table([whole.name])
     people = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
-    if people < SMALLEST_GROUP:
-        return []
     estimate = release.reconstruction.asked(whole.name)
+    if people < SMALLEST_GROUP or not np.isfinite(estimate.value).all():
+        return []
     texts = labels(release.survey, whole.name)
     made = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
     categories = tuple(

@@ -50,14 +50,16 @@ REFERENCES = {
 def design_sentences(design: Design) -> list[str]:
     """How each group of questions is disguised, with every parameter."""
     groups = [_group_sentence(group) for group in design.groups]
-    return [*groups, *(_condition_sentence(condition) for condition in design.conditions)]
+    return [*groups, *(_condition_sentence(design, condition) for condition in design.conditions)]
 
 
-def _condition_sentence(condition: QuestionCondition) -> str:
+def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
+    hidden = design.group_of(condition.attribute).coin.family != "truthful"
+    disguised = ", which was disguised like an answer" if hidden else ""
     return (
         f"{condition.attribute} was asked if {condition}. The respondent's device decided; for "
-        "others it filled in “does not apply”, which was disguised like an answer. Combinations "
-        "that cannot occur were estimated as 0 by restricted least squares (Theil, 1971)."
+        f"others it filled in “does not apply”{disguised}. Combinations that cannot occur were "
+        "estimated as 0 by restricted least squares (Theil, 1971)."
     )
 
 
