@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 from tacit import disguise, reconstruct
+from tacit.counting import count
 from tacit.errors import EngineError
+from tacit.label_codes import with_no_answer
 from tacit.regression import logit
-from tacit.sampling.incomplete_patterns import IncompletePatterns, count_codes
+from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of, count_codes
 from tacit.service.store import Response, Store, packed
 from tacit.survey import publish
 from tests.support.commands import is_one_error
@@ -141,6 +143,15 @@ def test_count_files_with_and_without_missing_answers_can_be_merged(
         tacit("estimate", "published.json", f, *asked) for f in ("all.counts", "both.counts")
     )
     assert one == other
+
+
+def test_counts_with_an_unused_category_for_missing_answers_are_complete() -> None:
+    """Such as those of a day on which everybody answered."""
+    missing = (np.array(ANALYSED.design.reported.sizes) <= CODES).any(axis=1)
+    wide = count(CODES[~missing], with_no_answer(ANALYSED.design.reported))
+    found = answers_of(wide, ANALYSED.design.reported)
+    assert not isinstance(found, IncompletePatterns)
+    assert found.n_records == (~missing).sum()
 
 
 def test_a_miner_that_needs_complete_records_says_so(

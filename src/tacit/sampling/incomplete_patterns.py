@@ -106,6 +106,8 @@ def answers_of(table: PatternTable, schema: Schema) -> PatternTable:
     """The table of a schema from one that may have a category for missing answers as well."""
     if table.schema == schema or table.schema != with_no_answer(schema):
         return table
+    if (table.patterns < np.array(schema.sizes)).all():
+        return PatternTable(schema, table.patterns, table.counts)
     return IncompletePatterns(table, schema)
 
 
