@@ -29,6 +29,7 @@ EXTRAS = {
     "typst": "studio",
     "uvicorn": "service",
     "uvloop": "service",
+    "webauthn": "studio",
 }
 
 

@@ -99,3 +99,29 @@ def test_a_survey_is_written_tried_published_and_answered(
         look(page)
         page.get_by_role("button", name="Publish").click()
         assert "published already" in page.inner_text("main")
+
+
+def test_a_text_is_checked_while_it_is_written_and_without_script_by_a_button(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with both(str(tmp_path / "survey.db"), tmp_path / "studio") as running:
+        context = browser.new_context()  # with the policy
+        page = context.new_page()
+        seen = watched(page)
+        signed_in(page, running)
+        page.goto(f"{running.studio}drafts")
+        page.get_by_role("button", name="Start from the example").click()
+        page.get_by_role("link", name="Edit as text").click()
+        area = page.get_by_label("Survey file")
+        whole = area.input_value()
+        area.fill("title: <img src=x onerror=alert(1)>\nquota: many\n")
+        page.get_by_text("survey:2: quota").wait_for()
+        area.fill(whole)
+        page.get_by_text("The text is correct.").wait_for()
+        assert seen.complaints == []
+        state = context.storage_state()
+        plain = browser.new_context(java_script_enabled=False, storage_state=state).new_page()
+        plain.goto(page.url)
+        plain.get_by_label("Survey file").fill("title: X")
+        plain.get_by_role("button", name="Check").click()
+        assert "the key 'questions' is missing" in plain.inner_text("main")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from tacit.service.store import Store
 from tests.support import warm_start
 from tests.support.asking import place, submission
+from tests.support.commands import Ran
 from tests.support.postgres import Cluster
 from tests.support.published import published
 from tests.support.serving import SECONDS, serving
@@ -76,12 +78,22 @@ def test_one_process_publishes_collects_and_shows(url: str, tmp_path: Path) -> N
         assert running.process.wait(SECONDS) == 0
 
 
-def test_a_port_without_collecting_is_an_error(tmp_path: Path) -> None:
-    flags = ["--database", str(tmp_path / "survey.db"), "--collect-port", "0"]
-    process = warm_start.start(["studio", *flags])
-    assert process.stderr is not None
-    assert process.wait(SECONDS) == 2
-    assert "needs --collect" in process.stderr.read()
+def test_a_port_without_collecting_is_an_error(tacit: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = tacit("studio", "--database", tmp_path / "survey.db", "--collect-port", "0")
+    assert ran.status == 2
+    assert "needs --collect" in ran.err
+
+
+def test_a_port_in_use_is_an_error_that_names_the_option(
+    tacit: Callable[..., Ran], tmp_path: Path
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        own = ["--database", tmp_path / "survey.db", "--data", tmp_path / "studio", "--port", "0"]
+        ran = tacit("studio", *own, "--collect", "--collect-port", taken.getsockname()[1])
+    assert ran.status == 2
+    assert "choose another by --collect-port" in ran.err
 
 
 def test_every_server_serves_what_is_published_meanwhile(cluster: Cluster, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.cli.survey_store import DatabaseOption
+from tacit.errors import ServiceError
 
 if TYPE_CHECKING:
     from tacit.studio.site import Studio
@@ -62,4 +63,7 @@ def _collect(database: str, port: int | None, beside: Studio) -> None:
         typer.echo(f"collecting at {address}")
 
     chosen = settings({"database": database, "port": port})
-    serve(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"), begun)
+    try:
+        serve(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"), begun)
+    except ServiceError as error:
+        raise ServiceError(str(error).replace("--port", "--collect-port")) from None

@@ -12,6 +12,7 @@ from tacit.studio.accounts import SESSION_SECONDS, Account, Role
 from tacit.studio.site import PageVisit
 
 WRONG = "Name or password is wrong."
+PASSKEY_SCRIPT = "passkeys.js"
 
 
 def show_set_up(visit: PageVisit) -> Response:
@@ -33,30 +34,30 @@ def set_up(visit: PageVisit) -> Response:
     if made is None:
         return visit.page("set_up.html", 404, works=False, problem=None)
     visit.studio.accounts.record(made.name, "account made")
-    return _signed_in(visit, made)
+    return signed_in(visit, made)
 
 
 def show_sign_in(visit: PageVisit) -> Response:
     """The form to sign in."""
-    return visit.page("sign_in.html", problem=None)
+    return visit.page("sign_in.html", script=PASSKEY_SCRIPT, problem=None)
 
 
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
-    delay, keys = visit.studio.delay, (f"name {name}", f"address {_address(visit)}")
+    delay, keys = visit.studio.delay, (f"name {name}", f"address {address_of(visit)}")
     wait = delay.wait(*keys)
     if wait > 0:
         problem = f"Too many failed tries. Wait {wait:.0f} seconds, then try again."
-        return visit.page("sign_in.html", 429, problem=problem)
+        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=problem)
     account = visit.studio.accounts.check_password(name, password)
     if account is None:
         delay.failed(*keys)
         visit.studio.accounts.record(name, "sign-in failed")
-        return visit.page("sign_in.html", 403, problem=WRONG)
+        return visit.page("sign_in.html", 403, PASSKEY_SCRIPT, problem=WRONG)
     delay.succeeded(*keys)
     visit.studio.accounts.record(account.name, "signed in")
-    return _signed_in(visit, account)
+    return signed_in(visit, account)
 
 
 def sign_out(visit: PageVisit) -> Response:
@@ -77,7 +78,14 @@ def show_account(
     surveys = visit.studio.surveys(visit.person)
     status = 400 if problem else 200
     return visit.page(
-        "account.html", status, tokens=tokens, surveys=surveys, secret=secret, problem=problem
+        "account.html",
+        status,
+        PASSKEY_SCRIPT,
+        tokens=tokens,
+        surveys=surveys,
+        passkeys=visit.studio.passkeys.of_account(visit.person.id),
+        secret=secret,
+        problem=problem,
     )
 
 
@@ -92,7 +100,7 @@ def change_password(visit: PageVisit) -> Response:
     except DataError as error:
         return show_account(visit, problem=str(error))
     visit.record("password changed")
-    return _signed_in(visit, person, "/account")
+    return signed_in(visit, person, RedirectResponse("/account", 303))
 
 
 def issue_token(visit: PageVisit) -> Response:
@@ -152,8 +160,9 @@ def show_audit(visit: PageVisit) -> Response:
     return visit.page("audit.html", lines=lines)
 
 
-def _signed_in(visit: PageVisit, account: Account, to: str = "/") -> Response:
-    response = RedirectResponse(to, 303)
+def signed_in(visit: PageVisit, account: Account, response: Response | None = None) -> Response:
+    """A response, else one that opens the surveys, with the cookie of a new session."""
+    response = response or RedirectResponse("/", 303)
     response.set_cookie(
         cookie_name(visit.request),
         visit.studio.accounts.begin_session(account),
@@ -165,6 +174,7 @@ def _signed_in(visit: PageVisit, account: Account, to: str = "/") -> Response:
     return response
 
 
-def _address(visit: PageVisit) -> str:
+def address_of(visit: PageVisit) -> str:
+    """The network address of a visitor."""
     client = visit.request.client
     return "" if client is None else client.host

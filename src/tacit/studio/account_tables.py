@@ -83,11 +83,24 @@ audit = sa.Table(
     sa.Column("subject", sa.Text, nullable=False),
 )
 
+#: Public keys with which accounts may sign in.
+passkeys = sa.Table(
+    "studio_passkeys",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("credential", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("public_key", sa.LargeBinary, nullable=False),
+    sa.Column("sign_count", sa.Integer, nullable=False),
+    sa.Column("label", sa.String(100), nullable=False),
+)
+
 #: Survey files that are being written; `version` counts the saves, `published` names the survey.
 drafts = sa.Table(
     "studio_drafts",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("title", sa.String(200), nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("changed", sa.Float, nullable=False),

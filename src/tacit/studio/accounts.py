@@ -151,6 +151,11 @@ class Accounts:
                 return None
             return None if row is None else self._account(connection, row.id)
 
+    def of_number(self, number: int) -> Account | None:
+        """The account with a number, whose passkey was checked."""
+        with self.engine.connect() as connection:
+            return self._account(connection, number)
+
     def change_password(self, account: int, password: str) -> None:
         """Set a new password; all sessions of the account end."""
         hashed = self._hasher.hash(_checked_password(password))

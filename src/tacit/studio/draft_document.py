@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from tacit.errors import SurveyError
-from tacit.studio.form_fields import FormContext, kinds
+from tacit.studio.form_fields import kinds
+from tacit.studio.form_values import FormContext
 from tacit.survey import Published, survey_from_text
 from tacit.survey.questions import YES_NO
 from tacit.survey.yaml_patch import comments, patched
@@ -64,6 +65,13 @@ class DraftDocument:
         """The title in the first language, as far as it is given."""
         found = _text((self.data or {}).get("title"), self.languages)
         return " ".join(found.split())[:200] or UNTITLED
+
+    @property
+    def logo(self) -> str | None:
+        """The picture of the logo, if it is embedded."""
+        found = (self.data or {}).get("logo")
+        data = found.get("data") if isinstance(found, dict) else None
+        return data if isinstance(data, str) and data.startswith("data:image/") else None
 
     def items(self, part: str) -> list[Any]:
         """The questions or the groups."""

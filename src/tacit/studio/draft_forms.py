@@ -15,21 +15,14 @@ from tacit.studio.accounts import Role
 from tacit.studio.draft_document import KIND, DraftDocument
 from tacit.studio.draft_pages import saved_text, sent_version
 from tacit.studio.drafts import Draft
-from tacit.studio.form_fields import (
-    MISSING,
-    FormContext,
-    FormField,
-    changed,
-    inputs,
-    item_fields,
-    kinds,
-    survey_fields,
-)
+from tacit.studio.form_fields import FormField, item_fields, kinds, survey_fields
+from tacit.studio.form_values import MISSING, FormContext, changed, inputs
 from tacit.studio.site import LONGEST_FORM, LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
 
 #: A theta that a die, a birth month and the page can make.
 _FIRST_THETA = "5/6"
-_UNREADABLE = Refusal(
+#: A part of a draft is not what a form expects.
+UNREADABLE = Refusal(
     400, "A form cannot show this part of the draft; edit the text instead.", "not-editable"
 )
 
@@ -38,7 +31,7 @@ def show_settings(visit: PageVisit) -> Response:
     """The form for title, texts, languages and terms."""
     data = visit.draft.document.data
     if data is None:
-        return refused(visit.studio, visit.request, _UNREADABLE)
+        return refused(visit.studio, visit.request, UNREADABLE)
     return _form_page(visit, "settings", survey_fields(), data)
 
 
@@ -46,7 +39,7 @@ def save_settings(visit: PageVisit) -> Response:
     """Save the settings; keys that the form does not show stay as they are."""
     document = visit.draft.document
     if document.data is None:
-        return refused(visit.studio, visit.request, _UNREADABLE)
+        return refused(visit.studio, visit.request, UNREADABLE)
     fields = survey_fields()
     context = document.context()
     try:
@@ -63,7 +56,7 @@ def show_item(visit: PageVisit, part: str) -> Response:
     item = visit.draft.document.item(part, number)
     if item is None:
         there = 1 <= number <= len(visit.draft.document.items(part))
-        return refused(visit.studio, visit.request, _UNREADABLE if there else NOT_FOUND)
+        return refused(visit.studio, visit.request, UNREADABLE if there else NOT_FOUND)
     return _form_page(visit, part, item_fields(part, item[KIND[part]]), item, number)
 
 
@@ -83,7 +76,7 @@ def save_item(visit: PageVisit, part: str) -> Response:
         if 0 <= other < len(items):
             items[number - 1], items[other] = items[other], items[number - 1]
     elif item is None:
-        return refused(visit.studio, visit.request, _UNREADABLE)
+        return refused(visit.studio, visit.request, UNREADABLE)
     else:
         fields = item_fields(part, item[KIND[part]])
         try:
@@ -96,8 +89,8 @@ def save_item(visit: PageVisit, part: str) -> Response:
 def add_item(visit: PageVisit, part: str) -> Response:
     """Add a question or a group of a kind, and open its form."""
     document, kind = visit.draft.document, visit.form.get("kind", "")
-    if document.data is None:
-        return refused(visit.studio, visit.request, _UNREADABLE)
+    if document.data is None or not isinstance(document.data.get(part) or [], list):
+        return refused(visit.studio, visit.request, UNREADABLE)
     if kind not in kinds(part):
         raise DataError(f"choose one of {', '.join(kinds(part))}")
     items = [*document.items(part), _new_item(document, part, kind)]
@@ -120,7 +113,8 @@ def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
         free = next(n for n in range(1, 10_000) if f"question{n}" not in names)
         return {"name": f"question{free}", "kind": kind, "text": ""}
     groups = [group for group in document.items("groups") if isinstance(group, dict)]
-    grouped = {str(name) for group in groups for name in group.get("questions") or ()}
+    listed = [group["questions"] for group in groups if isinstance(group.get("questions"), list)]
+    grouped = {str(name) for names in listed for name in names}
     open_ones = [str(q.get("name")) for q in questions if q.get("sensitive", True)]
     made = {"questions": [name for name in open_ones if name not in grouped], "family": kind}
     own = {field.name for field in item_fields(part, kind)}

@@ -49,6 +49,8 @@ def show_draft(visit: PageVisit, status: int = 200) -> Response:
         kinds=kinds("questions"),
         families=kinds("groups"),
         role=visit.person.role(visit.draft.key),
+        languages=document.languages,
+        logo=document.logo,
         lost=visit.request.query_params.getlist("lost"),
     )
 
@@ -191,9 +193,10 @@ def published_draft(visit: PageVisit) -> Published:
 def deleted_survey(visit: PageVisit) -> None:
     """Delete a closed survey: its records and links, its released counts, its roles."""
     fingerprint = visit.survey.survey.fingerprint
-    visit.studio.store.delete_survey(fingerprint)
     visit.studio.releases.forget(visit.survey)
     visit.studio.models.forget(visit.survey)
+    visit.studio.store.delete_survey(fingerprint)
+    visit.studio.releases.forget(visit.survey)  # somebody may have looked at it meanwhile
     visit.studio.accounts.forget_survey(fingerprint)
     visit.record("survey deleted", visit.survey.title)
 

@@ -22,9 +22,10 @@ MOST_TEXT, MOST_DRAFTS = 1 << 20, 1_000
 
 @dataclass(frozen=True)
 class Draft:
-    """A survey file as it was saved last."""
+    """A survey file as it was saved last; its title is that in its first language."""
 
     id: str
+    title: str
     text: str
     version: int
     changed: float
@@ -40,11 +41,6 @@ class Draft:
     def document(self) -> DraftDocument:
         """The content."""
         return DraftDocument(self.text)
-
-    @property
-    def title(self) -> str:
-        """The title in the first language, as far as it is written."""
-        return self.document.title
 
     @property
     def saved_at(self) -> str:
@@ -85,11 +81,13 @@ class Drafts:
 
     def create(self, text: str, account: int, name: str) -> Draft:
         """A new draft; its author is its owner."""
-        made = Draft(secrets.token_hex(8), _checked(text), 1, self.now(), name, None)
+        text = _checked(text)
+        title = DraftDocument(text).title
+        made = Draft(secrets.token_hex(8), title, text, 1, self.now(), name, None)
         with self.engine.begin() as connection:
             if (connection.scalar(select(func.count()).select_from(drafts)) or 0) >= MOST_DRAFTS:
                 raise DataError(f"there are {MOST_DRAFTS:,} drafts already; delete some first")
-            row = dict(id=made.id, text=made.text, version=1, changed=made.changed)
+            row = dict(id=made.id, title=title, text=text, version=1, changed=made.changed)
             connection.execute(insert(drafts).values(**row, changed_by=name))
             connection.execute(insert(roles).values(account=account, survey=made.key, role="owner"))
         return made
@@ -100,7 +98,9 @@ class Drafts:
         Returns the newest draft, and whether it is this one: not if there was a newer version.
         """
         mine = and_(drafts.c.id == own_id, drafts.c.version == version)
-        new = dict(text=_checked(text), version=version + 1, changed=self.now(), changed_by=name)
+        text = _checked(text)
+        new = dict(title=DraftDocument(text).title, text=text, version=version + 1)
+        new |= dict(changed=self.now(), changed_by=name)
         with self.engine.begin() as connection:
             saved = connection.execute(update(drafts).where(mine).values(**new)).rowcount == 1
             row = connection.execute(select(drafts).where(drafts.c.id == own_id)).first()
@@ -122,7 +122,9 @@ class Drafts:
 
 
 def _draft(row: Any) -> Draft:
-    return Draft(row.id, row.text, row.version, row.changed, row.changed_by, row.published)
+    return Draft(
+        row.id, row.title, row.text, row.version, row.changed, row.changed_by, row.published
+    )
 
 
 def _checked(text: str) -> str:

@@ -26,6 +26,7 @@ from tacit.studio.drafts import Draft, Drafts
 from tacit.studio.guess_delay import GuessDelay
 from tacit.studio.model_folder import ModelFolder
 from tacit.studio.page_templates import page_templates
+from tacit.studio.passkeys import Passkeys
 from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
 from tacit.studio.release_history import ReleaseHistory
@@ -60,6 +61,7 @@ class Studio:
     history: ReleaseHistory
     delay: GuessDelay = field(default_factory=GuessDelay)
     drafts: Drafts = field(init=False)
+    passkeys: Passkeys = field(init=False)
     previews: Previews = field(default_factory=Previews)
     templates: Environment = field(default_factory=page_templates)
     #: Where respondents find the surveys, with a slash at its end; None if it is not known.
@@ -67,6 +69,7 @@ class Studio:
 
     def __post_init__(self) -> None:
         self.drafts = Drafts(self.accounts.engine, self.accounts.now)
+        self.passkeys = Passkeys(self.accounts.engine)
 
     def surveys(self, account: Account) -> list[Published]:
         """The surveys that an account has a role for."""

@@ -26,8 +26,10 @@ from tacit.studio.api_description import api_description
 from tacit.studio.api_pages import API_PAGES
 from tacit.studio.draft_forms import FORM_PAGES
 from tacit.studio.draft_pages import DRAFT_PAGES
+from tacit.studio.logo_pages import LOGO_PAGES
 from tacit.studio.model_folder import ModelFolder
 from tacit.studio.model_pages import MODEL_PAGES
+from tacit.studio.passkey_pages import PASSKEY_PAGES
 from tacit.studio.preview_pages import PREVIEW_PAGES
 from tacit.studio.release import Releases
 from tacit.studio.release_history import ReleaseHistory
@@ -35,7 +37,7 @@ from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
 
 ACCOUNTS_FILE = "accounts.db"
 #: Pages work without them, but for passkeys.
-SCRIPTS = ("check.js",)
+SCRIPTS = ("check.js", "passkeys.js")
 #: Seconds for requests to end when the studio stops.
 _LAST_SECONDS = 10
 MODELS = "models"
@@ -108,8 +110,10 @@ PAGES: tuple[PageRoute, ...] = (
         )
         for kind in export_pages.TYPES
     ),
+    *PASSKEY_PAGES,
     *DRAFT_PAGES,
     *FORM_PAGES,
+    *LOGO_PAGES,
     *PREVIEW_PAGES,
     *API_PAGES,
     *MODEL_PAGES,

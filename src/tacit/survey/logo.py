@@ -94,6 +94,13 @@ def _picture(name: str, folder: Path) -> bytes:
     return picture
 
 
+def picture_address(picture: bytes) -> str:
+    """A picture as the `data` of a logo; FileError if it is not allowed."""
+    if len(picture) > MOST_LOGO_BYTES or _kind(picture) is None:
+        raise FileError(f"must be {_ALLOWED}")
+    return _address(picture)
+
+
 def _kind(picture: bytes) -> str | None:
     """The media type of a picture, by its first bytes."""
     found = next((kind for start, kind in _FORMATS.items() if picture.startswith(start)), None)

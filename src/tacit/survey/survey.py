@@ -49,6 +49,10 @@ class Survey(SurveyPart):
     consent: Texts | None = Field(
         default=None, description="What a respondent accepts by a tick before the first question."
     )
+    thanks: Texts | None = Field(
+        default=None,
+        description="Shown after the answers are stored.",
+    )
     links: Annotated[tuple[SurveyLink, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="Contact, imprint and the like, below the introduction."
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Part of the message for a category without a text.
 UNLABELLED = "needs a label in each language"
 _TEXTS = frozenset(
-    {"title", "introduction", "consent", "alt", "text", "help", "explanation", "innocent"}
+    {"title", "introduction", "consent", "thanks", "alt", "text", "help", "explanation", "innocent"}
 )
 
 

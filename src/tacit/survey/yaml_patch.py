@@ -181,31 +181,38 @@ class _Text:
 
 def _matches(old: list[Any], new: list[Any]) -> list[int | None]:
     """For each new item the place of an old one: the same, of the same name, or at its place."""
-    free = list(range(len(old)))
+    free = dict.fromkeys(range(len(old)))
     found: list[int | None] = [None] * len(new)
 
-    def take(alike: Any) -> None:
-        for at, item in enumerate(new):
-            if found[at] is None:
-                place = next((p for p in free if alike(at, item, p)), None)
-                if place is not None:
-                    found[at] = place
-                    free.remove(place)
+    def take(before: list[Any], after: list[Any]) -> None:
+        """Match items whose keys are equal, each of them once."""
+        places: dict[Any, list[int]] = {}
+        for place in reversed(free):
+            places.setdefault(before[place], []).append(place)
+        for at, key in enumerate(after):
+            if found[at] is None and key is not None and places.get(key):
+                place = found[at] = places[key].pop()
+                del free[place]
 
-    take(lambda at, item, place: _same(item, old[place]))
-    take(lambda at, item, place: _name(item) is not None and _name(item) == _name(old[place]))
+    take([_canonical(item) for item in old], [_canonical(item) for item in new])
+    take([_name(item) for item in old], [_name(item) for item in new])
     if len(old) == len(new):
-        take(lambda at, item, place: at == place)
+        take(list(range(len(old))), list(range(len(new))))
     return found
 
 
-def _name(item: Any) -> Any:
-    return item.get("name") if isinstance(item, dict) else None
+def _name(item: Any) -> str | None:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _same(one: Any, other: Any) -> bool:
     """Equal in kind and content; the order of keys does not matter."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _lines(value: Any, indent: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ ASKING = published(
     {
         "title": "Consent",
         "consent": f"I am 18 or older and take part of my own free will. {SCRIPT}",
+        "thanks": f"The results will be in the June issue. {SCRIPT}",
         "links": [
             {"text": f"Imprint {IMAGE}", "address": "https://survey.example.org/imprint"},
             {"text": "Ask us", "address": "mailto:survey@example.org"},
@@ -49,6 +50,8 @@ def test_nobody_is_asked_before_the_box_is_ticked_and_the_tick_is_not_sent(
         start.click()
         page.get_by_role("button", name="Send", exact=True).click()
         page.wait_for_selector("text=Stored. Thank you!")
+        assert page.get_by_text("The results will be in the June issue.").is_visible()
+        check(page)
         assert served.stored(ASKING) == 1
         assert len(seen.bodies) == 1
         assert "consent" not in seen.bodies[0]

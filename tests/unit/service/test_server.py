@@ -7,13 +7,15 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
-from tacit.errors import ServiceError, Unavailable
+from tacit.errors import FileError, ServiceError, Unavailable
 from tacit.service.collect import logs
 from tacit.service.collect.metrics import Metrics
+from tacit.service.collect.submission_validator import body_limit
 from tacit.service.http_server import Server, listening
 from tacit.service.server import DiscardingSink, RunningService, address
 from tacit.service.settings import ServiceSettings
@@ -150,3 +152,56 @@ def test_other_commands_do_not_load_the_service() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+class StoreWithNew:
+    """A store with a survey that was published later, or that fails."""
+
+    order_erased = True
+
+    def __init__(self, found: Any) -> None:
+        self.found, self.asked = found, list[Collection[str]]()
+
+    def published(self, known: Collection[str]) -> Any:
+        self.asked.append(known)
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+class ServerOf:
+    """What a service tells a server of a new survey."""
+
+    draining = False
+    size = 0
+
+    def accept_bodies(self, size: int) -> None:
+        self.size = size
+
+
+def test_a_survey_that_was_published_later_is_served_with_its_size_of_bodies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.set_up("json")
+    new, server = published(title="Later"), ServerOf()
+    store = StoreWithNew((new,))
+    service = collecting(store=store, server=server)
+    assert asyncio.run(service.newer({"known"})) == (new,)
+    assert store.asked == [{"known"}]
+    assert server.size == body_limit(new)
+    assert service.surveys == (SURVEY, new)
+    assert json.loads(capsys.readouterr().err)["event"] == "new-survey"
+
+
+def test_no_survey_is_new_while_the_database_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("json")
+    store = StoreWithNew((SURVEY,))
+    assert asyncio.run(collecting(Writer(ready=False), store).newer(set())) == ()
+    assert store.asked == []
+    failing = collecting(store=StoreWithNew(FileError("version 9: upgrade tacit")))
+    for _ in range(3):
+        assert asyncio.run(failing.newer(set())) == ()
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["event"], line["why"]) for line in lines] == [
+        ("new-survey-not-read", "version 9: upgrade tacit")
+    ]

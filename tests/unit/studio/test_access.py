@@ -62,6 +62,11 @@ EXPECTED = {
     "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.sav": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.dta": "303 404 403 200 200 200 401 403 200",
+    "POST /account/passkeys/options": "401 400 400 400 400 400 401 403 403",
+    "POST /account/passkeys": "401 400 400 400 400 400 401 403 403",
+    "POST /account/passkeys/{number:int}/remove": "401 303 303 303 303 303 401 403 403",
+    "POST /sign-in/passkey/options": "200 200 200 200 200 200 200 200 200",
+    "POST /sign-in/passkey": "400 400 400 400 400 400 400 400 400",
     "GET /drafts": "303 200 200 200 200 200 401 403 403",
     "POST /drafts": "401 400 400 400 400 400 401 403 400",
     "GET /drafts/{draft}": "303 404 404 404 200 200 401 200 200",
@@ -82,6 +87,7 @@ EXPECTED = {
     "POST /drafts/{draft}/groups": "401 404 404 404 400 400 401 403 400",
     "GET /drafts/{draft}/groups/{number:int}": "303 404 404 404 200 200 401 200 200",
     "POST /drafts/{draft}/groups/{number:int}": "401 404 404 404 400 400 401 403 400",
+    "POST /drafts/{draft}/logo": "401 404 404 404 400 400 401 403 400",
     "GET /preview/{secret}/": "404 404 404 404 404 404 404 404 404",
     "GET /preview/{secret}/survey.json": "404 404 404 404 404 404 404 404 404",
     "POST /preview/{secret}/responses": "404 404 404 404 404 404 404 404 404",
@@ -242,7 +248,7 @@ def test_a_page_with_a_script_runs_only_files_of_the_studio(
 
 
 def test_every_answer_forbids_scripts_frames_and_caches(clients: dict[str, Browser]) -> None:
-    for path in ("/sign-in", "/nowhere", "/studio.css"):
+    for path in ("/set-up/x", "/nowhere", "/studio.css"):
         headers = clients["anonymous"].get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'none'")
         assert "script-src" not in headers["content-security-policy"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,12 @@ import pytest
 from tacit.studio import drafts as drafts_module
 from tacit.studio.accounts import Role
 from tacit.studio.drafts import Draft
-from tacit.survey import Published, example, survey_from_text
-from tacit.survey.yaml_patch import comments
+from tacit.survey import Published, survey_from_text
 from tests.support.asking import submission
+from tests.support.drafts import TEXT, draft_in, stored
 from tests.support.studio import MARKUP, Browser, Tried, tried
 
 pytestmark = pytest.mark.slow
-
-TEXT = example()
 
 
 @pytest.fixture
@@ -33,38 +29,6 @@ def studio(tmp_path: Path) -> Iterator[Tried]:
 @pytest.fixture
 def root(studio: Tried) -> Browser:
     return studio.client(studio.account("Root", administrator=True))
-
-
-def draft_in(studio: Tried, browser: Browser, text: str = TEXT) -> str:
-    """The id of a new draft with a text."""
-    location = browser.post("/drafts", data={"title": "New"}).headers["location"]
-    own = location.rpartition("/")[2]
-    answer = browser.post(f"/drafts/{own}/text", data={"version": "1", "text": text})
-    assert answer.status_code == 303
-    return own
-
-
-def stored(studio: Tried, own: str) -> Draft:
-    found = studio.studio.drafts.get(own)
-    assert found is not None
-    return found
-
-
-def form_of(page: str) -> dict[str, str]:
-    """The fields of the form of a page as a browser would send them."""
-    body = page.split('<form method="post">')[1].split("</form>", maxsplit=1)[0]
-    sent: dict[str, str] = {}
-    for tag in re.findall(r"<(?:input|textarea|select)\b.*?>(?:\n[^<]*</textarea>)?", body, re.S):
-        name = html.unescape(re.search(r'name="([^"]*)"', tag)[1])  # type: ignore[index]
-        if tag.startswith("<textarea"):
-            sent[name] = html.unescape(tag.split(">\n", 1)[1].removesuffix("</textarea>"))
-        elif tag.startswith("<select"):
-            chosen = body.split(tag)[1].split("</select>")[0]
-            found = re.search(r"<option selected>([^<]*)", chosen)
-            sent[name] = html.unescape(found[1]) if found else ""
-        elif 'type="checkbox"' not in tag or " checked" in tag:
-            sent[name] = html.unescape(re.search(r'value="([^"]*)"', tag)[1])  # type: ignore[index]
-    return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
 
 
 # The text ----------------------------------------------------------------------------------------
@@ -171,164 +135,6 @@ def test_a_text_that_is_too_long_is_refused(
     assert "at most 100 characters" in answer.text
     huge = root.post(f"/drafts/{own}/text", data={"version": "2", "text": "x" * (5 << 20)})
     assert huge.status_code == 413
-
-
-# The forms ---------------------------------------------------------------------------------------
-
-EVERY_FORM = ("settings", *(f"questions/{n}" for n in range(1, 8)), "groups/1", "groups/2")
-
-
-@pytest.mark.parametrize("place", EVERY_FORM)
-def test_a_form_that_is_saved_unchanged_changes_nothing(
-    studio: Tried, root: Browser, place: str
-) -> None:
-    own = draft_in(studio, root)
-    sent = form_of(root.get(f"/drafts/{own}/{place}").text)
-    assert len(sent) > 3
-    assert root.post(f"/drafts/{own}/{place}", data=sent).status_code == 303
-    assert stored(studio, own).text == TEXT
-
-
-def test_a_form_changes_one_line_and_keeps_all_comments(studio: Tried, root: Browser) -> None:
-    own = draft_in(studio, root)
-    sent = form_of(root.get(f"/drafts/{own}/questions/1").text)
-    sent["text/en"] = "Did you take painkillers: yes or no?"
-    root.post(f"/drafts/{own}/questions/1", data=sent)
-    text = stored(studio, own).text
-    changed = set(text.splitlines()) - set(TEXT.splitlines())
-    assert changed == {'      en: "Did you take painkillers: yes or no?"'}
-    assert comments(text) == comments(TEXT)
-
-
-def test_settings_are_added_and_taken_away(studio: Tried, root: Browser) -> None:
-    own = draft_in(studio, root)
-    sent = form_of(root.get(f"/drafts/{own}/settings").text)
-    sent |= {"consent/en": "I agree.", "consent/de": "Ja.", "quota": "", "opens": "2027-03-01"}
-    sent |= {"links/0/text/en": "Contact", "links/0/text/de": "Kontakt"}
-    sent |= {"links/0/address": "mailto:a@example.org"}
-    assert root.post(f"/drafts/{own}/settings", data=sent).status_code == 303
-    survey = survey_from_text(stored(studio, own).text)
-    assert dict(survey.consent) == {"en": "I agree.", "de": "Ja."}  # type: ignore[arg-type]
-    assert survey.quota is None
-    assert str(survey.opens) == "2027-03-01"
-    assert survey.links is not None
-    assert survey.links[0].address == "mailto:a@example.org"
-    sent = form_of(root.get(f"/drafts/{own}/settings").text)
-    sent |= dict.fromkeys([name for name in sent if name.startswith("links/0/")], "")
-    root.post(f"/drafts/{own}/settings", data=sent)
-    assert survey_from_text(stored(studio, own).text).links is None
-
-
-def test_a_survey_is_made_with_forms_alone(studio: Tried, root: Browser) -> None:
-    location = root.post("/drafts", data={"title": "Sleep"}).headers["location"]
-    question = root.post(f"{location}/questions", data={"version": "1", "kind": "choice"})
-    assert question.headers["location"] == f"{location}/questions/1"
-    sent = form_of(root.get(f"{location}/questions/1").text)
-    sent |= {"name": "naps", "text": "How often do you nap?", "categories": "never\r\noften"}
-    assert root.post(f"{location}/questions/1", data=sent).status_code == 303
-    sent = form_of(root.get(f"{location}/questions/1").text)
-    sent |= {"labels/never": "Never", "labels/often": "Often"}
-    root.post(f"{location}/questions/1", data=sent)
-    root.post(f"{location}/groups", data={"version": "4", "kind": "related"})
-    assert "is correct" in root.get(location).text
-    sent = form_of(root.get(f"{location}/groups/1").text)
-    assert sent["questions/naps"] == "on"
-    sent["theta"] = "0.75"
-    root.post(f"{location}/groups/1", data=sent)
-    done = root.post(f"{location}/publish")
-    assert done.status_code == 303
-    made = studio.store.published()[-1]
-    assert made.title == "Sleep"
-    assert made.survey.label(made.survey.questions[0], "often", "en") == "Often"
-    assert str(made.survey.groups[0].theta) == "3/4"
-
-
-def test_questions_move_and_are_deleted(studio: Tried, root: Browser) -> None:
-    own = draft_in(studio, root)
-
-    def names() -> list[str]:
-        return [str(q["name"]) for q in stored(studio, own).document.items("questions")]
-
-    before = names()
-    root.post(f"/drafts/{own}/questions/2", data={"version": "2", "action": "up"})
-    assert names() == [before[1], before[0], *before[2:]]
-    root.post(f"/drafts/{own}/questions/1", data={"version": "3", "action": "down"})
-    assert names() == before
-    assert comments(stored(studio, own).text) == comments(TEXT)
-    root.post(f"/drafts/{own}/questions/1", data={"version": "4", "action": "up"})
-    assert names() == before
-    gone = root.post(f"/drafts/{own}/questions/1", data={"version": "5", "action": "delete"})
-    assert names() == before[1:]
-    page = root.get(gone.headers["location"]).text
-    assert "comments were in a part that was replaced" in page
-    assert "painkillers" in page, "the check names the group that still has it"
-    assert root.post(f"/drafts/{own}/questions/99", data={"version": "6"}).status_code == 404
-
-
-def test_a_change_of_kind_leaves_out_what_only_the_old_kind_has(
-    studio: Tried, root: Browser
-) -> None:
-    own = draft_in(studio, root)
-    sent = form_of(root.get(f"/drafts/{own}/questions/4").text)
-    assert sent["edges"] == "0, 7"
-    root.post(f"/drafts/{own}/questions/4", data=sent | {"kind": "ordered"})
-    question = stored(studio, own).document.items("questions")[3]
-    assert question["kind"] == "ordered"
-    assert "edges" not in question
-    assert "categories" in question
-    bad = root.post(f"/drafts/{own}/questions/4", data=sent | {"kind": "no such", "version": "3"})
-    assert bad.status_code == 400
-
-
-def test_keys_that_the_form_does_not_know_stay(studio: Tried, root: Browser) -> None:
-    text = TEXT.replace("quota: 5000", "quota: 5000\ncolour: red # a wish")
-    text = text.replace("  - name: harassed", "  - shape: round\n    name: harassed")
-    own = draft_in(studio, root, text)
-    assert "unknown key" in root.get(f"/drafts/{own}").text
-    assert "shape" in root.get(f"/drafts/{own}/questions/2").text
-    for place, key, value in (
-        ("settings", "quota", "7"),
-        ("questions/2", "text/en", "Another text"),
-    ):
-        sent = form_of(root.get(f"/drafts/{own}/{place}").text)
-        root.post(f"/drafts/{own}/{place}", data=sent | {key: value})
-    saved = stored(studio, own).text
-    assert "colour: red # a wish" in saved
-    assert "shape: round" in saved
-    assert "quota: 7" in saved
-
-
-def test_a_box_with_yaml_is_read_or_refused_with_what_was_typed(
-    studio: Tried, root: Browser
-) -> None:
-    own = draft_in(studio, root)
-    sent = form_of(root.get(f"/drafts/{own}/groups/2").text)
-    assert "distribution: [3/4, 1/4]" in sent["personal"]
-    wrong = root.post(f"/drafts/{own}/groups/2", data=sent | {"personal": "harassed: ["})
-    assert wrong.status_code == 400
-    assert "not YAML" in wrong.text
-    assert "harassed: [" in wrong.text
-    right = sent | {"personal": sent["personal"].replace("3/4, 1/4", "2/3, 1/3")}
-    assert root.post(f"/drafts/{own}/groups/2", data=right).status_code == 303
-    assert survey_from_text(stored(studio, own).text).groups[1].personal["harassed"] is not None
-    assert "[2/3, 1/3]" in stored(studio, own).text
-
-
-def test_the_second_author_of_a_form_is_told_and_keeps_the_input(studio: Tried) -> None:
-    one = studio.client(studio.account("Ada", administrator=True))
-    two = studio.client(studio.account("Bo", administrator=True))
-    own = draft_in(studio, one)
-    mine, other = (form_of(b.get(f"/drafts/{own}/questions/1").text) for b in (one, two))
-    one.post(f"/drafts/{own}/questions/1", data=mine | {"text/en": "Text of Ada"})
-    answer = two.post(f"/drafts/{own}/questions/1", data=other | {"text/de": "Text von Bo"})
-    assert answer.status_code == 409
-    assert "Ada saved this draft" in answer.text
-    kept = form_of(answer.text)
-    assert kept["text/de"] == "Text von Bo"
-    assert stored(studio, own).text.count("Text of Ada") == 1
-    assert two.post(f"/drafts/{own}/questions/1", data=kept).status_code == 303
-    added = two.post(f"/drafts/{own}/questions", data={"version": "2", "kind": "yes_no"})
-    assert added.status_code == 409
 
 
 # Preview -----------------------------------------------------------------------------------------

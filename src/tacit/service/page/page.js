@@ -338,7 +338,9 @@ const waitingWords = (type) => {
 
 function finish(sending) {
   page.memo.write({ ...sending, stored: true });
-  stop("done.title", "done.text", [sentDetails(page, sending), somebodyElse(page)]);
+  const { thanks } = page.survey;
+  const own = thanks ? [page.speaker.own(thanks, "p", { class: "lead" })] : [];
+  stop("done.title", "done.text", [...own, sentDetails(page, sending), somebodyElse(page)]);
 }
 
 function later(type, sending) {

@@ -1,0 +1,302 @@
+"""Values of a survey file as inputs of a form, and back.
+
+A form shows each value as texts and reads them back. A value whose texts did not change stays as
+it was in the file; what a form cannot show as simple inputs is a box with YAML.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tacit.errors import DataError, SurveyError
+from tacit.studio.form_fields import FormField
+from tacit.survey.yaml_patch import to_yaml
+from tacit.survey.yaml_source import parse
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_MANY_LINES = ("introduction", "consent", "thanks", "text", "help", "explanation", "innocent")
+#: The inputs of kinds that have no input of their own.
+_BOXES = {"names": "area", "conditions": "area", "yaml": "code", "numbers": "line"}
+MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class FormInput:
+    """One input: its name in the form, its label, its kind and its text."""
+
+    name: str
+    label: str
+    kind: str
+    value: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FormContext:
+    """What inputs depend on: the languages, the categories to label, the questions to choose."""
+
+    languages: tuple[str, ...] = ("en",)
+    categories: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+# From values to inputs ---------------------------------------------------------------------------
+
+
+def inputs(field: FormField, value: Any, context: FormContext, at: str = "") -> list[FormInput]:
+    """The inputs for a value; MISSING if the key is not there."""
+    name, kind = at + field.name, _shown_kind(field, value)
+    given = None if value is MISSING else value
+    match kind:
+        case "texts":
+            return _text_inputs(name, field.label, given, context, field.name in _MANY_LINES)
+        case "labels":
+            known = dict.fromkeys([*context.categories, *map(str, given or ())])
+            return [
+                one
+                for category in known
+                for one in _text_inputs(
+                    f"{name}/{_part(category)}",
+                    category,
+                    (given or {}).get(category),
+                    context,
+                    long=False,
+                )
+            ]
+        case "several":
+            listed = dict.fromkeys([*context.questions, *map(str, given or ())])
+            chosen = set(map(str, given or ()))
+            return [
+                FormInput(f"{name}/{_part(one)}", one, "flag", "on" if one in chosen else "")
+                for one in listed
+            ]
+        case "rows":
+            rows = [*(given or ()), {}]
+            return [
+                one
+                for number, row in enumerate(rows)
+                for inner in field.fields
+                for one in _numbered(
+                    inputs(inner, row.get(inner.name, MISSING), context, f"{name}/{number}/"),
+                    f"{number + 1}." if row else "New:",
+                )
+            ]
+        case _:
+            shown = field.default if given is None else given
+            box = _BOXES.get(kind, kind)
+            label = f"{field.label} (YAML)" if kind == "yaml" else field.label
+            return [FormInput(name, label, box, _text(kind, shown), field.choices)]
+
+
+def _numbered(row: list[FormInput], number: str) -> list[FormInput]:
+    return [replace(one, label=f"{number} {one.label}") for one in row]
+
+
+def _shown_kind(field: FormField, value: Any) -> str:
+    """The kind of a field, or `yaml` if its value is of another kind."""
+    if value is MISSING:
+        return field.kind
+    items = value if isinstance(value, list) else []
+    fits = {
+        "texts": _is_text(value),
+        "labels": isinstance(value, dict) and all(map(_is_text, value.values())),
+        "names": isinstance(value, list) and all(map(_is_line, items)),
+        "several": isinstance(value, list) and all(map(_is_line, items)),
+        "numbers": isinstance(value, list) and all(map(_is_scalar, items)),
+        "conditions": isinstance(value, dict) and all(map(_is_answer, value.values())),
+        "rows": isinstance(value, list) and all(isinstance(row, dict) for row in items),
+        "flag": isinstance(value, bool),
+        "choice": isinstance(value, str),
+        "day": isinstance(value, str),
+        "line": _is_line(value),
+        "number": _is_scalar(value),
+    }
+    return field.kind if fits.get(field.kind, True) else "yaml"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    )
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether a condition can be written on one line."""
+    listed = value if isinstance(value, list) else [value]
+    return all(_is_line(one) and "," not in str(one) for one in listed)
+
+
+def _is_line(value: Any) -> bool:
+    return _is_scalar(value) and "\n" not in str(value)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _text_inputs(
+    name: str, label: str, value: Any, context: FormContext, long: bool
+) -> list[FormInput]:
+    """One input, or one per language."""
+    kind = "area" if long else "line"
+    if len(context.languages) == 1 and not isinstance(value, dict):
+        return [FormInput(name, label, kind, value or "")]
+    first = context.languages[0] if context.languages else "en"
+    texts = value if isinstance(value, dict) else {first: value or ""}
+    return [
+        FormInput(f"{name}/{language}", f"{label} ({language})", kind, texts.get(language, ""))
+        for language in dict.fromkeys([*context.languages, *texts])
+    ]
+
+
+def _text(kind: str, value: Any) -> str:
+    if kind == "flag":
+        return "on" if value else ""
+    if value is None:
+        return ""
+    if kind == "names":
+        return "\n".join(map(str, value))
+    if kind == "numbers":
+        return ", ".join(map(str, value))
+    if kind == "conditions":
+        return "\n".join(f"{name}: {_text('numbers', _listed(own))}" for name, own in value.items())
+    return to_yaml(value) if kind == "yaml" else str(value)
+
+
+# From the form to values -------------------------------------------------------------------------
+
+
+def read(
+    field: FormField, value: Any, form: Mapping[str, str], context: FormContext, at: str = ""
+) -> Any:
+    """The value of a field in a form, the old one if it was not changed; MISSING if it is empty.
+
+    Raises DataError if a box does not contain YAML.
+    """
+    shown = inputs(field, value, context, at)
+    entered = {one.name: _cleaned(form[one.name]) for one in shown if one.name in form}
+    if all(entered.get(one.name, one.value) == _cleaned(one.value) for one in shown):
+        return value
+    name, kind = at + field.name, _shown_kind(field, value)
+    match kind:
+        case "texts":
+            return _read_texts(name, value, entered)
+        case "labels":
+            before = {} if value is MISSING else value
+            known = dict.fromkeys([*context.categories, *before])
+            found = {
+                category: _read_texts(f"{name}/{_part(category)}", before.get(category), entered)
+                for category in known
+            }
+            return {key: own for key, own in found.items() if own is not MISSING} or MISSING
+        case "several":
+            return [one.label for one in shown if entered.get(one.name, one.value)] or MISSING
+        case "rows":
+            return _read_rows(field, value, form, context, name)
+        case _:
+            return _read_simple(field, kind, entered[name])
+
+
+def _read_texts(name: str, value: Any, entered: Mapping[str, str]) -> Any:
+    if name in entered:
+        return entered[name] or MISSING
+    before = dict.fromkeys(value, "") if isinstance(value, dict) else {}
+    parts = {key.rpartition("/")[::2]: text for key, text in entered.items()}
+    texts = before | {language: text for (own, language), text in parts.items() if own == name}
+    return {language: text for language, text in texts.items() if text} or MISSING
+
+
+def _read_rows(
+    field: FormField, value: Any, form: Mapping[str, str], context: FormContext, name: str
+) -> Any:
+    """Rows that are not empty; an unknown key of a row stays."""
+    found = []
+    for number, row in enumerate([*([] if value is MISSING else value), {}]):
+        made = changed(row, field.fields, form, context, f"{name}/{number}/")
+        if made:
+            found.append(made)
+    return found or MISSING
+
+
+def changed(
+    data: Mapping[str, Any],
+    fields: Sequence[FormField],
+    form: Mapping[str, str],
+    context: FormContext,
+    at: str = "",
+) -> dict[str, Any]:
+    """A mapping with what a form says; keys that the form does not have stay as they are."""
+    found = {
+        field.name: read(field, data.get(field.name, MISSING), form, context, at)
+        for field in fields
+    }
+    order = [*data, *(name for name in found if name not in data)]
+    whole = {**data, **found}
+    return {name: whole[name] for name in order if whole[name] is not MISSING}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _read_conditions(text: str) -> dict[str, Any]:
+    """`drinks: some, many` on each line."""
+    found: dict[str, Any] = {}
+    for line in text.splitlines():
+        name, colon, rest = line.rpartition(":")
+        answers = [one.strip() for one in rest.split(",") if one.strip()]
+        if not line.strip():
+            continue
+        if not colon or not name.strip() or not answers:
+            raise DataError(f"{line.strip()[:80]}: write a question, a colon and its answers")
+        found[name.strip()] = answers[0] if len(answers) == 1 else answers
+    return found
+
+
+def _read_simple(field: FormField, kind: str, text: str) -> Any:
+    if kind == "flag":
+        return bool(text)
+    if not text:
+        return MISSING
+    match kind:
+        case "yaml":
+            found: Any = _read_yaml(field.label, text)
+        case "names":
+            found = [line.strip() for line in text.splitlines() if line.strip()]
+        case "numbers":
+            found = [_scalar(part) for part in re.split(r"[,;\s]+", text) if part] or MISSING
+        case "conditions":
+            found = _read_conditions(text)
+        case _:
+            found = _scalar(text) if kind == "number" else text
+    return found
+
+
+def _read_yaml(label: str, text: str) -> Any:
+    try:
+        return parse(text, label).data
+    except SurveyError as error:
+        raise DataError(str(error)) from None
+
+
+def _scalar(text: str) -> int | float | str:
+    """A number as YAML would read it, else the text: 5/6 is exact only as a text."""
+    if not _NUMBER.fullmatch(text) or len(text) > 30:
+        return text
+    if re.fullmatch(r"[-+]?\d+", text, re.ASCII):
+        return int(text)
+    return float(text) if math.isfinite(float(text)) else text
+
+
+def _part(name: str) -> str:
+    """A name as a part of the name of an input, whose parts are separated by slashes."""
+    return name.replace("%", "%25").replace("/", "%2F")
+
+
+def _cleaned(text: str) -> str:
+    """A text without blanks around it and with the line ends of this program."""
+    return text.replace("\r\n", "\n").strip()

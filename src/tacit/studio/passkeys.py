@@ -1,0 +1,201 @@
+"""Passkeys: signing in with the keys of a device instead of a password (WebAuthn).
+
+A challenge is signed by this process and contains its time, its purpose and its account, so that
+nothing is stored for those who only ask for one. It works once and for five minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import Engine, and_, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from webauthn import (
+    generate_authentication_options,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.helpers import base64url_to_bytes
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from tacit.errors import DataError
+from tacit.studio.account_tables import passkeys
+
+CHALLENGE_SECONDS = 300.0
+MOST_PASSKEYS, LONGEST_LABEL = 20, 100
+_NAME = "tacit studio"
+#: What a challenge is for: an account that adds a passkey, or nobody yet.
+_SIGN_IN = 0
+_PARTS = struct.Struct(">dq16s")
+
+
+@dataclass(frozen=True)
+class SiteOrigin:
+    """Where the studio is, as the browser sees it: its origin and the name that passkeys have."""
+
+    origin: str
+
+    @property
+    def name(self) -> str:
+        """The host, without a port."""
+        return urlsplit(self.origin).hostname or ""
+
+    def expected(self, challenge: bytes) -> dict[str, Any]:
+        """What the answer of a device must contain."""
+        return {
+            "expected_challenge": challenge,
+            "expected_rp_id": self.name,
+            "expected_origin": self.origin,
+            "require_user_verification": True,
+        }
+
+
+class Challenges:
+    """Makes challenges and recognizes its own. `now` is the time in seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self.now = now
+        self._key = secrets.token_bytes(32)
+        self._used: dict[bytes, float] = {}
+        self._lock = Lock()
+
+    def make(self, account: int = _SIGN_IN) -> bytes:
+        """A challenge for an account, or for whoever signs in."""
+        parts = _PARTS.pack(self.now() + CHALLENGE_SECONDS, account, secrets.token_bytes(16))
+        return parts + self._sign(parts)
+
+    def use(self, challenge: bytes, account: int = _SIGN_IN) -> bool:
+        """Whether it is one of ours, for this account, not too old and not used yet."""
+        parts, signature = challenge[: _PARTS.size], challenge[_PARTS.size :]
+        if len(parts) < _PARTS.size or not hmac.compare_digest(signature, self._sign(parts)):
+            return False
+        until, own, _ = _PARTS.unpack(parts)
+        with self._lock:
+            now = self.now()
+            self._used = {one: end for one, end in self._used.items() if end > now}
+            if own != account or until <= now or challenge in self._used:
+                return False
+            self._used[challenge] = until
+        return True
+
+    def _sign(self, parts: bytes) -> bytes:
+        return hmac.digest(self._key, parts, hashlib.sha256)
+
+
+class Passkeys:
+    """The passkeys in the database of the accounts."""
+
+    def __init__(self, engine: Engine, challenges: Challenges | None = None) -> None:
+        self.engine, self.challenges = engine, challenges or Challenges()
+
+    def of_account(self, account: int) -> Sequence[Any]:
+        """The passkeys of an account: id, label."""
+        mine = select(passkeys).where(passkeys.c.account == account).order_by(passkeys.c.id)
+        with self.engine.connect() as connection:
+            return connection.execute(mine).all()
+
+    def remove(self, account: int, number: int) -> bool:
+        """Remove a passkey of an account; whether there was one."""
+        mine = and_(passkeys.c.account == account, passkeys.c.id == number)
+        with self.engine.begin() as connection:
+            return connection.execute(delete(passkeys).where(mine)).rowcount == 1
+
+    def options_to_add(self, account: int, name: str, site: SiteOrigin) -> dict[str, Any]:
+        """What a browser needs to make a passkey for an account."""
+        known = [PublicKeyCredentialDescriptor(row.credential) for row in self.of_account(account)]
+        made = generate_registration_options(
+            rp_id=site.name,
+            rp_name=_NAME,
+            user_name=name,
+            user_id=hashlib.sha256(f"{_NAME} {account}".encode()).digest(),
+            challenge=self.challenges.make(account),
+            exclude_credentials=known,
+            authenticator_selection=AuthenticatorSelectionCriteria(
+                resident_key=ResidentKeyRequirement.REQUIRED,
+                user_verification=UserVerificationRequirement.REQUIRED,
+            ),
+        )
+        return dict(json.loads(options_to_json(made)))
+
+    def add(self, account: int, label: str, sent: Any, site: SiteOrigin) -> None:
+        """Add the passkey that a browser made; DataError if it is not right."""
+        label = " ".join(label.split())
+        if not 1 <= len(label) <= LONGEST_LABEL or not label.isprintable():
+            raise DataError(f"a passkey needs a name with 1 to {LONGEST_LABEL} characters")
+        if len(self.of_account(account)) >= MOST_PASSKEYS:
+            raise DataError(f"an account has at most {MOST_PASSKEYS} passkeys; remove one first")
+        challenge = self._challenge(sent, account)
+        try:
+            found = verify_registration_response(credential=sent, **site.expected(challenge))
+        except WebAuthnException as error:
+            raise DataError(f"the passkey was not accepted: {error}") from None
+        row = dict(credential=found.credential_id, public_key=found.credential_public_key)
+        try:
+            with self.engine.begin() as connection:
+                new = dict(account=account, label=label, sign_count=found.sign_count)
+                connection.execute(insert(passkeys).values(**row, **new))
+        except IntegrityError:
+            raise DataError("this passkey is known already") from None
+
+    def options_to_sign_in(self, site: SiteOrigin) -> dict[str, Any]:
+        """What a browser needs to sign in with any passkey for this site."""
+        made = generate_authentication_options(
+            rp_id=site.name,
+            challenge=self.challenges.make(),
+            user_verification=UserVerificationRequirement.REQUIRED,
+        )
+        return dict(json.loads(options_to_json(made)))
+
+    def account_of(self, sent: Any, site: SiteOrigin) -> int | None:
+        """The account whose passkey signed the challenge; None if none did."""
+        try:
+            challenge = self._challenge(sent, _SIGN_IN)
+            credential = base64url_to_bytes(sent["rawId"])
+        except (DataError, ValueError, TypeError, KeyError):
+            return None
+        with self.engine.begin() as connection:
+            mine = passkeys.c.credential == credential
+            row = connection.execute(select(passkeys).where(mine)).first()
+            if row is None:
+                return None
+            try:
+                found = verify_authentication_response(
+                    credential=sent,
+                    credential_public_key=row.public_key,
+                    credential_current_sign_count=row.sign_count,
+                    **site.expected(challenge),
+                )
+            except WebAuthnException:
+                return None
+            counted = update(passkeys).where(mine).values(sign_count=found.new_sign_count)
+            connection.execute(counted)
+            return int(row.account)
+
+    def _challenge(self, sent: Any, account: int) -> bytes:
+        """The challenge that a browser signed, if it is ours; it is used up."""
+        try:
+            signed = json.loads(base64url_to_bytes(sent["response"]["clientDataJSON"]))
+            challenge = base64url_to_bytes(signed["challenge"])
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise DataError("this is not the answer of a passkey") from None
+        if not self.challenges.use(challenge, account):
+            raise DataError("this took too long; try again")
+        return challenge
