@@ -32,7 +32,7 @@ def test_from_the_first_link_to_results_a_comparison_and_an_export(
         page.get_by_label("again").fill(PASSWORD)
         page.get_by_role("button", name="Make the account").click()
         look(page)
-        page.get_by_role("link", name="New survey").click()
+        page.get_by_role("link", name="New survey", exact=True).click()
         look(page)
         page.get_by_label("Survey file").fill(example())
         page.get_by_role("button", name="Publish").click()

@@ -13,6 +13,7 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.attribute import Attribute
 from tacit.errors import DataError
+from tacit.question_conditions import impossible_cells
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
@@ -141,14 +142,18 @@ def hidden_table(release: Release, names: Sequence[str]) -> Cells:
 def _most_people(release: Release, names: Sequence[str]) -> Array:
     """How many of the respondents have these answers: the estimate and twice its noise.
 
-    Without disguise there is no noise, and the number is exact.
+    Without disguise there is no noise, and the number is exact. Infinite for answers that the
+    conditions of questions exclude.
     """
     found = release.reconstruction.table(names)
     n = found.n_records
     share = np.clip(found.value, 0, 1)
     noise = np.maximum(np.asarray(found.stderr) ** 2 - share * (1 - share) / n, 0)
     noise = np.where(noise < _ROUNDING * np.asarray(found.stderr) ** 2, 0, noise)
-    return np.asarray(n * (found.value + 2 * np.sqrt(noise)))
+    people = n * (found.value + 2 * np.sqrt(noise))
+    design = release.survey.design
+    impossible = impossible_cells(design.conditions, design.schema.subset(names))
+    return np.asarray(people if impossible is None else np.where(impossible, np.inf, people))
 
 
 def _comparisons(

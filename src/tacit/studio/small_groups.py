@@ -30,9 +30,10 @@ Cells = npt.NDArray[np.bool_]
 def hidden_cells(people: Array, most: Callable[[tuple[int, ...]], Array]) -> Cells:
     """The cells of a joint table of people, with two or three axes, that are not shown.
 
-    `most` says for some of the axes how many people each cell of their table has at most. What the
-    tables of two questions hide is hidden in that of three too. The same questions must come in
-    the same order of axes every time: the choice of further cells depends on it.
+    `most` says for some of the axes how many people each cell of their table has at most; a cell
+    that cannot occur, as everybody knows, has infinitely many. What the tables of two questions
+    hide is hidden in that of three too. The same questions must come in the same order of axes
+    every time: the choice of further cells depends on it.
     """
     return _hidden(people, tuple(range(people.ndim)), most)
 
@@ -50,7 +51,8 @@ def _hidden(
             if n > 1:
                 hidden = hidden | _hidden(people.sum(axis=others), own, most)
             small |= np.expand_dims(hidden, others)
-    return _completed(people, small)
+    impossible = np.isinf(most(axes))
+    return _completed(np.where(impossible, np.inf, people), small & ~impossible)
 
 
 def _completed(people: Array, small: Cells) -> Cells:
@@ -64,7 +66,7 @@ def _completed(people: Array, small: Cells) -> Cells:
         for place in open_cells:
             hidden[_neighbour(people, hidden, place)] = True
         if int(hidden.sum()) == before:  # nothing is left to hide beside them
-            return np.ones(people.shape, bool)
+            return np.isfinite(people)
 
 
 def _neighbour(people: Array, hidden: Cells, place: npt.NDArray[np.intp]) -> tuple[int, ...]:

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from tacit import disguise, reconstruct
+from tacit.cli.simulate import made_up
 from tacit.counting import count_reported
 from tacit.errors import DataError
 from tacit.studio.accounts import Role
 from tacit.studio.group_tables import group_table, hidden_table
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
+from tests.support.conditional_surveys import DISGUISED
 from tests.support.studio import MARKUP, reports, survey, tried
 
 NAMES = ("stole", "place", "shift")
@@ -141,6 +143,15 @@ def test_a_table_with_too_many_cells_is_refused(
     monkeypatch.setattr("tacit.studio.group_tables.MOST_CELLS", 11)
     with pytest.raises(DataError, match="has 12 cells, at most 11 are shown"):
         group_table(large, "stole", ["often", "site"])
+
+
+def test_answers_that_conditions_exclude_hide_nothing() -> None:
+    rng = np.random.default_rng(1)
+    true = made_up(DISGUISED, 20_000, rng).astype(np.uint8)
+    counts = count_reported(disguise(true, DISGUISED.design, rng), DISGUISED.design)
+    found = group_table(Release(DISGUISED, counts), "smokes", ["packs", "brand"])
+    assert found.hidden == 0
+    assert any(cell.unknown for cell in found.cells)  # nobody is in an impossible group
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
+from tacit.counting import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import FEWEST_SHOWN, Releases
+from tacit.studio.release_history import ReleaseHistory
 from tests.support.studio import reports, send, survey, tried
 
 pytestmark = pytest.mark.slow
@@ -116,4 +120,40 @@ def test_estimates_equal_those_of_the_library(tmp_path: Path) -> None:
     own = release.reconstruction.table(["stole", "often"])
     np.testing.assert_allclose(own.value, whole.table(["stole", "often"]).value, atol=1e-12)
     assert survey().fingerprint == studio.mine.fingerprint
+    studio.store.close()
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_process_that_is_killed_while_it_makes_a_release_leaves_the_one_before(
+    tmp_path: Path, moment: int
+) -> None:
+    """It is killed before each of the three files gets its name: finished days, counts, history."""
+    studio = tried(tmp_path)
+    assert studio.studio.releases.newest(studio.mine) is not None
+    send(studio.store, studio.mine, reports(studio.mine, 100, seed=2), date(2027, 1, 2))
+    code = (
+        "import os, sys, signal\n"
+        "from pathlib import Path\n"
+        "from tacit.service.store import Store\n"
+        "from tacit.studio.studio_server import studio_of\n"
+        "replaced, real = [], os.replace\n"
+        "def killed(*given, **named):\n"
+        "    replaced.append(1)\n"
+        "    if len(replaced) == int(sys.argv[2]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return real(*given, **named)\n"
+        "os.replace = killed\n"
+        "folder = Path(sys.argv[1])\n"
+        "store = Store(folder / 'survey.db')\n"
+        "studio = studio_of(store, folder / 'studio')\n"
+        "studio.releases.newest(store.published()[0])\n"
+    )
+    given = [sys.executable, "-c", code, str(tmp_path), str(moment)]
+    assert subprocess.run(given, check=False).returncode == -9
+    history = ReleaseHistory(tmp_path / "studio")
+    again = Releases(studio.store, tmp_path / "studio", history.add).newest(studio.mine)
+    assert again is not None
+    whole = count_reported(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
+    np.testing.assert_array_equal(again.counts.counts, whole.counts)
+    assert [point.records for point in history.of(studio.mine)] == [400, 500]
     studio.store.close()

@@ -87,3 +87,20 @@ def test_what_a_table_of_two_questions_hides_is_hidden_in_that_of_three(axis: in
     hidden = hidden_cells(people)
     assert hidden[np.broadcast_to(pair, people.shape)].all()
     assert not hidden.all()
+
+
+def test_cells_that_cannot_occur_need_no_protection_and_give_none() -> None:
+    """Everybody knows that they are 0: they are not small, and hiding one hides nothing."""
+    people = np.array([[0.0, 300, 100], [400, 200, 100], [300, 300, 100]])
+    impossible = people == 0
+
+    def most(axes: tuple[int, ...]) -> np.ndarray:
+        found = people.sum(axis=tuple({0, 1} - {*axes}))
+        return np.where(impossible, np.inf, found) if len(axes) == 2 else found
+
+    assert not hidden_with(people, most).any()
+    people[:, 2] = 3
+    hidden = hidden_with(people, most)
+    np.testing.assert_array_equal(hidden[impossible], False)
+    assert hidden[:, 2].all()
+    assert not computed(people, ~hidden)[:, 2].any()
