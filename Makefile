@@ -15,6 +15,9 @@ PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --constraint co
 BUILD_TOOLS = hatchling editables
 PINS = pyproject.toml constraints.txt
 
+# Tests start hundreds of processes; without bytecode on disk each compiles tacit and the tests again.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo quick test check wheel bench bench-scale screenshots lock release clean
