@@ -15,6 +15,11 @@ PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --constraint co
 BUILD_TOOLS = hatchling editables
 PINS = pyproject.toml constraints.txt
 
+# Tests start hundreds of processes; without bytecode on disk each compiles tacit and the tests again.
+# Several test processes share the cores, so that each computes with one thread.
+quick test check: export PYTHONDONTWRITEBYTECODE =
+quick test: export OMP_NUM_THREADS = 1
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo quick test check wheel bench bench-scale screenshots lock release clean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from tests.support.postgres import Cluster
 
 
+#: Collecting makes millions of objects that all stay; to search them for garbage takes seconds.
+gc.disable()
+
 #: For `make quick`: as the profile "ci", which other runs use, with fewer examples.
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
 
@@ -22,6 +26,12 @@ def pytest_configure() -> None:
     """Load no certificates, which takes longer than a request: all servers of tests are local."""
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = os.devnull
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage again, but not among what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.e2e.test_one_process import Both, both
-from tests.e2e.test_studio import look
 from tests.support.browser import PHONE, chromium, watched
 from tests.support.respondent import answered
 from tests.support.studio import PASSWORD
+from tests.support.studio_process import look_with
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +73,7 @@ def sent(page: Page, address: str) -> None:
 def test_a_survey_is_written_tried_published_and_answered(
     url: str, tmp_path: Path, browser: Browser
 ) -> None:
+    look = look_with(url)
     with both(url, tmp_path / "studio") as running:
         page = browser.new_context(bypass_csp=True).new_page()  # the policy forbids axe too
         signed_in(page, running)

@@ -11,7 +11,7 @@ from tacit.service.store import Store
 from tacit.survey import example
 from tests.support.browser import chromium
 from tests.support.studio import PASSWORD, reports, send, survey
-from tests.support.studio_process import look, running
+from tests.support.studio_process import look_with, running
 
 pytestmark = pytest.mark.slow
 
@@ -19,37 +19,37 @@ pytestmark = pytest.mark.slow
 def test_from_the_first_link_to_results_a_comparison_and_an_export(
     url: str, tmp_path: Path
 ) -> None:
-    store, mine = Store(url), survey()
+    store, mine, check = Store(url), survey(), look_with(url)
     store.register(mine)
     send(store, mine, reports(mine, 500))
     with running(url, tmp_path / "studio") as (address, link), chromium() as browser:
         # The policy forbids scripts on the pages, and so axe too.
         page = browser.new_context(bypass_csp=True).new_page()
         page.goto(link or "")
-        look(page)
+        check(page)
         page.get_by_label("Name").fill("Ada")
         page.get_by_label("Password, at least").fill(PASSWORD)
         page.get_by_label("again").fill(PASSWORD)
         page.get_by_role("button", name="Make the account").click()
-        look(page)
+        check(page)
         page.get_by_role("link", name="New survey", exact=True).click()
-        look(page)
+        check(page)
         page.get_by_label("Survey file").fill(example())
         page.get_by_role("button", name="Publish").click()
         page.get_by_role("link", name="Surveys").click()
         page.get_by_role("link", name="Work", exact=True).click()
-        look(page)
+        check(page)
         assert page.locator("svg.bars").count() == 3
         page.get_by_role("link", name="Compare groups").click()
         page.get_by_label("Answers to").select_option("stole")
         page.get_by_label("in the groups of").select_option("site")
         page.get_by_role("button", name="Compare").click()
         assert "Test of independence" in page.inner_text("main")
-        look(page)
+        check(page)
         for path in ("account", "audit", f"surveys/{mine.slug}/members", "sign-in", "nowhere/"):
             page.goto(f"{address}{path}")
             if path != "nowhere/":
-                look(page)
+                check(page)
         page.goto(f"{address}surveys/{mine.slug}")
         with page.expect_download() as wanted:
             page.get_by_role("link", name="estimates (CSV)").click()

@@ -22,10 +22,10 @@ from tacit.service.store import Store
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.studio.model_folder import ModelFolder
 from tacit.survey import Published
-from tests.e2e.test_studio import look, running
 from tests.support.browser import chromium, device, serving
 from tests.support.respondent import Respondent
 from tests.support.studio import PASSWORD, reports, send, survey
+from tests.support.studio_process import look, running
 
 pytestmark = pytest.mark.slow
 

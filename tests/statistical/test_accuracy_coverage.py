@@ -2,7 +2,7 @@
 
 Test sets are drawn from a population whose joint distribution is known, so the accuracy of the
 model on it is too. Errors in units of their standard error have a mean square of 1, which
-800 test sets tell far better than coverage does. A correct program fails an assertion once in a
+500 test sets tell far better than coverage does. A correct program fails an assertion once in a
 million. The negative control has standard errors that are 20 % too small.
 """
 
@@ -24,7 +24,7 @@ from tests.statistical.inference_study import stacked as stacked_intervals
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 
-TEST_SETS, SEED, LEVEL = 800, 2718, 0.95
+TEST_SETS, SEED, LEVEL = 500, 2718, 0.95
 TOO_SMALL = 0.8
 TAILS = (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2)
 LEAST, MOST = binom.ppf(TAILS, TEST_SETS, LEVEL) / TEST_SETS

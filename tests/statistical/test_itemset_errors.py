@@ -23,7 +23,7 @@ from tests.statistical.itemset_study import (
 )
 from tests.support.chance import FALSE_ALARM
 
-RUNS, SURVEYS = 60, 120
+RUNS, SURVEYS = 60, 80
 CASES = [
     ("MASK, theta .9", "single", wrong_itemsets),
     ("one related group, .7", "bundle", wrong_itemsets),

@@ -25,13 +25,17 @@ from tacit.label_codes import decode
 #: Puts a table of records somewhere, and returns what `reconstruct` takes.
 Put = Callable[[pa.Table], Any]
 
-#: Compiling costs more than it saves.
+#: Compiling costs more than it saves, and so does verifying the classes of Spark.
+_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 _FOR_SMALL_DATA = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": _JAVA,
+    "spark.executor.extraJavaOptions": _JAVA,
 }
 
 BINARY = Design(

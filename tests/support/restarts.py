@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +22,7 @@ from tacit.survey import Published
 from tests.support import warm_start
 from tests.support.load import Report
 from tests.support.published import MANY
-from tests.support.serving import SECONDS, records_in
+from tests.support.serving import SECONDS
 
 #: What systemd does with a socket before it runs a program.
 _PASS_SOCKET = """
@@ -139,10 +140,12 @@ def invited(database: str, survey: Published, n: int) -> list[str]:
 
 def until_stored(database: str, survey: Published, more: int = 1) -> None:
     """Wait until the load has stored so many more records, however slow the machine is."""
-    wanted, until = records_in(database, survey) + more, time.monotonic() + SECONDS
-    while records_in(database, survey) < wanted:
-        assert time.monotonic() < until, "the load stores nothing"
-        time.sleep(0.02)
+    until = time.monotonic() + SECONDS
+    with closing(Store(database)) as store:
+        wanted = store.state(survey.survey.fingerprint).records + more
+        while store.state(survey.survey.fingerprint).records < wanted:
+            assert time.monotonic() < until, "the load stores nothing"
+            time.sleep(0.02)
 
 
 def check_stored(

@@ -20,7 +20,7 @@ from tacit.spark_disguise import disguise_spark
 from tests.support.chance import looks_like
 from tests.support.engines import BINARY
 
-EACH = 4000  # records of every true cell
+EACH = 2000  # records of every true cell
 OFF = 0.05
 DESIGN = Design(
     Schema(

@@ -1,11 +1,13 @@
-"""One server per session, one browser per module, one device per test.
+"""One server per session, one browser for the whole folder, one device per test.
 
-Playwright's loop must be gone before tests of other modules run theirs.
+Playwright's loop must be gone before tests of other folders run theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,12 +18,36 @@ if TYPE_CHECKING:
     from tests.support.browser import Served
 
 
+#: The browser while there is one, and what ends it.
+_BROWSERS: list[Browser] = []
+_OPEN = ExitStack()
+
+
+def _end() -> None:
+    _BROWSERS.clear()
+    _OPEN.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
+    """End the browser after the last test of this folder."""
+    yield
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        _end()
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     from tests.support.browser import chromium
 
-    with chromium() as found:
-        yield found
+    if _BROWSERS and not _BROWSERS[0].is_connected():
+        _end()  # it crashed
+    if not _BROWSERS:
+        _BROWSERS.append(_OPEN.enter_context(chromium()))
+    (found,) = _BROWSERS
+    yield found
+    for left in found.contexts:
+        left.close()
 
 
 @pytest.fixture

@@ -6,29 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
+from tests.support.axe_checks import violations
 from tests.support.browser import Served
 from tests.support.page_surveys import DEVICES, FRENCH, PAIR, WIDE, every_kind, own_device
-
-#: What axe is asked: everything, and in the dark what depends on colours.
-RULES: dict[str, dict[str, Any]] = {
-    "light": {},
-    "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
-}
-
-
-def violations(page: Page, options: dict[str, Any]) -> list[Any]:
-    """Rules that are broken, and by what; axe is brought to the page once."""
-    if not page.evaluate("() => 'axe' in window"):
-        page.evaluate(AXE_SCRIPT)
-    found: list[Any] = page.evaluate(
-        "async (options) => (await axe.run(document, options)).violations.map("
-        "({ id, nodes }) => [id, nodes.map(({ html }) => html)])",
-        {"resultTypes": ["violations"], **options},
-    )
-    return found
 
 
 def check(page: Page) -> None:
@@ -36,10 +18,8 @@ def check(page: Page) -> None:
     if page.get_by_label("Search").count():
         page.get_by_label("Search").fill("99")
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-    for scheme, options in RULES.items():
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        assert violations(page, options) == [], (page.locator("h1").inner_text(), scheme)
-    page.emulate_media(color_scheme="light")
+    for dark in (True, False):
+        assert violations(page, dark) == [], (page.locator("h1").inner_text(), dark)
 
 
 def walk(page: Page, address: str, look: Callable[[Page], Any]) -> list[str]:
@@ -87,7 +67,7 @@ def test_axe_finds_what_it_is_for(page: Page, served: Served) -> None:
     page.goto(served[every_kind()])
     page.wait_for_selector("h1")
     page.evaluate("document.querySelector('main').append(document.createElement('img'))")
-    assert [rule for rule, _ in violations(page, {})] == ["image-alt"]
+    assert [rule for rule, _ in violations(page)] == ["image-alt"]
 
 
 def reloaded(page: Page) -> None:
