@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,8 @@ from rich.text import Text
 
 from tacit import outward
 from tacit.arrays import Codes
-from tacit.channel import truthful
+from tacit.attribute import Attribute
+from tacit.channel import related, truthful, uniform_perturbation
 from tacit.cli import show
 from tacit.cli.respondents import send
 from tacit.counting import PatternTable, count
@@ -31,6 +32,7 @@ from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
 from tacit.label_codes import encode
 from tacit.mine.model_summary import strongest_rules
+from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.reconstruction import Reconstruction, reconstruct, simplex
 from tacit.record_disguise import disguise
 from tacit.schema import Schema
@@ -51,6 +53,12 @@ TARGET, SOUGHT = "income", ">50K"
 RULES, TREES = 3, 40
 #: Whose income the joint model is asked for.
 CONDITIONS = {"marital": "married"}
+#: The groups that are compared.
+COMPARED = ({"marital": "married"}, {"marital": "single"})
+#: What is asked only of those with the class that is sought.
+CONDITIONAL = "hours"
+#: The half width, in points, of the interval that is planned for the next survey.
+PLANNED_WIDTH = 2
 #: The attribute that a better channel is searched for.
 OPTIMIZED = "age"
 #: Share of the uniform distribution in the prior, so that no category is impossible.
@@ -81,8 +89,10 @@ def demo(
         alone = [shares([name], known, found) for name in design.schema.names]
         across = shares(ACROSS_GROUPS, known, found)
         scores, tree = learn(true, reported, design)
+        compared = list(groups(found, known))
+        applicable = list(conditional(true, design, seed))
         together = list(joint_model(reported, design, known))
-        disguised = [*disclosure(design, found, known), best_channel(design, found)]
+        disguised = [*disclosure(design, found, known), best_channel(design, found), planned(found)]
         asked = true[:RESPONDENTS, [design.schema.index(SERVED)]]
         served = [ask(asked, seed)] if ask else []
     held = [inside for _, table in [*alone, across, *served, scores] for inside in table]
@@ -92,6 +102,8 @@ def demo(
     say("the crowd", "from the reported records alone, in percent:")
     print_shares(("question", "answer"), alone)
     print_shares(ACROSS_GROUPS, [across])
+    say("groups", *compared)
+    say("conditions", *applicable)
     say(
         "models",
         f"for {TARGET} from four fifths of the people, tested on the others, in",
@@ -195,15 +207,54 @@ def print_rules(tree: DecisionTree) -> None:
     show.print_table(Table(heads, rows, align="llrr"))
 
 
+def groups(found: Reconstruction, known: PatternTable) -> Iterator[str]:
+    """The difference between two groups, and a test."""
+    difference = found.difference({TARGET: SOUGHT}, between=COMPARED)
+    first, second = (true_share(known, group) for group in COMPARED)
+    told = " and ".join(str(label) for group in COMPARED for label in group.values())
+    share = plus_minus(difference.value, difference.stderr)
+    yield f"{SOUGHT}, {told}: they differ by {share}, in truth {percent(first - second)};"
+    yield f"test of independence: p = {found.independence([*COMPARED[0], TARGET]).pvalue:.2g}"
+
+
+def true_share(known: PatternTable, given: Mapping[str, str]) -> Any:
+    """The share of the class that is sought among people with these answers."""
+    table = known.marginal([*given, TARGET])
+    row = table[tuple(known.schema[name].code(label) for name, label in given.items())]
+    return row[known.schema[TARGET].code(SOUGHT)] / row.sum()
+
+
+def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
+    """A question that is asked of some, and nobody sees of whom."""
+    schema = Schema(
+        [
+            design.schema[TARGET],
+            Attribute(CONDITIONAL, [*design.schema[CONDITIONAL].categories, DOES_NOT_APPLY]),
+        ]
+    )
+    own = Design(
+        schema,
+        [Group([TARGET], related("3/4")), Group([CONDITIONAL], uniform_perturbation("1/2"))],
+        asked_if={CONDITIONAL: {TARGET: SOUGHT}},
+    )
+    codes = true[:, [design.schema.index(name) for name in schema.names]].copy()
+    asked = codes[:, 0] == schema[TARGET].code(SOUGHT)
+    codes[~asked, 1] = schema[CONDITIONAL].code(DOES_NOT_APPLY)
+    reported = disguise(codes, own, np.random.default_rng([seed, 1]))  # coins of their own
+    found = reconstruct(reported, own).asked(CONDITIONAL)
+    code = design.schema[CONDITIONAL].size - 1
+    share, truth = plus_minus(found.value[code], found.stderr[code]), codes[asked, 1] == code
+    yield f"{CONDITIONAL} asked only of those with {SOUGHT}, and nobody sees who was asked;"
+    yield f"{schema[CONDITIONAL].categories[code]}: {share}, in truth {percent(truth.mean())}"
+
+
 def joint_model(reported: Codes, design: Design, known: PatternTable) -> Iterator[str]:
     """The pairs that a Chow-Liu tree joins, and a conditional probability."""
     from tacit.mine import ChowLiuTree
 
     model = ChowLiuTree(design).fit(reported)
     found = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
-    table = known.marginal([*CONDITIONS, TARGET])
-    codes = tuple(design.schema[name].code(label) for name, label in CONDITIONS.items())
-    true = table[codes][design.schema[TARGET].code(SOUGHT)] / table[codes].sum()
+    true = true_share(known, CONDITIONS)
     yield "pairs of answers that go together, as a tree:"
     yield ", ".join("-".join((*edge.first, *edge.second)) for edge in model.model_.edges)
     given = " and ".join(f"{name} {label}" for name, label in CONDITIONS.items())
@@ -257,6 +308,15 @@ def best_channel(design: Design, found: Reconstruction) -> str:
     best = front(prior, found.n_records, method=Exact(privacy=[privacy]))
     share = 100 * best.mse[0] / objectives.mse(matrix, prior, found.n_records)
     return f"{OPTIMIZED}: the best channel as private as this one has {share:.0f} % of its error"
+
+
+def planned(found: Reconstruction) -> str:
+    """How many people another survey needs."""
+    from tacit.plan import plan
+
+    prevalence = found.probability({TARGET: SOUGHT}).value
+    made = plan(related("3/4"), width=PLANNED_WIDTH / 100, prevalence=prevalence)
+    return f"{TARGET} to ± {PLANNED_WIDTH} points: {made.n:,} people, if nothing else is asked"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ different questions are assumed to be independent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ Assumptions = Mapping[str, Assumption]
 def assume(attribute: Attribute, prevalence: Any, category: Any = None) -> Assumption:
     """The assumption that a prevalence describes; an error if it is no share or distribution."""
     place = None if category is None else attribute.code(category)
-    if isinstance(prevalence, str) or not isinstance(prevalence, Sequence | np.ndarray):
+    if np.ndim(prevalence) == 0:
         share = check_share(prevalence, f"the prevalence of {attribute.name!r}")
         place = attribute.size - 1 if place is None else place
         shares = np.full(attribute.size, (1 - share) / (attribute.size - 1))

@@ -272,3 +272,7 @@ def test_the_category_with_the_widest_interval_counts_for_a_distribution() -> No
     assert found.width == pytest.approx(max(each))
     assert isinstance(found, SurveyPlan)
     assert np.argmax(each) == 0
+
+
+def test_a_prevalence_may_be_the_value_of_an_estimate() -> None:
+    assert plan(related(0.7), width=0.03, prevalence=np.array(0.2)).n == 6365
