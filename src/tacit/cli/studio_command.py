@@ -55,7 +55,6 @@ def studio(
 def _collect(database: str, port: int | None, beside: Studio) -> None:
     """Serve the surveys until Ctrl-C; the studio learns where they are."""
     from tacit.cli.serve import tell
-    from tacit.errors import ServiceError
     from tacit.service.server import serve
     from tacit.service.settings import settings
 
