@@ -54,6 +54,7 @@ bench-scale: $(VENV)/.dev ## counting beyond memory: ARGS="--records 100000000";
 screenshots: $(VENV)/.dev ## the pictures of the README and the docs; needs Chromium
 	$(VENV)/bin/python -m tests.support.doc_figures
 	$(VENV)/bin/python -m tests.support.screenshots
+	$(VENV)/bin/python -m tests.support.guide_pictures
 
 wheel: $(VENV)/.runtime ## build the wheel, run it from a clean environment: without extras, then with all
 	rm -rf build/wheel $(VENV_WHEEL)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.test_one_process import Both, both
 from tests.support.browser import PHONE, chromium, watched
+from tests.support.one_process import Both, both
 from tests.support.respondent import answered
 from tests.support.studio import PASSWORD
 from tests.support.studio_process import look_with
@@ -78,15 +78,15 @@ def test_a_survey_is_written_tried_published_and_answered(
         page = browser.new_context(bypass_csp=True).new_page()  # the policy forbids axe too
         signed_in(page, running)
         written(page, look)
-        page.get_by_role("button", name="Preview").click()
-        secret = page.url
+        with page.expect_popup() as opened:
+            page.get_by_role("button", name="Preview").click()
+        secret = opened.value.url
         # With the policy, in a browser without the account, on a phone.
         plain = browser.new_context(viewport=PHONE).new_page()
         seen = watched(plain)
         sent(plain, secret)
         assert "preview" in plain.inner_text("[role=note]").lower()
         assert seen.complaints == []
-        page.go_back()
         page.get_by_role("button", name="Publish").click()
         assert "0 records" in page.inner_text("main")
         look(page)
@@ -95,7 +95,7 @@ def test_a_survey_is_written_tried_published_and_answered(
         sent(plain, address)
         assert seen.complaints == []
         page.reload()
-        assert "1 records" in page.inner_text("main")
+        assert "1 record" in page.inner_text("main")
         page.get_by_role("button", name="Duplicate as a draft").click()
         look(page)
         page.get_by_role("button", name="Publish").click()

@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tacit.service.store import Store
-from tests.support import warm_start
 from tests.support.asking import place, submission
 from tests.support.commands import Ran
+from tests.support.one_process import both, command
 from tests.support.postgres import Cluster
 from tests.support.published import published
 from tests.support.serving import SECONDS, serving
 from tests.support.studio import PASSWORD, SAME_SITE
-from tests.support.warm_start import Process
 
 pytestmark = pytest.mark.slow
 
 FIRST, NEXT = published(), published(title="Published while the server runs")
-
-
-@dataclass
-class Both:
-    """A process that runs the studio and collects."""
-
-    process: Process
-    studio: str
-    link: str
-    collecting: str
-
-
-@contextmanager
-def both(database: str, folder: Path) -> Iterator[Both]:
-    flags = ["--database", database, "--data", str(folder), "--port", "0", "--collect-port", "0"]
-    with (folder.parent / "log").open("w") as log:
-        process = warm_start.start(["studio", *flags, "--collect"], stderr=log)
-        assert process.stdout is not None
-        try:
-            told = [process.stdout.readline() for _ in range(3)]
-            found = re.search(r"http\S+/set-up/\S+", told[1])
-            assert found is not None
-            yield Both(process, told[0].split()[1], found[0], told[2].split()[-1].rstrip("/"))
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.wait(SECONDS)
-            process.stdout.close()
 
 
 def test_one_process_publishes_collects_and_shows(url: str, tmp_path: Path) -> None:
@@ -112,3 +81,13 @@ def test_every_server_serves_what_is_published_meanwhile(cluster: Cluster, tmp_p
             assert httpx.post(target, json=submission(NEXT)).status_code == 201
         with closing(Store(url)) as store:
             assert store.state(NEXT.survey.fingerprint).records == 2
+
+
+def test_a_second_start_on_the_same_port_is_an_error_that_names_the_option(
+    tacit: Callable[..., Ran], tmp_path: Path
+) -> None:
+    database, folder = str(tmp_path / "survey.db"), tmp_path / "studio"
+    with both(database, folder) as running:
+        second = tacit(*command(database, folder), "--port", running.studio[:-1].rpartition(":")[2])
+        assert second.status == 2
+        assert second.err.endswith("choose another by --port\n")

@@ -37,7 +37,7 @@ def form_of(page: str) -> dict[str, str]:
             sent[name] = html.unescape(tag.split(">\n", 1)[1].removesuffix("</textarea>"))
         elif tag.startswith("<select"):
             chosen = body.split(tag)[1].split("</select>")[0]
-            found = re.search(r"<option selected>([^<]*)", chosen)
+            found = re.search(r'<option value="([^"]*)" selected>', chosen)
             sent[name] = html.unescape(found[1]) if found else ""
         elif 'type="checkbox"' not in tag or " checked" in tag:
             sent[name] = html.unescape(re.search(r'value="([^"]*)"', tag)[1])  # type: ignore[index]

@@ -334,11 +334,11 @@ def pictures(browser: Browser, served: Served) -> Iterator[tuple[str, bytes]]:
             yield from ((f"{name}-{width}.png", content) for name, content in taken)
 
 
-def small(content: bytes) -> bytes:
+def small(content: bytes, colours: int = _COLOURS) -> bytes:
     """The same picture in few colours."""
     picture = Image.open(io.BytesIO(content)).convert("RGB")
     out = io.BytesIO()
-    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    picture.quantize(colours, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 

@@ -197,7 +197,10 @@ def _form_page(
         entered=visit.form if problem else {},
         others=[key for key in data if key not in names and number is not None],
         problem=problem if newest is None else newest.conflict,
-        problems=[one for one in draft.document.problems if f": {place}" in one],
+        # A new question has no text yet: its form is not a list of problems.
+        problems=[
+            one for one in draft.document.problems if f": {place}" in one and data.get("text") != ""
+        ],
         role=visit.person.role(draft.key),
     )
 

@@ -88,7 +88,8 @@ def inputs(field: FormField, value: Any, context: FormContext, at: str = "") -> 
         case _:
             shown = field.default if given is None else given
             box = _BOXES.get(kind, kind)
-            label = f"{field.label} (YAML)" if kind == "yaml" else field.label
+            note = {"names": " (one per line)", "yaml": " (YAML)"}.get(kind, "")
+            label = f"{field.label}{note}"
             return [FormInput(name, label, box, _text(kind, shown), field.choices)]
 
 

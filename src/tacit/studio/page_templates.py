@@ -6,10 +6,16 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tacit.number_text import number_of
+from tacit.studio.form_words import hint, in_place, in_words
+
 
 @cache
 def page_templates() -> Environment:
     """The templates in the folder `templates`; an unknown name in one is an error."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("tacit.studio"), autoescape=True, undefined=StrictUndefined
     )
+    made.globals |= {word.__name__: word for word in (number_of, in_words, hint)}
+    made.filters["in_place"] = in_place
+    return made

@@ -223,6 +223,8 @@ def _texts(survey: Published, question: Any) -> list[str]:
 
 def waiting_text(shown: int, records: int, needed: int) -> str:
     """How many records are shown, and when more will be."""
+    if not shown:
+        return f"There are no results yet: {number_of(records, 'record')} so far, {needed} needed."
     if records == shown:
         return f"Results of {number_of(shown, 'record')}."
     left = max(0, needed - (records - shown))

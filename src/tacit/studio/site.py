@@ -183,7 +183,14 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
         Route(page.path, _endpoint(studio, page), methods=[page.method], name=page.path)
         for page in pages
     ]
-    return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 404)
+        response = refused(studio, request, Refusal(status, "There is no such page.", "not-found"))
+        response.headers.update(HEADERS)
+        return response
+
+    return Starlette(routes=routes, exception_handlers={404: not_found, 405: not_found})
 
 
 def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
@@ -245,14 +252,14 @@ def refused(studio: Studio, request: Request, why: Refusal) -> Response:
     if why is SIGN_IN and request.method == "GET":
         return RedirectResponse("/sign-in", 303)
     template = studio.templates.get_template("refused.html")
-    return HTMLResponse(template.render(account=None, why=why), why.status)
+    slug = request.path_params.get("survey")
+    survey = None if slug is None or why.status in (401, 404) else slug
+    text = template.render(
+        account=None, script=None, why=why, survey=survey, sent=request.method != "GET"
+    )
+    return HTMLResponse(text, why.status)
 
 
 def _reads_pages(request: Request) -> bool:
     programs = "authorization" in request.headers
     return not programs and "text/html" in request.headers.get("accept", "")
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
-    why = Refusal(getattr(error, "status_code", 404), "Not found.", "not-found")
-    return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)

@@ -1,0 +1,125 @@
+"""docs/studio-guide.md, word for word: from nothing to a report, with people who answer."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tacit import reconstruct
+from tacit.counting import PatternTable
+from tacit.reconstruction import Reconstruction
+from tacit.sampling.incomplete_patterns import count_codes
+from tacit.service.store import Store
+from tests.support.browser import chromium, device
+from tests.support.chance import FALSE_ALARM, looks_like
+from tests.support.doc_blocks import blocks
+from tests.support.guide_pictures import FOLDER, LARGEST, PEOPLE, take
+from tests.support.guide_steps import steps
+from tests.support.guide_walk import GUIDE, TEXTS, GuideWalk, answer, people, true_shares
+from tests.support.one_process import both, command
+
+pytestmark = pytest.mark.slow
+
+#: The first results need 100 people; with --complete, as many answer as the guide says.
+SOME = 130
+#: What the newcomer answers in the guide, and theta = 5/6 for two answers.
+NEWCOMER = {"site": "warehouse", "painkillers": "yes", "pressure": "yes", "reason": "back pain"}
+DISGUISE = np.array([[5, 1], [1, 5]]) / 6
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("n", "url"),
+    [
+        (SOME, "sqlite"),
+        pytest.param(PEOPLE, "sqlite", marks=pytest.mark.complete),
+        pytest.param(PEOPLE, "postgresql", marks=pytest.mark.complete),
+    ],
+    indirect=["url"],
+)
+def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
+    n: int, url: str, tmp_path: Path, browser: Browser
+) -> None:
+    rng = np.random.default_rng(n)
+    shown: dict[str, str] = {}
+    with both(url, tmp_path / "studio", TACIT_RATE="off") as running:
+
+        def wait(address: str) -> None:
+            answer(device(browser).new_page(), address, people(n - 1, rng), rng)
+
+        def shoot(page: Page, name: str) -> None:
+            shown[name] = page.inner_text("body")
+            take(page, name, tmp_path)
+
+        walk = GuideWalk(browser, running, shoot, wait)
+        walk.follow()
+        assert walk.files[0].read_bytes().startswith(b"%PDF-")
+        report = walk.files[1].read_text(encoding="utf-8")
+    with closing(Store(url)) as store:
+        (survey,) = store.published()
+        counts = count_codes(store.codes(survey.survey.fingerprint), survey.design.reported)
+        assert not store.state(survey.survey.fingerprint).open
+    assert counts.n_records == n  # the newcomer and the others
+    found = reconstruct(counts, survey.design)
+    _figures_are_those_of_the_library(shown["studio-results"], found)
+    _groups_are_those_of_the_library(shown["studio-comparison"], found)
+    assert all(text in report for text in TEXTS.values())
+    _estimates_are_near_the_truth(counts, found)
+
+
+def test_the_command_of_the_guide_is_the_one_that_is_tested() -> None:
+    (lines,) = [content for language, content in blocks("docs/studio-guide.md") if language == "sh"]
+    assert shlex.split(lines.splitlines()[-1]) == ["tacit", *command("survey.db", "studio")]
+
+
+def test_every_picture_of_the_guide_is_there_and_small() -> None:
+    names = [f"{step.label}.png" for step in steps(GUIDE) if step.way == "picture"]
+    assert sorted(names) == sorted(file.name for file in FOLDER.glob("studio-*.png"))
+    assert sum((FOLDER / name).stat().st_size for name in names) < LARGEST
+
+
+def _figures_are_those_of_the_library(text: str, found: Reconstruction) -> None:
+    """Each row of a page: answer, estimate, interval, share of the reports."""
+    rows = re.findall(r"^(.+)\t(\S+) %\t(\S+) to (\S+) %\t", text, flags=re.MULTILINE)
+    expected = []
+    for name in TEXTS:
+        asked = [found.asked(name)] if name in found.design.asked_if else []
+        for estimate in (found.table([name]), *asked):
+            columns = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
+            for (label,), *numbers in columns:
+                expected.append((str(label), *(f"{100 * float(one):.1f}" for one in numbers)))
+    assert rows == expected
+
+
+def _groups_are_those_of_the_library(text: str, found: Reconstruction) -> None:
+    table = found.table(["painkillers"], given=["site"])
+    shares = [f"{100 * float(one):.1f}" for one in table.columns()["estimate"]]
+    assert re.findall(r"\t(?:no|yes)\t(\S+) %\t\S+ to", text) == shares
+
+
+def _estimates_are_near_the_truth(counts: PatternTable, found: Reconstruction) -> None:
+    """The shares of the population are in intervals that miss them once in a million."""
+    n = counts.n_records
+    expected = {
+        name: np.array([(n - 1) * share + (label == NEWCOMER[name]) for label, share in own]) / n
+        for name, own in ((name, shares.items()) for name, shares in true_shares().items())
+    }
+    level = 1 - FALSE_ALARM / sum(map(len, expected.values()))
+    for name, shares in expected.items():
+        low, high = found.table([name]).interval(level)
+        assert np.all((low <= shares) & (shares <= high)), name
+    reports = counts.marginal(["painkillers"])
+    assert looks_like(reports, n, DISGUISE @ expected["painkillers"])
+    assert not looks_like(reports, n, DISGUISE @ [1, 0])  # nobody takes painkillers
