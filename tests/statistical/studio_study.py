@@ -19,10 +19,13 @@ from tests.support.served_surveys import ShownInterval, simulated
 
 
 def line(name: str, found: list[ShownInterval]) -> str:
-    """A line of the table: how many intervals cover, and the error of the simulation."""
+    """A line of the table: how many intervals cover, and the error of the simulation.
+
+    The intervals of one question depend on each other: for the error they count as one.
+    """
     covered = np.mean([one.covers for one in found])
     width = np.mean([one.high - one.low for one in found])
-    error = np.sqrt(covered * (1 - covered) / len(found))
+    error = np.sqrt(covered * (1 - covered) / sum(one.category == 0 for one in found))
     cells = (f"{len(found):,}", f"{100 * covered:.1f} %", f"{100 * error:.1f}")
     return f"| {name} | {' | '.join(cells)} | ± {50 * width:.1f} |\n"
 

@@ -7,6 +7,7 @@ from typing import Any
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
 _SHARE = {"type": ["number", "null"]}
 _MAYBE = {"type": ["string", "null"]}
+_CELL = {"layer": _MAYBE, "column": _TEXT, "row": _TEXT, "low": _SHARE, "high": _SHARE}
 _ROLE = {"enum": ["viewer", "analyst", "owner", None]}
 _DRAFT = {
     "id": _TEXT,
@@ -65,28 +66,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         column=_TEXT,
         layer=_MAYBE,
         records=_WHOLE,
-        cells=_list(
-            _object(
-                layer=_MAYBE,
-                column=_TEXT,
-                row=_TEXT,
-                share=_SHARE,
-                low=_SHARE,
-                high=_SHARE,
-                suppressed=_FLAG,
-            )
-        ),
-        comparisons=_list(
-            _object(
-                layer=_MAYBE,
-                column=_TEXT,
-                against=_TEXT,
-                row=_TEXT,
-                difference=_SHARE,
-                low=_SHARE,
-                high=_SHARE,
-            )
-        ),
+        cells=_list(_object(**_CELL, share=_SHARE, suppressed=_FLAG)),
+        comparisons=_list(_object(**_CELL, against=_TEXT, difference=_SHARE)),
         test={
             **_object(statistic=_SHARE, df=_WHOLE, p=_SHARE),
             "type": ["object", "null"],
