@@ -15,6 +15,7 @@ from tacit.counting import count_reported
 from tacit.service.page import FILES
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.survey import Published, survey_from_dict
+from tests.e2e.page.test_axe import check
 from tests.support.browser import Served, device, serving, watched
 from tests.support.device_models import round_survey
 from tests.support.respondent import Respondent
@@ -174,6 +175,7 @@ def test_devices_apply_the_model_and_only_whether_it_was_right_is_stored(
         answer(person, model, codes.tolist(), target)
         person.goes_on()
         told = page.locator(".outcome-box").inner_text()
+        check(page)  # axe, in light and dark
         assert ("It is right." in told) == right
         assert ("It is wrong." in told) != right
         person.goes_on()
