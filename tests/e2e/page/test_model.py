@@ -199,3 +199,25 @@ def test_devices_apply_the_model_and_only_whether_it_was_right_is_stored(
 
 def test_the_page_with_the_model_is_part_of_what_can_be_verified() -> None:
     assert {"model.js", "model_step.js"} <= set(FILES)
+
+
+def test_a_reload_asks_again_and_keeps_no_true_answer(
+    browser: Browser, running: Served, rounds: list[Published]
+) -> None:
+    published = rounds[0]
+    model = published.survey.model
+    assert model is not None
+    context = device(browser)
+    page = context.new_page()
+    person = Respondent(page)
+    person.opens(running[published])
+    assert f"{len(model.questions) + 1} questions" in page.locator("form").inner_text()
+    person.goes_on()
+    answer(person, model, [0] * len(model.questions), 0)
+    person.goes_on()
+    page.reload()
+    page.get_by_role("heading", name="You and a model").wait_for()
+    assert page.locator("input:checked").count() == 0
+    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    assert not any(c in kept for q in model.questions for c in q.categories if len(c) > 3)
+    context.close()
