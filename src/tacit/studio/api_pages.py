@@ -15,6 +15,7 @@ from tacit.studio.draft_document import DraftDocument
 from tacit.studio.drafts import Draft
 from tacit.studio.export_pages import estimates_json, surveys_json
 from tacit.studio.group_tables import GroupCell, GroupComparison, group_table
+from tacit.studio.model_api import MODEL_API
 from tacit.studio.plan_form import FIELDS
 from tacit.studio.plan_pages import plan_json
 from tacit.studio.release import FEWEST_SHOWN, missing
@@ -241,7 +242,10 @@ _ROUTES: tuple[tuple[str, str, Right | Role, Handler, RouteNote], ...] = (
     ("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish_draft, RouteNote("Published", 201)),
     ("POST", f"{_DRAFT}/preview", Role.VIEWER, preview_draft, RouteNote("Preview", 201)),
 )
-API_PAGES = tuple(
-    PageRoute(method, f"/api/{path}", needs, handler, LONGEST_TEXT_FORM, note)
-    for method, path, needs, handler, note in _ROUTES
+API_PAGES = (
+    *(
+        PageRoute(method, f"/api/{path}", needs, handler, LONGEST_TEXT_FORM, note)
+        for method, path, needs, handler, note in _ROUTES
+    ),
+    *MODEL_API,
 )

@@ -30,6 +30,26 @@ def _list(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
+_MODEL = {
+    "name": _TEXT,
+    "state": {"enum": ["ready", "learning", "failed"]},
+    "title": _TEXT,
+    "request": {"type": "object"},
+    "made": _TEXT,
+    "by": _TEXT,
+    "records": _WHOLE,
+    "accuracy": {"type": ["object", "null"]},
+}
+_WHOLE_MODEL = {
+    "problem": _TEXT,
+    "summary": {"type": "object"},
+    "evaluation": {"type": ["object", "null"]},
+    "privacy": {"type": "object"},
+    "n_learnt": _WHOLE,
+    "n_tested": _WHOLE,
+    "n_left_out": _WHOLE,
+}
+
 SCHEMAS: dict[str, dict[str, Any]] = {
     "Problem": {
         "description": "Problem details (RFC 9457); some problems have more members.",
@@ -95,6 +115,26 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Problems": _object(problems=_PROBLEMS),
     "Published": _object(slug=_TEXT, fingerprint=_TEXT),
     "Preview": _object(address=_TEXT),
+    "Models": _object(models=_list(_object(**_MODEL))),
+    "Model": {
+        "description": "A model; only its name and state while it is learnt, or why it was not.",
+        **_object((*_MODEL, *_WHOLE_MODEL), **_MODEL, **_WHOLE_MODEL),
+        "required": ["name", "state"],
+    },
+    "NewModel": {
+        "description": "The fields of the form; shares are in percent.",
+        **_object(
+            ("target", "criterion", "max_depth", "min_support", "min_confidence", "classes"),
+            kind={"enum": ["tree", "naive_bayes", "rules", "clusters"]},
+            target=_TEXT,
+            criterion={"enum": ["entropy", "gini"]},
+            max_depth={"type": ["integer", "null"]},
+            min_support={"type": "number"},
+            min_confidence={"type": "number"},
+            classes={"type": ["integer", "null"]},
+        ),
+    },
+    "NewRound": _object(theta={"enum": ["2/3", "3/4", "5/6", "9/10"]}),
     "SurveyText": _object(text=_TEXT),
     "CheckedText": _object(("text",), text=_TEXT),
     "NewVersion": _object(text=_TEXT, version=_WHOLE),

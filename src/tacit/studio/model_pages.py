@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -62,12 +63,18 @@ def show_models(visit: PageVisit) -> Response:
 
 def learn(visit: PageVisit) -> Response:
     """Start to learn a model, and wait a little for it."""
-    request = ModelRequest.of_form(visit.form, visit.survey.design.schema)
+    name = started(visit, visit.form)
+    visit.studio.models.wait(name, PATIENCE)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}/models/{name}", 303)
+
+
+def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
+    """The name of a model that is being learnt now."""
+    request = ModelRequest.of_form(fields, visit.survey.design.schema)
     made = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
     name = visit.studio.models.learn(released(visit), request, visit.person.name, made)
     visit.record("model learnt", f"{visit.survey.title}: {request.title}")
-    visit.studio.models.wait(name, PATIENCE)
-    return RedirectResponse(_address(visit, name), 303)
+    return name
 
 
 def show_model(visit: PageVisit) -> Response:
@@ -95,25 +102,35 @@ def model_file(visit: PageVisit) -> Response:
 
 def delete(visit: PageVisit) -> Response:
     """Delete a model, if the box was ticked to confirm it."""
-    model = _found(visit)
     if visit.form.get("confirm") != "yes":
         raise DataError("tick the box to delete the model; this cannot be undone")
+    deleted(visit)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}/models", 303)
+
+
+def deleted(visit: PageVisit) -> None:
+    """Delete the model of the address."""
+    model = _found(visit)
     visit.studio.models.delete(visit.survey, model.name)
     visit.record("model deleted", f"{visit.survey.title}: {model.title}")
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/models", 303)
 
 
 def publish_round(visit: PageVisit) -> Response:
     """Publish a model as an accuracy round, a survey that respondents' devices answer."""
+    made = published_round(visit, visit.form.get("theta", ""))
+    return RedirectResponse(f"/surveys/{made.slug}", 303)
+
+
+def published_round(visit: PageVisit, theta: str) -> Published:
+    """The accuracy round of the model of the address."""
     model = _found(visit)
-    theta = visit.form.get("theta", "")
     if theta not in THETAS:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
     made = Published(accuracy_round(visit.survey, model.content["model"], theta))
     visit.studio.store.register(made)
     visit.studio.accounts.give(visit.person.id, made.survey.fingerprint, Role.OWNER)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
-    return RedirectResponse(f"/surveys/{made.slug}", 303)
+    return made
 
 
 def _rounds(visit: PageVisit, model: StoredModel) -> list[dict[str, Any]]:
@@ -193,10 +210,6 @@ def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, flo
         label = "share of all people" if name is None else f"{name} = {category}"
         found.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
     return list(found.items())
-
-
-def _address(visit: PageVisit, name: str) -> str:
-    return f"/surveys/{visit.survey.slug}/models/{name}"
 
 
 #: The pages of models with the rights that they need.

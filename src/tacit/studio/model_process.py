@@ -13,12 +13,13 @@ from tacit.counting.count_file import read_counts
 from tacit.design import Design
 from tacit.errors import TacitError
 from tacit.files import write_text
+from tacit.memory_limit import limited_memory
 from tacit.studio.model_folder import FORMAT, PROBLEM
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import train
 
-#: Seconds of processor time that a model may take.
-MOST_SECONDS = 600
+#: Seconds of processor time and bytes of memory that a model may take.
+MOST_SECONDS, MOST_MEMORY = 600, 2 << 30
 
 
 def learn(job: dict[str, Any]) -> None:
@@ -39,7 +40,8 @@ def main() -> int:
     _limit()
     job = json.loads(sys.stdin.read())
     try:
-        learn(job)
+        with limited_memory(MOST_MEMORY):
+            learn(job)
     except (TacitError, MemoryError) as error:
         told = str(error) or "there is not enough memory for this model; ask for a smaller one"
         write_text(Path(job["out"]).with_suffix(PROBLEM), told, private=True)

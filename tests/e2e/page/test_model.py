@@ -15,6 +15,7 @@ from tacit.counting import count_reported
 from tacit.service.page import FILES
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.survey import Published, survey_from_dict
+from tests.e2e.page.test_axe import check
 from tests.support.browser import Served, device, serving, watched
 from tests.support.device_models import round_survey
 from tests.support.respondent import Respondent
@@ -174,6 +175,7 @@ def test_devices_apply_the_model_and_only_whether_it_was_right_is_stored(
         answer(person, model, codes.tolist(), target)
         person.goes_on()
         told = page.locator(".outcome-box").inner_text()
+        check(page)  # axe, in light and dark
         assert ("It is right." in told) == right
         assert ("It is wrong." in told) != right
         person.goes_on()
@@ -197,3 +199,25 @@ def test_devices_apply_the_model_and_only_whether_it_was_right_is_stored(
 
 def test_the_page_with_the_model_is_part_of_what_can_be_verified() -> None:
     assert {"model.js", "model_step.js"} <= set(FILES)
+
+
+def test_a_reload_asks_again_and_keeps_no_true_answer(
+    browser: Browser, running: Served, rounds: list[Published]
+) -> None:
+    published = rounds[0]
+    model = published.survey.model
+    assert model is not None
+    context = device(browser)
+    page = context.new_page()
+    person = Respondent(page)
+    person.opens(running[published])
+    assert f"{len(model.questions) + 1} questions" in page.locator("form").inner_text()
+    person.goes_on()
+    answer(person, model, [0] * len(model.questions), 0)
+    person.goes_on()
+    page.reload()
+    page.get_by_role("heading", name="You and a model").wait_for()
+    assert page.locator("input:checked").count() == 0
+    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    assert not any(c in kept for q in model.questions for c in q.categories if len(c) > 3)
+    context.close()

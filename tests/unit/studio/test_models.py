@@ -182,6 +182,15 @@ def test_a_model_of_newer_records_waits_for_the_next_release(studio: Tried) -> N
     assert client.get(f"{later.headers['location']}/model.json").text != before
 
 
+def test_without_a_release_no_model_is_learnt(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=60)
+    client = studio.client(studio.account("owner", Role.OWNER))
+    models = f"/surveys/{studio.mine.slug}/models"
+    assert "from 100 records on" in client.get(models).text
+    assert client.post(models, data=FORMS["tree"]).status_code == 400
+    studio.store.close()
+
+
 @pytest.mark.slow
 def test_what_cannot_be_learnt_is_said_on_the_page(studio: Tried) -> None:
     client = studio.client(studio.account("owner", Role.OWNER))

@@ -35,6 +35,9 @@ export function languages(page) {
   return el("div", { class: "languages", role: "group", "aria-label": label }, page.speakers.map(one));
 }
 
+/** How many questions are asked; a step with a model asks several. */
+const numberOf = (steps) => steps.reduce((sum, { asks = 1 }) => sum + asks, 0);
+
 /** Title, introduction, what happens to answers, what is stored and what is not. */
 export function introductionStep(page) {
   const { speaker, survey, questions, published } = page;
@@ -54,7 +57,7 @@ export function introductionStep(page) {
       survey.logo ? logo(speaker, survey.logo) : null,
       heading(speaker.own(survey.title)),
       survey.introduction ? speaker.own(survey.introduction, "p", { class: "lead" }) : null,
-      el("p", { class: "small" }, say(page.conditions.size ? "factsUpTo" : "facts", { n: questions.length }), dates(speaker, survey)),
+      el("p", { class: "small" }, say(page.conditions.size ? "factsUpTo" : "facts", { n: numberOf(questions) }), dates(speaker, survey)),
       disguised ? el("h2", {}, say("happens")) : null,
       disguised
         ? list(

@@ -60,7 +60,8 @@ export function questionSteps(survey, items) {
   for (const question of survey.questions) {
     const own = attributesOf(question).map(({ name }) => items.get(name));
     if (isModelled(survey, question)) {
-      steps.push({ names: [own[0].name], show: (page) => modelStep(page, own[0]) });
+      const asks = survey.model.questions.length + 1;
+      steps.push({ names: [own[0].name], asks, show: (page) => modelStep(page, own[0]) });
       continue;
     }
     const direct = own.filter(({ group }) => !isGiven(group, survey.device));
