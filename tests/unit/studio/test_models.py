@@ -308,7 +308,12 @@ CONDITIONAL = Published(
 
 @pytest.mark.parametrize(
     ("kind", "target"),
-    [("tree", "daily"), ("naive_bayes", "worries.pay"), ("rules", ""), ("clusters", "")],
+    [
+        ("tree", "daily"),
+        ("naive_bayes", "worries.pay"),
+        ("rules", ""),
+        pytest.param("clusters", "", marks=pytest.mark.slow),
+    ],
 )
 def test_questions_that_are_not_asked_of_everybody_are_learnt_and_tested(
     kind: str, target: str
