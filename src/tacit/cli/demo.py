@@ -104,14 +104,7 @@ def demo(
     print_shares(ACROSS_GROUPS, [across])
     say("groups", *compared)
     say("conditions", *applicable)
-    say(
-        "models",
-        f"for {TARGET} from four fifths of the people, tested on the others, in",
-        "percent: on true records, and estimated by reports ± std. error",
-    )
-    heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
-    show.print_table(Table(heads, scores[0], align="llrrlrrl"))
-    print_rules(tree)
+    print_models(scores, tree)
     say("joint", *together)
     say("disguise", *disguised)
     if served:
@@ -186,6 +179,18 @@ def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, Decisi
                 estimate = plus_minus(found.value[cell], found.stderr[cell])
                 rows[-1] += [percent(exact), Text(estimate, style="bold"), mark(held[-1])]
     return (rows, held), model
+
+
+def print_models(scores: Checked, tree: DecisionTree) -> None:
+    """How good the models are, and the strongest rules of the tree."""
+    say(
+        "models",
+        f"for {TARGET} from four fifths of the people, tested on the others, in",
+        "percent: on true records, and estimated by reports ± std. error",
+    )
+    heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
+    show.print_table(Table(heads, scores[0], align="llrrlrrl"))
+    print_rules(tree)
 
 
 def print_rules(tree: DecisionTree) -> None:
