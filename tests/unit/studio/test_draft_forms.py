@@ -295,7 +295,7 @@ def test_a_logo_is_embedded_and_removed(studio: Tried, root: Browser) -> None:
     [
         (b"<svg onload=alert(1)>", "must be a PNG"),
         (PICTURE + bytes(100_000), "must be a PNG"),
-        (b"", "choose a picture"),
+        (b"", "Choose a picture"),
     ],
 )
 def test_other_files_are_no_logo(studio: Tried, root: Browser, content: bytes, said: str) -> None:
