@@ -34,6 +34,30 @@ def survey(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
     return call
 
 
+CONDITIONAL = """
+title: Smoking
+questions:
+  - {name: smokes, kind: yes_no, text: Do you smoke?}
+  - {name: packs, kind: choice, text: Packs?, categories: [few, many], asked_if: {smokes: yes}}
+  - {name: brand, kind: choice, text: Brand?, categories: [red, blue], asked_if: {CONDITION}}
+groups:
+  - {questions: [smokes, packs, brand], family: related, theta: 4/5, throw: each}
+"""
+
+
+@pytest.mark.parametrize(("condition", "known"), [("packs: many", True), ("smokes: yes", False)])
+def test_a_check_warns_of_unknown_dependence_only_where_conditions_leave_it_open(
+    survey: Any, condition: str, known: bool
+) -> None:
+    text = CONDITIONAL.replace("CONDITION", condition)
+    Path("mine.yaml").write_text(text, encoding="utf-8")
+    status, out, _ = survey("check", "mine.yaml")
+    assert status == 0
+    told = " ".join(out.split())
+    assert (NOT_KNOWN not in told) == known
+    assert ("guesses all 3 true answers right in up to" in told) == known
+
+
 def test_a_new_survey_passes_its_check(survey: Any) -> None:
     assert survey("new", "mine.yaml")[0] == 0
     status, out, err = survey("check", "mine.yaml", "--respondents", "2000")

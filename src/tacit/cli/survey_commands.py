@@ -216,10 +216,11 @@ def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str
 
 
 def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+    from tacit.privacy import prior_of
     from tacit.privacy.whole_record import NOT_KNOWN
 
     out = show.console()
-    if len(survey.design.schema) > 1:
+    if not prior_of(None, survey.design).ties_all:
         out.print(f"warning: {NOT_KNOWN}\n")
     questions = number_of(len(survey.questions), "question")
     attributes = number_of(len(survey.design.schema), "attribute")

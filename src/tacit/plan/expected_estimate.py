@@ -16,10 +16,12 @@ from tacit.arrays import Array
 from tacit.channel.product import ProductChannel
 from tacit.design import Design
 from tacit.plan.assumptions import Assumptions
+from tacit.question_conditions import answers_of
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.interval import score_interval
+from tacit.reconstruction.restricted import sums_of_cells
 from tacit.reconstruction.score_test import ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
@@ -38,6 +40,20 @@ def expected_shares(design: Design, name: str, assumed: Assumptions, n: int) -> 
     """The expected estimate of the shares of one attribute."""
     channel = design.channel(design.closure([name]))
     return estimate_from(channel, channel.disguised(true_table(channel, assumed)), 1, n)
+
+
+def asked_width(design: Design, name: str, assumed: Assumptions, n: int, level: float) -> float:
+    """Half the widest interval among those who are asked a conditional question.
+
+    From its own reports alone; with those of the questions that it depends on it is a bit narrower.
+    """
+    attribute = design.schema[name]
+    answers = answers_of(attribute)
+    rows = np.eye(attribute.size)[[attribute.code(label) for label in answers]]
+    found = expected_shares(design, name, assumed, n)
+    own = sums_of_cells(found, rows, (Attribute(name, answers),), "")
+    lower, upper = conditional_shares(own, 0, "").interval(level)
+    return float(np.max(upper - lower) / 2)
 
 
 def estimate_from(channel: ProductChannel, reported: Array, wanted: int, n: int) -> Estimate:

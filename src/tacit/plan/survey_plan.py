@@ -18,8 +18,10 @@ from tacit.number_text import number_of
 from tacit.plan.answer_privacy import AnswerPrivacy
 from tacit.plan.assumptions import Assumptions
 from tacit.plan.coin_family import coin_text
+from tacit.plan.expected_estimate import asked_width
 from tacit.plan.requirements import Requirements
 from tacit.plan.safe_answer import SafeAnswerBias
+from tacit.question_conditions import DOES_NOT_APPLY, QuestionCondition
 from tacit.schema import Label
 from tacit.table import Table
 
@@ -131,7 +133,19 @@ class SurveyPlan:
                 "epsilon of the disguised answers together is infinite: a whole record discloses "
                 "more than its single answers"
             )
-        return tuple(found)
+        return (*found, *map(self._asked_warning, self.design.conditions))
+
+    def _asked_warning(self, condition: QuestionCondition) -> str:
+        """The interval of a conditional question among those who are asked."""
+        name = condition.attribute
+        attribute, shares = self.design.schema[name], self.assumed[name].shares
+        asked = 1 - float(shares[attribute.code(DOES_NOT_APPLY)])
+        told = f"{name} is asked if {condition}; its interval is of shares of all respondents"
+        if asked <= 0:
+            return f"{told}, and nobody is assumed to be asked"
+        width = asked_width(self.design, name, self.assumed, self.n, self.level)
+        among = f"among the {100 * asked:.1f} % assumed to be asked"
+        return f"{told}; {among} it is ± {100 * width:.1f} points"
 
     @property
     def _exceeded(self) -> list[float]:

@@ -9,7 +9,10 @@ where a record cannot occur:
                      Stephan, 1940), from their product on the cells that can occur
     joint tables     as given; an estimated one is restricted to the cells that can occur
 
-Tables of more than MAX_TIED cells stay apart. How their answers go together is then not known.
+Margins and zeros determine the table of a question and its condition, or of a chain of conditions.
+Of two questions with the same condition they do not: how their answers go together is then assumed,
+which is no more than a guess. Tables of more than MAX_TIED cells stay apart; how their answers go
+together is not known either.
 """
 
 from __future__ import annotations
@@ -45,7 +48,12 @@ def tied_parts(design: Design) -> list[tuple[str, ...]]:
 
 def uniform_tables(design: Design) -> list[PriorTable]:
     """Every answer equally likely among those who are asked."""
-    return [PriorTable(names, _uniform(design, names)[..., None]) for names in tied_parts(design)]
+    found = []
+    for names in tied_parts(design):
+        table = _uniform(design, names)
+        axes = [tuple(i for i in range(table.ndim) if i != own) for own in range(table.ndim)]
+        found.append(PriorTable(names, table[..., None], not _determined(table, axes)))
+    return found
 
 
 def _uniform(design: Design, names: Sequence[str]) -> Array:
@@ -100,7 +108,7 @@ def _within(block: PriorTable, design: Design) -> PriorTable:
         )
     if float(total.min()) <= 0:
         raise DataError("the prior has only records that cannot occur")
-    return PriorTable(block.names, kept / total)
+    return PriorTable(block.names, kept / total, block.assumed)
 
 
 def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) -> PriorTable:
@@ -118,11 +126,25 @@ def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) 
             for margin, others in zip(margins, axes, strict=True)
         )
         if max(gaps) < _AGREE:
-            return PriorTable(tuple(names), (table / table.sum())[..., None])
+            assumed = any(b.assumed for b in blocks) or not _determined(table, axes)
+            return PriorTable(tuple(names), (table / table.sum())[..., None], assumed)
     raise DataError(
         f"the prior's tables of {', '.join(names)} contradict their conditions: a question does "
         "not apply to exactly those who gave another answer before; give one table of all of them"
     )
+
+
+def _determined(table: Array, axes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether no other table on the same cells has the same sums over each of these axes."""
+    cells = np.argwhere(table > 0)
+    rows = []
+    for others in axes:
+        _, sums = np.unique(np.delete(cells, others, axis=1), axis=0, return_inverse=True)
+        rows.append(sums.ravel())
+    if sum(int(row.max()) + 1 for row in rows) < len(cells):
+        return False
+    sums_of = np.concatenate([np.eye(int(row.max()) + 1)[:, row] for row in rows])
+    return int(np.linalg.matrix_rank(sums_of)) == len(cells)
 
 
 def _spread(block: PriorTable, schema: Schema) -> Array:

@@ -34,6 +34,8 @@ DRAWS = 200
 MAX_JOINT = 1024
 #: How a prior of several tables says that it leaves their dependence open.
 UNTIED = "; how answers in different tables go together is not known"
+#: The same of one table with known margins, where conditions do not determine the rest.
+ASSUMED = "; how the answers of those who are asked go together is not known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,16 @@ class Prior:
     @property
     def ties_all(self) -> bool:
         """Whether one table holds all attributes, so that the dependence between them is known."""
-        return len(self.blocks) == 1
+        return len(self.blocks) == 1 and not self.blocks[0].assumed
 
     def ties(self, names: Sequence[str]) -> bool:
+        """Whether it is known how these attributes go together."""
+        return any(
+            set(names) <= set(block.names) and not (block.assumed and len(names) > 1)
+            for block in self.blocks
+        )
+
+    def holds(self, names: Sequence[str]) -> bool:
         """Whether one table holds all of these attributes."""
         return any(set(names) <= set(block.names) for block in self.blocks)
 
@@ -130,7 +139,7 @@ def prior_of(
         blocks = [_table(prior, schema.names, schema, "the prior")]
     _check_cover(blocks, schema)
     blocks = tied_tables(blocks, design)
-    untied = UNTIED if len(blocks) > 1 else ""
+    untied = UNTIED if len(blocks) > 1 else ASSUMED if blocks[0].assumed else ""
     return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
 
 

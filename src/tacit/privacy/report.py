@@ -318,7 +318,7 @@ def _knowing_others(
             n
             for part in linked_parts(design.conditions, design.schema)
             for n in part
-            if not prior.ties(part)
+            if not prior.holds(part)
         }
         return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
     found = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)

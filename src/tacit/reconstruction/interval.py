@@ -126,14 +126,22 @@ def _searched_limit(score: ScoreTest, center: Array, tail: float, wanted: Mask) 
 
 
 def _excess(part: ScoreTest, p: Array, tail: float) -> Array:
-    """By how many normal deviates the probability of the estimate or more exceeds `tail`."""
+    """By how many normal deviates the probability of the estimate or more exceeds `tail`.
+
+    An estimate beyond the largest possible sum of the two values is no likelier than that sum, and
+    no likelier than by the normal distribution.
+    """
     from scipy.special import betainc, ndtri  # slow to load
 
     point, n = part.two_point(p), np.asarray(part.n_records)
-    heavy = np.clip(n * (part.center - point.low) / point.span, 0.0, n)
+    sum_of = n * (part.center - point.low) / point.span
+    heavy = np.clip(sum_of, 0.0, n)
     chance = betainc(np.maximum(heavy, TINY), n - heavy + 1, point.share)
     chance = np.clip(np.where(heavy > 0, chance, 1.0), TINY, 1 - 1e-16)
-    return np.asarray(ndtri(chance) + _deviate(tail))
+    deviate = ndtri(chance)
+    far = (p - part.center) / np.maximum(part.stderr(p), TINY)
+    beyond = np.where(sum_of > n, np.minimum(deviate, far), deviate)
+    return np.asarray(beyond + _deviate(tail))
 
 
 def _root(part: ScoreTest, tail: float) -> Array:

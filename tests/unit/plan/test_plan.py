@@ -25,6 +25,7 @@ from tacit.channel import (
 )
 from tacit.errors import SingularChannelError, TacitError
 from tacit.plan import SurveyPlan, plan
+from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import example, read_survey
 from tacit.survey.widths import widths
 
@@ -158,6 +159,27 @@ def test_a_questionnaire_is_planned_with_its_budget() -> None:
     text = str(found)
     assert "the whole record" in text
     assert "all disguised answers" in text
+
+
+def test_a_plan_says_how_wide_intervals_are_among_those_who_are_asked() -> None:
+    """Against the delta method by hand: p_many - r p_asked from reports of packs alone."""
+    schema = Schema(
+        [Attribute("smokes", ["no", "yes"]), Attribute("packs", ["few", "many", DOES_NOT_APPLY])]
+    )
+    groups = [Group([name], related("4/5")) for name in schema.names]
+    design = Design(schema, groups, {"packs": {"smokes": ["yes"]}})
+    shares, n = np.array([0.18, 0.12, 0.7]), 50_000
+    found = plan(design, n=n, prevalence={"smokes": 0.3, "packs": shares.tolist()})
+    M = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
+    weights = np.array([-0.4, 0.6, 0]) @ np.linalg.inv(M)  # r = 0.4 of those asked
+    half = 1.96 * np.sqrt(weights**2 @ (M @ shares) / n) / 0.3
+    (told,) = found.warnings[-1:]
+    assert "packs is asked if smokes is yes" in told
+    assert f"among the 30.0 % assumed to be asked it is ± {100 * half:.1f} points" in told
+    assert found["packs"].width < half / 2, "of everybody"
+    # Negative control: without the condition the plan says nothing of the kind.
+    plain = plan(Design(schema, groups), n=n, prevalence={"smokes": 0.3, "packs": shares.tolist()})
+    assert not any("asked" in text for text in plain.warnings)
 
 
 def test_a_survey_and_its_file_give_the_same_plan(tmp_path: Path) -> None:

@@ -94,6 +94,41 @@ def test_margins_become_the_table_that_has_them_and_the_zeros() -> None:
     assert prior.ties_all
 
 
+BRAND = Attribute("brand", ["red", "blue", DOES_NOT_APPLY])
+#: Two questions for smokers.
+BOTH = design(SMOKES, PACKS, BRAND, asked_if=ASKED | {"brand": {"smokes": ["yes"]}})
+
+
+@pytest.mark.parametrize("prior", [None, {"smokes": [0.5, 0.5], "packs": [1 / 4, 1 / 4, 1 / 2]}])
+def test_what_conditions_leave_open_is_not_known(prior: Any) -> None:
+    """Heavy smokers who all smoke one brand: a whole record reveals more than unrelated answers."""
+    found = report(BOTH, prior and {**prior, "brand": prior["packs"]})
+    alike = np.zeros((2, 3, 3))
+    alike[0, 2, 2], alike[1, 0, 0], alike[1, 1, 1] = 1 / 2, 1 / 4, 1 / 4
+    channel = BOTH.channel(BOTH.schema.names).matrix
+    right = float((channel * alike.ravel()).max(axis=1).sum())
+    assert right > found.record.from_record.accuracy + 0.02
+    held = found.disclosure.record
+    assert held.accuracy is None
+    assert held.bound is not None
+    assert held.bound >= right
+    assert found.map_privacy.attributes["packs"] is None
+    assert "how the answers of those who are asked go together is not known" in found.basis()
+    # What follows from the conditions alone is known.
+    known = found.knowing_others["smokes"]
+    assert known is not None
+    assert known.worst_posterior == pytest.approx(1)
+
+
+def test_a_joint_table_says_how_answers_go_together() -> None:
+    """Negative control of the test above, and so does a chain, whatever its margins."""
+    alike = np.zeros((2, 3, 3))
+    alike[0, 2, 2], alike[1, 0, 0], alike[1, 1, 1] = 1 / 2, 1 / 4, 1 / 4
+    assert report(BOTH, alike).disclosure.attributes["packs"].accuracy is not None
+    chain = design(SMOKES, PACKS, BRAND, asked_if=ASKED | {"brand": {"packs": ["many"]}})
+    assert prior_of(None, chain).ties_all
+
+
 @pytest.mark.parametrize(
     ("prior", "told"),
     [

@@ -47,6 +47,17 @@ def test_at_zero_the_upper_limit_is_exact() -> None:
     assert (1 - upper) ** 100 == pytest.approx(0.025)
 
 
+def test_a_skewed_estimate_near_0_does_not_allow_a_share_of_1() -> None:
+    """At a share of 1 the estimate lies 24 standard errors off, beyond both fitted values."""
+    found = ScoreTest.of_noise(np.array(0.08), np.array(0.0443), 100, np.array(0.325))
+    lower, upper = score_interval(found, 0.95)
+    assert 0 <= lower < 0.02
+    assert 0.15 < upper < 0.2
+    # The same from the other side.
+    mirrored = score_interval(found.mirrored(), 0.95)
+    np.testing.assert_allclose(mirrored, (1 - upper, 1 - lower), atol=1e-9)
+
+
 def test_with_much_noise_the_interval_is_wilsons_with_the_variance_of_the_design() -> None:
     """n (x - p)^2 = z^2 (p (1 - p) + noise) at both limits."""
     for limit in score_interval(score(0.4, own=7.0, other=6.0, n=100_000), 0.95):

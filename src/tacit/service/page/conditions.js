@@ -1,6 +1,6 @@
 // Questions that are asked only after certain answers. This device decides whether a question
 // applies. Where it does not, "does not apply" is the true answer: it is disguised like any other,
-// so every record has as many answers, and the time of sending shows no missing question either.
+// so every record has as many answers, and a wait makes the time of sending show less.
 
 import { DesignError, check } from "./coin_families.js";
 import { below } from "./disguise.js";
