@@ -18,7 +18,15 @@ from tacit.studio.group_tables import GroupCell, GroupComparison, group_table
 from tacit.studio.plan_form import FIELDS
 from tacit.studio.plan_pages import plan_json
 from tacit.studio.release import FEWEST_SHOWN, missing
-from tacit.studio.site import LONGEST_TEXT_FORM, Handler, PageRoute, PageVisit, RouteNote, refused
+from tacit.studio.site import (
+    LARGEST_NUMBER,
+    LONGEST_TEXT_FORM,
+    Handler,
+    PageRoute,
+    PageVisit,
+    RouteNote,
+    refused,
+)
 
 _TABLE = ("row", "column")
 
@@ -122,7 +130,7 @@ def show_draft(visit: PageVisit) -> Response:
 def save_draft(visit: PageVisit) -> Response:
     """Save a text over the version that it was made from; 409 if there is a newer one."""
     version = visit.json.get("version")
-    if type(version) is not int:
+    if type(version) is not int or not 0 < version <= LARGEST_NUMBER:
         raise DataError("version must be the whole number that was read with the text")
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:

@@ -34,6 +34,8 @@ from tacit.survey import Published
 
 #: Bytes of a form, and of one that contains the text of a survey.
 LONGEST_FORM, LONGEST_TEXT_FORM = 1 << 16, 4 << 20
+#: The largest number in an address or of a version; databases store no larger ones.
+LARGEST_NUMBER = (1 << 31) - 1
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -110,6 +112,7 @@ class PageVisit:
         """The JSON object that was sent; an error if it is something else."""
         try:
             found = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate is no text
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
@@ -183,7 +186,8 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
         Route(page.path, _endpoint(studio, page), methods=[page.method], name=page.path)
         for page in pages
     ]
-    return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
+    handlers: dict[Any, Any] = {404: _not_found, 405: _not_found, Exception: _fault}
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
@@ -208,6 +212,8 @@ def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | Non
         if why is None and body is None:
             why = Refusal(413, "The form is too large.", "too-large")
         if why is None and own is not None and draft is None:
+            why = NOT_FOUND
+        if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
             why = NOT_FOUND
         if why is not None:
             return refused(studio, request, why)
@@ -255,4 +261,9 @@ def _reads_pages(request: Request) -> bool:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     why = Refusal(getattr(error, "status_code", 404), "Not found.", "not-found")
+    return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    why = Refusal(500, "An error occurred in the studio.", "fault")
     return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)
