@@ -83,10 +83,10 @@ def refusal(
         return SIGN_IN
     if isinstance(needs, Role):
         return _without_role(account, needs, survey)
-    return None if _has_right(account, needs) else NOT_ALLOWED
+    return None if has_right(account, needs) else NOT_ALLOWED
 
 
-def _has_right(account: Account, needs: Right) -> bool:
+def has_right(account: Account, needs: Right) -> bool:
     """Whether somebody who is signed in has a right that is not a role."""
     whole = account.most is Role.OWNER and account.only is None
     match needs:

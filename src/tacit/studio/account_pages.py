@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError
 from tacit.studio.access import cookie_name
-from tacit.studio.accounts import SESSION_SECONDS, Account, Role
+from tacit.studio.accounts import LONGEST_NAME, SESSION_SECONDS, Account, Role
 from tacit.studio.site import PageVisit
 
 WRONG = "Name or password is wrong."
@@ -45,14 +45,15 @@ def show_sign_in(visit: PageVisit) -> Response:
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
-    delay, keys = visit.studio.delay, (f"name {name}", f"address {address_of(visit)}")
-    wait = delay.wait(*keys)
+    delay, keys = (
+        visit.studio.delay,
+        (f"name {name[:LONGEST_NAME]}", f"address {address_of(visit)}"),
+    )
+    wait = delay.begin(*keys)
     if wait > 0:
-        problem = f"Too many failed tries. Wait {wait:.0f} seconds, then try again."
-        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=problem)
+        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=too_many(wait))
     account = visit.studio.accounts.check_password(name, password)
     if account is None:
-        delay.failed(*keys)
         visit.studio.accounts.record(name, "sign-in failed")
         return visit.page("sign_in.html", 403, PASSKEY_SCRIPT, problem=WRONG)
     delay.succeeded(*keys)
@@ -71,15 +72,17 @@ def sign_out(visit: PageVisit) -> Response:
 
 
 def show_account(
-    visit: PageVisit, secret: str | None = None, problem: str | None = None
+    visit: PageVisit, secret: str | None = None, problem: str | None = None, status: int = 400
 ) -> Response:
-    """The own account: password and tokens; `secret` is a new token, shown once."""
+    """The own account: password and tokens; `secret` is a new token, shown once.
+
+    `status` is that of a page with a problem.
+    """
     tokens = visit.studio.accounts.tokens(visit.person.id)
     surveys = visit.studio.surveys(visit.person)
-    status = 400 if problem else 200
     return visit.page(
         "account.html",
-        status,
+        status if problem else 200,
         PASSKEY_SCRIPT,
         tokens=tokens,
         surveys=surveys,
@@ -91,10 +94,15 @@ def show_account(
 
 def change_password(visit: PageVisit) -> Response:
     """Set a new password; every session ends, and a new one begins."""
-    accounts, person = visit.studio.accounts, visit.person
+    accounts, person, delay = visit.studio.accounts, visit.person, visit.studio.delay
+    keys = (f"name {person.name}", f"address {address_of(visit)}")
+    wait = delay.begin(*keys)
+    if wait > 0:
+        return show_account(visit, problem=too_many(wait), status=429)
     if accounts.check_password(person.name, visit.form.get("old", "")) is None:
         visit.record("password not changed")
         return show_account(visit, problem="The old password is wrong.")
+    delay.succeeded(*keys)
     try:
         accounts.change_password(person.id, visit.form.get("new", ""))
     except DataError as error:
@@ -172,6 +180,11 @@ def signed_in(visit: PageVisit, account: Account, response: Response | None = No
         samesite="lax",
     )
     return response
+
+
+def too_many(seconds: float) -> str:
+    """What somebody is told who has to wait after failed tries."""
+    return f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
 
 
 def address_of(visit: PageVisit) -> str:

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -21,6 +22,8 @@ from tacit.studio.account_tables import accounts, api_tokens, audit, roles, sess
 #: Seconds that a session lasts after it was last used, and that a set-up link can be used.
 SESSION_SECONDS, LINK_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0
 SHORTEST_PASSWORD, LONGEST_PASSWORD, LONGEST_NAME = 12, 1_000, 200
+#: Passwords that are hashed at the same time.
+MOST_HASHES = 2
 
 
 class Role(enum.IntEnum):
@@ -65,6 +68,8 @@ class Accounts:
     def __init__(self, engine: Engine, now: Callable[[], float] = time.time) -> None:
         self.engine, self.now = engine, now
         self._hasher = PasswordHasher()
+        #: Each hash takes 64 MiB, also for those who are not signed in.
+        self._hashing = BoundedSemaphore(MOST_HASHES)
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
@@ -96,8 +101,10 @@ class Accounts:
 
     def create(self, token: str, name: str, password: str) -> Account | None:
         """Make an account with a one-time link, which is used up; None if it cannot be used."""
-        name = _checked_name(name)
-        hashed = self._hasher.hash(_checked_password(password))
+        name, password = _checked_name(name), _checked_password(password)
+        if not self.link_works(token):
+            return None
+        hashed = self._hashed(password)
         try:
             with self.engine.begin() as connection:
                 link = _link(connection, token, self.now())
@@ -144,12 +151,17 @@ class Accounts:
         """The account, if name and password are right; both mistakes take the same time."""
         with self.engine.connect() as connection:
             row = connection.execute(select(accounts).where(accounts.c.name == name)).first()
-            known = row.password if row is not None else self._other
-            try:
+        known = row.password if row is not None else self._other
+        try:
+            with self._hashing:
                 self._hasher.verify(known, password[:LONGEST_PASSWORD])
-            except (Argon2Error, InvalidHashError):
-                return None
-            return None if row is None else self._account(connection, row.id)
+        except (Argon2Error, InvalidHashError):
+            return None
+        return None if row is None else self.of_number(row.id)
+
+    def _hashed(self, password: str) -> str:
+        with self._hashing:
+            return self._hasher.hash(password)
 
     def of_number(self, number: int) -> Account | None:
         """The account with a number, whose passkey was checked."""
@@ -158,7 +170,7 @@ class Accounts:
 
     def change_password(self, account: int, password: str) -> None:
         """Set a new password; all sessions of the account end."""
-        hashed = self._hasher.hash(_checked_password(password))
+        hashed = self._hashed(_checked_password(password))
         with self.engine.begin() as connection:
             mine = update(accounts).where(accounts.c.id == account)
             connection.execute(mine.values(password=hashed))

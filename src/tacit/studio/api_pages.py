@@ -9,17 +9,25 @@ from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError
 from tacit.studio import draft_pages, survey_pages
-from tacit.studio.access import Refusal, Right
+from tacit.studio.access import NOT_ALLOWED, Refusal, Right, has_right
 from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument
-from tacit.studio.drafts import Draft
+from tacit.studio.drafts import Draft, checked_text
 from tacit.studio.export_pages import estimates_json, surveys_json
 from tacit.studio.group_tables import GroupCell, GroupComparison, group_table
 from tacit.studio.model_api import MODEL_API
 from tacit.studio.plan_form import FIELDS
 from tacit.studio.plan_pages import plan_json
 from tacit.studio.release import FEWEST_SHOWN, missing
-from tacit.studio.site import LONGEST_TEXT_FORM, Handler, PageRoute, PageVisit, RouteNote, refused
+from tacit.studio.site import (
+    LARGEST_NUMBER,
+    LONGEST_TEXT_FORM,
+    Handler,
+    PageRoute,
+    PageVisit,
+    RouteNote,
+    refused,
+)
 
 _TABLE = ("row", "column")
 
@@ -97,17 +105,15 @@ def delete_survey(visit: PageVisit) -> Response:
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """Make a draft with the content of a published survey."""
+    if not has_right(visit.person, Right.AUTHOR):
+        return refused(visit.studio, visit.request, NOT_ALLOWED)
     text = draft_pages.survey_text(visit.survey)
     return JSONResponse(_draft(draft_pages.new_draft(visit, text)), 201)
 
 
 def list_drafts(visit: PageVisit) -> Response:
     """The drafts of the account."""
-    found = [
-        {key: own for key, own in _draft(draft).items() if key not in ("text", "problems")}
-        for draft in visit.studio.own_drafts(visit.person)
-    ]
-    return JSONResponse({"drafts": found})
+    return JSONResponse({"drafts": [*map(_head, visit.studio.own_drafts(visit.person))]})
 
 
 def new_draft(visit: PageVisit) -> Response:
@@ -123,7 +129,7 @@ def show_draft(visit: PageVisit) -> Response:
 def save_draft(visit: PageVisit) -> Response:
     """Save a text over the version that it was made from; 409 if there is a newer one."""
     version = visit.json.get("version")
-    if type(version) is not int:
+    if type(version) is not int or not 0 < version <= LARGEST_NUMBER:
         raise DataError("version must be the whole number that was read with the text")
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:
@@ -142,7 +148,7 @@ def delete_draft(visit: PageVisit) -> Response:
 
 def check_draft(visit: PageVisit) -> Response:
     """Every problem of a text with its line and place; without a text, of the draft."""
-    text = _text(visit, "text") if "text" in visit.json else visit.draft.text
+    text = checked_text(_text(visit, "text")) if "text" in visit.json else visit.draft.text
     return JSONResponse({"problems": DraftDocument(text).problems})
 
 
@@ -180,6 +186,11 @@ def _survey(visit: PageVisit) -> dict[str, Any]:
 
 
 def _draft(draft: Draft) -> dict[str, Any]:
+    return _head(draft) | {"text": draft.text, "problems": draft.document.problems}
+
+
+def _head(draft: Draft) -> dict[str, Any]:
+    """What is known of a draft without parsing its text."""
     return {
         "id": draft.id,
         "title": draft.title,
@@ -187,8 +198,6 @@ def _draft(draft: Draft) -> dict[str, Any]:
         "saved_at": draft.saved_at.replace(" ", "T") + "Z",
         "saved_by": draft.changed_by,
         "published": draft.published,
-        "text": draft.text,
-        "problems": draft.document.problems,
     }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError
-from tacit.studio.access import Right
+from tacit.studio.access import NOT_ALLOWED, Right, has_right
 from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument
-from tacit.studio.drafts import Draft
+from tacit.studio.drafts import Draft, checked_text
 from tacit.studio.form_fields import kinds
-from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit
+from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
 from tacit.studio.survey_pages import file_response
 from tacit.survey import Published, example
 from tacit.survey.yaml_patch import to_yaml
@@ -62,7 +62,7 @@ def show_text(visit: PageVisit) -> Response:
 
 def save_text(visit: PageVisit) -> Response:
     """Check the text that was sent, or save it unless somebody saved another one meanwhile."""
-    text = visit.form.get("text", "").replace("\r\n", "\n")
+    text = checked_text(visit.form.get("text", ""))
     if visit.form.get("action") == "check":
         status = 400 if DraftDocument(text).problems else 200
         return _text_page(visit, visit.draft, text, status, sent_version(visit))
@@ -95,6 +95,8 @@ def duplicate(visit: PageVisit) -> Response:
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """A new draft with the content of a published survey."""
+    if not has_right(visit.person, Right.AUTHOR):
+        return refused(visit.studio, visit.request, NOT_ALLOWED)
     return _opened(new_draft(visit, survey_text(visit.survey)))
 
 
@@ -162,7 +164,9 @@ def saved_text(visit: PageVisit, text: str, version: int | None = None) -> tuple
 
 def preview_path(visit: PageVisit) -> str:
     """The path of a new preview of a draft."""
-    return f"/preview/{visit.studio.previews.add(_correct(visit))}/"
+    made = visit.studio.previews.add(_correct(visit))
+    visit.record("preview made", visit.draft.title)
+    return f"/preview/{made}/"
 
 
 def _correct(visit: PageVisit) -> Published:

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Engine, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
 from tacit.errors import DataError
 from tacit.studio.account_tables import drafts, roles
 from tacit.studio.draft_document import DraftDocument
 
-#: Characters of a draft, and drafts of a studio.
-MOST_TEXT, MOST_DRAFTS = 1 << 20, 1_000
+#: Characters of a draft, drafts of a studio, and of one account.
+MOST_TEXT, MOST_DRAFTS, MOST_OWN_DRAFTS = 1 << 20, 1_000, 200
 
 
 @dataclass(frozen=True)
@@ -68,25 +68,25 @@ class Drafts:
         self.engine, self.now = engine, now
 
     def all(self) -> list[Draft]:
-        """All drafts, the last changed first."""
+        """All drafts without their texts, the last changed first."""
+        heads = [column for column in drafts.c if column is not drafts.c.text]
         with self.engine.connect() as connection:
-            found = connection.execute(select(drafts).order_by(drafts.c.changed.desc()))
-            return [_draft(row) for row in found]
+            found = connection.execute(select(*heads).order_by(drafts.c.changed.desc()))
+            return [_draft(row, "") for row in found]
 
     def get(self, own_id: str) -> Draft | None:
         """The draft with an id."""
         with self.engine.connect() as connection:
             row = connection.execute(select(drafts).where(drafts.c.id == own_id)).first()
-            return None if row is None else _draft(row)
+            return None if row is None else _draft(row, row.text)
 
     def create(self, text: str, account: int, name: str) -> Draft:
         """A new draft; its author is its owner."""
-        text = _checked(text)
+        text = checked_text(text)
         title = DraftDocument(text).title
         made = Draft(secrets.token_hex(8), title, text, 1, self.now(), name, None)
         with self.engine.begin() as connection:
-            if (connection.scalar(select(func.count()).select_from(drafts)) or 0) >= MOST_DRAFTS:
-                raise DataError(f"there are {MOST_DRAFTS:,} drafts already; delete some first")
+            _check_room(connection, account)
             row = dict(id=made.id, title=title, text=text, version=1, changed=made.changed)
             connection.execute(insert(drafts).values(**row, changed_by=name))
             connection.execute(insert(roles).values(account=account, survey=made.key, role="owner"))
@@ -98,7 +98,7 @@ class Drafts:
         Returns the newest draft, and whether it is this one: not if there was a newer version.
         """
         mine = and_(drafts.c.id == own_id, drafts.c.version == version)
-        text = _checked(text)
+        text = checked_text(text)
         new = dict(title=DraftDocument(text).title, text=text, version=version + 1)
         new |= dict(changed=self.now(), changed_by=name)
         with self.engine.begin() as connection:
@@ -106,7 +106,7 @@ class Drafts:
             row = connection.execute(select(drafts).where(drafts.c.id == own_id)).first()
         if row is None:
             raise DataError("this draft was deleted meanwhile; copy your text before you leave")
-        return _draft(row), saved
+        return _draft(row, row.text), saved
 
     def mark_published(self, own_id: str, slug: str) -> None:
         """Record as which survey a draft was published."""
@@ -121,13 +121,20 @@ class Drafts:
             connection.execute(delete(roles).where(roles.c.survey == draft_key(own_id)))
 
 
-def _draft(row: Any) -> Draft:
-    return Draft(
-        row.id, row.title, row.text, row.version, row.changed, row.changed_by, row.published
-    )
+def _check_room(connection: Connection, account: int) -> None:
+    """Raise DataError if there are too many drafts already, of this account or of all."""
+    if (connection.scalar(select(func.count()).select_from(drafts)) or 0) >= MOST_DRAFTS:
+        raise DataError(f"there are {MOST_DRAFTS:,} drafts already; delete some first")
+    mine = and_(roles.c.account == account, roles.c.survey.startswith(draft_key("")))
+    if (connection.scalar(select(func.count()).where(mine)) or 0) >= MOST_OWN_DRAFTS:
+        raise DataError(f"you have {MOST_OWN_DRAFTS} drafts already; delete some first")
 
 
-def _checked(text: str) -> str:
+def _draft(row: Any, text: str) -> Draft:
+    return Draft(row.id, row.title, text, row.version, row.changed, row.changed_by, row.published)
+
+
+def checked_text(text: str) -> str:
     """A text with the line ends of this program, if it is not too long."""
     text = text.replace("\r\n", "\n")
     if len(text) > MOST_TEXT:

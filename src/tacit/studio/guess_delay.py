@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from threading import Lock
 
 #: Failures that cost nothing, the first wait and the longest one in seconds, and names remembered.
 FREE_FAILURES, FIRST_WAIT, LONGEST_WAIT, MOST_NAMES = 3, 1.0, 900.0, 10_000
@@ -16,6 +17,18 @@ class GuessDelay:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._beginning = Lock()
+
+    def begin(self, *keys: str) -> float:
+        """Seconds until the next try is allowed for all of the keys; 0 if it begins now.
+
+        It counts as failed until it succeeds, so that tries at the same time wait too.
+        """
+        with self._beginning:
+            wait = self.wait(*keys)
+            if wait == 0:
+                self.failed(*keys)
+            return wait
 
     def wait(self, *keys: str) -> float:
         """Seconds until the next try is allowed for all of the keys; 0 if it is."""

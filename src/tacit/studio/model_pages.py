@@ -127,6 +127,8 @@ def published_round(visit: PageVisit, theta: str) -> Published:
     if theta not in THETAS:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
     made = Published(accuracy_round(visit.survey, model.content["model"], theta))
+    if made.survey.fingerprint in {s.survey.fingerprint for s in visit.studio.store.published()}:
+        raise DataError("this round is published already; ask its owner for a role")
     visit.studio.store.register(made)
     visit.studio.accounts.give(visit.person.id, made.survey.fingerprint, Role.OWNER)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError
 from tacit.studio.access import Refusal, Right
-from tacit.studio.account_pages import address_of, signed_in
+from tacit.studio.account_pages import address_of, signed_in, too_many
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import PageRoute, PageVisit, refused
 
@@ -18,13 +18,14 @@ def options_to_add(visit: PageVisit) -> Response:
     """What a browser needs to make a passkey for the account, for whoever knows its password."""
     person, password = visit.person, visit.json.get("password")
     keys = (f"name {person.name}", f"address {address_of(visit)}")
-    if visit.studio.delay.wait(*keys) > 0:
-        return _wait(visit, visit.studio.delay.wait(*keys))
+    wait = visit.studio.delay.begin(*keys)
+    if wait > 0:
+        return _wait(visit, wait)
     known = isinstance(password, str) and visit.studio.accounts.check_password(
         person.name, password
     )
     if not known:
-        visit.studio.delay.failed(*keys)
+        visit.record("passkey refused", "wrong password")
         raise DataError("The password is wrong.")
     visit.studio.delay.succeeded(*keys)
     options = visit.studio.passkeys.options_to_add(person.id, person.name, _site(visit.request))
@@ -58,14 +59,13 @@ def options_to_sign_in(visit: PageVisit) -> Response:
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session with a passkey."""
     key = f"address {address_of(visit)}"
-    wait = visit.studio.delay.wait(key)
+    wait = visit.studio.delay.begin(key)
     if wait > 0:
         return _wait(visit, wait)
     sent = visit.json.get("credential")
     number = visit.studio.passkeys.account_of(sent, _site(visit.request))
     account = None if number is None else visit.studio.accounts.of_number(number)
     if account is None:
-        visit.studio.delay.failed(key)
         visit.studio.accounts.record("", "sign-in failed", "passkey")
         return refused(visit.studio, visit.request, _WRONG)
     visit.studio.delay.succeeded(key)
@@ -74,8 +74,7 @@ def sign_in(visit: PageVisit) -> Response:
 
 
 def _wait(visit: PageVisit, seconds: float) -> Response:
-    why = Refusal(429, f"Too many failed tries. Wait {seconds:.0f} seconds.", "too-many")
-    return refused(visit.studio, visit.request, why)
+    return refused(visit.studio, visit.request, Refusal(429, too_many(seconds), "too-many"))
 
 
 def _site(request: Request) -> SiteOrigin:

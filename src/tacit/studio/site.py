@@ -34,6 +34,8 @@ from tacit.survey import Published
 
 #: Bytes of a form, and of one that contains the text of a survey.
 LONGEST_FORM, LONGEST_TEXT_FORM = 1 << 16, 4 << 20
+#: The largest number in an address or of a version; databases store no larger ones.
+LARGEST_NUMBER = (1 << 31) - 1
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -110,6 +112,7 @@ class PageVisit:
         """The JSON object that was sent; an error if it is something else."""
         try:
             found = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate is no text
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
@@ -190,7 +193,8 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
         response.headers.update(HEADERS)
         return response
 
-    return Starlette(routes=routes, exception_handlers={404: not_found, 405: not_found})
+    handlers: dict[Any, Any] = {404: not_found, 405: not_found, Exception: _fault}
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
@@ -215,6 +219,8 @@ def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | Non
         if why is None and body is None:
             why = Refusal(413, "The form is too large.", "too-large")
         if why is None and own is not None and draft is None:
+            why = NOT_FOUND
+        if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
             why = NOT_FOUND
         if why is not None:
             return refused(studio, request, why)
@@ -263,3 +269,8 @@ def refused(studio: Studio, request: Request, why: Refusal) -> Response:
 def _reads_pages(request: Request) -> bool:
     programs = "authorization" in request.headers
     return not programs and "text/html" in request.headers.get("accept", "")
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    why = Refusal(500, "An error occurred in the studio.", "fault")
+    return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)

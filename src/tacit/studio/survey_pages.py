@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -21,6 +22,8 @@ from tacit.studio.site import PageVisit
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
+#: Where surveys are: an address without spaces, quotes or commas, which would end a cell of CSV.
+_BASE = re.compile(r"""https?://[^\s"',]+""")
 
 
 def show_surveys(visit: PageVisit) -> Response:
@@ -69,11 +72,11 @@ def new_links(visit: PageVisit, asked: str, base: str) -> list[str]:
         raise DataError("the survey is open to anyone; links need access: invited")
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
-    if not base.startswith(("https://", "http://")):
+    if not _BASE.fullmatch(base.strip()) or not base.isprintable():
         raise DataError("name the address of the surveys, such as https://survey.example.org")
     tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
     visit.record("links made", f"{visit.survey.title}: {asked}")
-    return [f"{base.rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
+    return [f"{base.strip().rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
 
 def show_new(visit: PageVisit) -> Response:
