@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.e2e.test_studio import look, running
 from tests.support.browser import chromium, watched
 from tests.support.studio import PASSWORD
+from tests.support.studio_process import look, running
 
 pytestmark = pytest.mark.slow
 
