@@ -20,6 +20,9 @@ from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio.release import Release
 from tacit.studio.small_groups import Cells, hidden_cells
 
+#: The categories that make a group: of the layer, if there is one, and of the question.
+GroupLabels = tuple[Any, ...]
+
 #: A table with more cells is refused.
 MOST_CELLS = 400
 #: A variance below this share of the whole is rounding.
@@ -30,11 +33,11 @@ _ROUNDING = 1e-6
 class GroupCell:
     """The share of an answer in a group; hidden cells have no numbers.
 
-    `group` has the categories of the questions that make the groups. If the group may be empty, the
-    share may be any number, and the interval has no limits but 0 and 1.
+    If the group may be empty, the share may be any number, and the interval has no limits but 0
+    and 1.
     """
 
-    group: tuple[Any, ...]
+    group: GroupLabels
     answer: Any
     share: float | None
     low: float | None
@@ -55,8 +58,8 @@ class GroupCell:
 class GroupComparison:
     """The share of an answer in one group less that in another of the same layer."""
 
-    first: tuple[Any, ...]
-    second: tuple[Any, ...]
+    first: GroupLabels
+    second: GroupLabels
     answer: Any
     difference: float
     low: float
@@ -177,7 +180,7 @@ def _comparisons(
             yield GroupComparison(group, against, label, *numbers)
 
 
-def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[GroupLabels, Any]:
     """The categories of the group and the answer of a cell."""
     found = [a.categories[code] for a, code in zip(attributes, place, strict=True)]
     return tuple(found[:-1]), found[-1]
