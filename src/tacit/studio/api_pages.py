@@ -134,7 +134,7 @@ def save_draft(visit: PageVisit) -> Response:
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:
         details = {"version": newest.version, "text": newest.text}
-        why = Refusal(409, newest.conflict, "changed", details)
+        why = Refusal("changed", 409, newest.conflict, details=details)
         return refused(visit.studio, visit.request, why)
     return JSONResponse(_draft(newest))
 
