@@ -110,21 +110,16 @@ def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     hidden = hidden_table(release, [*by, row])
     attributes = [release.survey.design.schema[name] for name in (*by, row)]
     low, high = found.interval()
-    cells = tuple(
-        GroupCell(*_labels(attributes, place), *(None, None, None))
-        if hidden[place]
-        else GroupCell(
-            *_labels(attributes, place),
-            *(float(part[place]) for part in (found.value, low, high)),
-        )
-        for place in np.ndindex(*hidden.shape)
-    )
+    cells = []
+    for place in np.ndindex(*hidden.shape):
+        numbers = (None if hidden[place] else float(n[place]) for n in (found.value, low, high))
+        cells.append(GroupCell(*_labels(attributes, place), *numbers))
     test = None
     if not hidden.any():
         layers = list(by[:-1]) or None
         test = release.reconstruction.independence([row, by[-1]], given=layers)
     compared = tuple(_comparisons(found, hidden, attributes))
-    return GroupTable(row, by, cells, compared, test, found.n_left_out)
+    return GroupTable(row, by, tuple(cells), compared, test, found.n_left_out)
 
 
 def hidden_table(release: Release, names: Sequence[str]) -> Cells:
