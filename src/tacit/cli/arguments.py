@@ -38,6 +38,10 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
 ]
+RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
+SimulationSeed = Annotated[
+    int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
+]
 Target = Annotated[str, typer.Option(help="The attribute to predict.")]
 ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

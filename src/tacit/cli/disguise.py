@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile, MemoryLimit
+from tacit.cli.arguments import DesignFile, MemoryLimit, RecordsOut, SimulationSeed
 from tacit.cli.notes import note, note_seed
 from tacit.file_disguise import disguise_files
 from tacit.files import read_design, read_design_origin
@@ -25,10 +25,8 @@ TrueData = Annotated[
 def disguise_file(
     design_file: DesignFile,
     data: TrueData,
-    out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
-    ] = None,
+    out: RecordsOut,
+    seed: SimulationSeed = None,
     memory: MemoryLimit = None,
 ) -> None:
     """Draw reported records from true ones, as the design says.

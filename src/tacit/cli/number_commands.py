@@ -15,7 +15,7 @@ import typer
 from tacit import quantitative
 from tacit.arrays import Array, Mask
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, command_group
+from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
 from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import FormattedOutput
@@ -163,10 +163,8 @@ def scramble_file(
     file: ScramblingFile,
     data: DataFile,
     column: Column,
-    out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
-    ] = None,
+    out: RecordsOut,
+    seed: SimulationSeed = None,
 ) -> None:
     """Draw a reported number for each true one.
 

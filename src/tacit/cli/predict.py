@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from tacit.attribute import Attribute, text
 from tacit.cli import show
-from tacit.cli.arguments import DataFile, ModelFile, read_model
+from tacit.cli.arguments import DataFile, ModelFile, RecordsOut, read_model
 from tacit.files import check_out, check_true, read_batches, writing_records
 from tacit.number_text import number_of
 from tacit.reconstruction.estimate import free_names
@@ -19,7 +16,7 @@ from tacit.schema import Schema
 def predict(
     model_file: ModelFile,
     data: DataFile,
-    out: Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")],
+    out: RecordsOut,
 ) -> None:
     """Predict the class of true records: those that you may see, not reported ones.
 

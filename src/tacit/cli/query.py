@@ -9,7 +9,15 @@ import numpy as np
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import Events, ModelFile, Tables, event, read_joint_model, split
+from tacit.cli.arguments import (
+    Events,
+    ModelFile,
+    RecordsOut,
+    Tables,
+    event,
+    read_joint_model,
+    split,
+)
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.errors import DataError
@@ -27,7 +35,6 @@ Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the synthetic records; random if left out.")
 ]
 Number = Annotated[int, typer.Option(metavar="N", help="How many records.")]
-RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
 
 
 @grouped_options

@@ -141,9 +141,10 @@ class DenseKernel(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class KeepOrReplace(Kernel):
-    """theta * I + (1 - theta) * y 1^T, y the distribution of the draw that replaces the truth."""
+    """theta * I + rest * y 1^T, y the distribution of the draw that replaces the truth."""
 
     theta: Fraction
+    rest: float
     drawn: Distribution
 
     @cached_property
@@ -157,7 +158,7 @@ class KeepOrReplace(Kernel):
     @cached_property
     def other(self) -> Array:
         """Entries off the diagonal, by row."""
-        return float(1 - self.theta) * self.drawn.cells
+        return self.rest * self.drawn.cells
 
     @property
     def length(self) -> int:
@@ -170,7 +171,7 @@ class KeepOrReplace(Kernel):
         if self.theta >= 0 and len(positions) == len(self.drawn.shape):
             rows = (np.array(margin, dtype=np.float64) for margin in margins)
             others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
-        return Mixture(float(self.theta), float(1 - self.theta), others, self.drawn)
+        return Mixture(float(self.theta), self.rest, others, self.drawn)
 
     @cached_property
     def _dense(self) -> DenseKernel:
@@ -206,23 +207,23 @@ class KeepOrReplace(Kernel):
         """Category y reported with the others as known, per y; or the others not as known: then a
         draw was reported, which says nothing.
         """
-        size, rest = self.drawn.shape[0], float(1 - self.theta)
+        size = self.drawn.shape[0]
         cells = self.drawn.at([np.arange(size)[:, None], *known])
         cells = np.broadcast_to(cells, (size, *known.shape[1:]))
         for y, cell in enumerate(cells):
-            table = np.repeat(rest * cell[None], size, axis=0)
+            table = np.repeat(self.rest * cell[None], size, axis=0)
             if self.theta >= 0:
                 table[y] += float(self.theta)
             else:
                 table[y] = self.own[0]
             yield table
         if len(known):
-            yield np.repeat(rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
+            yield np.repeat(self.rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class KeepOrDiffer(Kernel):
-    """theta * I + (1 - theta) * kron_a L_a: the two parts have no cell in common."""
+    """theta * I + rest * kron_a L_a: the two parts have no cell in common."""
 
     theta: float
     rest: float
@@ -270,10 +271,10 @@ class KeepOrDiffer(Kernel):
 def kernel_of(channel: Channel) -> Kernel:
     """The passes of a group's channel, in the structure it has."""
     match channel:
-        case AgreementChannel():
-            return KeepOrDiffer(float(channel.theta), float(1 - channel.theta), channel.sizes)
-        case ReplacementChannel():
-            return KeepOrReplace(channel.theta, channel.drawn)
+        case AgreementChannel(theta, sizes):
+            return KeepOrDiffer(float(theta), float(1 - theta), sizes)
+        case ReplacementChannel(theta, drawn):
+            return KeepOrReplace(theta, float(1 - theta), drawn)
         case _:
             check_dense(math.prod(channel.true_shape))
             return DenseKernel(channel.matrix, channel.true_shape)

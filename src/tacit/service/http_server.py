@@ -145,20 +145,23 @@ def http_server(
         settings.connections_per_address,
         TrustedProxies(settings.trusted_proxy),
     )
-    config = uvicorn.Config(
+    config = quiet_config(
         app,
+        settings.drain_seconds,
         http=protocol(connections, largest_body),
         ws="none",
         lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=settings.drain_seconds,
     )
     return Server(config, settings.request_seconds, check)
+
+
+def quiet_config(app: ASGIApp, last_seconds: int, **more: Any) -> uvicorn.Config:
+    """Settings of uvicorn without its logs and its header; requests may end in `last_seconds`."""
+    quiet: dict[str, Any] = dict(log_config=None, access_log=False, server_header=False)
+    return uvicorn.Config(app, timeout_graceful_shutdown=last_seconds, **quiet, **more)
 
 
 def passed_socket() -> bool:

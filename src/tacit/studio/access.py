@@ -31,25 +31,21 @@ class Right(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why a request is refused: a status and a sentence."""
+class Refusal(ProblemType):
+    """Why a request is refused; programs get the details as well."""
 
-    status: int
-    reason: str
-    name: str = "refused"
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def problem(self) -> dict[str, Any]:
         """Problem details for programs (RFC 9457), with more members if there are some."""
-        kind = ProblemType(self.name, self.status, self.reason)
-        return kind.content() | self.details
+        return self.content() | self.details
 
 
-SIGN_IN = Refusal(401, "Sign in first.", "sign-in")
-NOT_FOUND = Refusal(404, "There is no such page, or you may not see it.", "not-found")
-NOT_ALLOWED = Refusal(403, "Your role does not allow this.", "not-allowed")
-OTHER_SITE = Refusal(403, "The request came from another site.", "other-site")
+SIGN_IN = Refusal("sign-in", 401, "Sign in first.")
+NOT_FOUND = Refusal("not-found", 404, "There is no such page, or you may not see it.")
+NOT_ALLOWED = Refusal("not-allowed", 403, "Your role does not allow this.")
+OTHER_SITE = Refusal("other-site", 403, "The request came from another site.")
 
 
 def account_of(request: Request, accounts: Accounts) -> Account | None:

@@ -7,6 +7,7 @@ Secrets are stored as hashes: reading the file is not enough to sign in.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,20 @@ drafts = sa.Table(
     sa.Column("changed_by", sa.String(200), nullable=False),
     sa.Column("published", sa.String(64)),
 )
+
+
+def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
+    """What an account has in a table, oldest first."""
+    own = sa.select(table).where(table.c.account == account).order_by(table.c.id)
+    with engine.connect() as connection:
+        return connection.execute(own).all()
+
+
+def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
+    """Delete a row of an account; whether there was one."""
+    own = sa.and_(table.c.account == account, table.c.id == number)
+    with engine.begin() as connection:
+        return connection.execute(sa.delete(table).where(own)).rowcount == 1
 
 
 def open_engine(path: Path) -> sa.Engine:

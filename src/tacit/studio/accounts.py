@@ -17,7 +17,16 @@ from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, u
 from sqlalchemy.exc import IntegrityError
 
 from tacit.errors import DataError, unknown
-from tacit.studio.account_tables import accounts, api_tokens, audit, roles, sessions, setup_links
+from tacit.studio.account_tables import (
+    accounts,
+    api_tokens,
+    audit,
+    delete_row,
+    roles,
+    rows_of_account,
+    sessions,
+    setup_links,
+)
 
 #: Seconds that a session lasts after it was last used, and that a set-up link can be used.
 SESSION_SECONDS, LINK_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0
@@ -216,15 +225,11 @@ class Accounts:
 
     def tokens(self, account: int) -> Sequence[Any]:
         """The tokens of an account, without their secrets."""
-        mine = select(api_tokens).where(api_tokens.c.account == account).order_by(api_tokens.c.id)
-        with self.engine.connect() as connection:
-            return connection.execute(mine).all()
+        return rows_of_account(self.engine, api_tokens, account)
 
     def revoke_token(self, account: int, number: int) -> bool:
         """Revoke a token of an account; whether there was one."""
-        mine = and_(api_tokens.c.account == account, api_tokens.c.id == number)
-        with self.engine.begin() as connection:
-            return connection.execute(delete(api_tokens).where(mine)).rowcount == 1
+        return delete_row(self.engine, api_tokens, account, number)
 
     def of_token(self, secret: str) -> Account | None:
         """The account of a token, limited to the token's scope."""

@@ -14,7 +14,7 @@ from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument
 from tacit.studio.drafts import Draft, checked_text
 from tacit.studio.export_pages import estimates_json, surveys_json
-from tacit.studio.group_tables import GroupCell, GroupComparison, group_table
+from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, group_table
 from tacit.studio.model_api import MODEL_API
 from tacit.studio.plan_form import FIELDS
 from tacit.studio.plan_pages import plan_json
@@ -77,7 +77,7 @@ def _comparison(one: GroupComparison) -> dict[str, Any]:
     return {**_group(one.first), "against": against, "row": str(one.answer), **numbers}
 
 
-def _group(labels: tuple[Any, ...]) -> dict[str, Any]:
+def _group(labels: GroupLabels) -> dict[str, Any]:
     return {"layer": str(labels[0]) if len(labels) > 1 else None, "column": str(labels[-1])}
 
 
@@ -134,7 +134,7 @@ def save_draft(visit: PageVisit) -> Response:
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:
         details = {"version": newest.version, "text": newest.text}
-        why = Refusal(409, newest.conflict, "changed", details)
+        why = Refusal("changed", 409, newest.conflict, details=details)
         return refused(visit.studio, visit.request, why)
     return JSONResponse(_draft(newest))
 

@@ -23,7 +23,7 @@ from tacit.studio.site import LONGEST_FORM, LONGEST_TEXT_FORM, PageRoute, PageVi
 _FIRST_THETA = "5/6"
 #: A part of a draft is not what a form expects.
 UNREADABLE = Refusal(
-    400, "A form cannot show this part of the draft; edit the text instead.", "not-editable"
+    "not-editable", 400, "A form cannot show this part of the draft; edit the text instead."
 )
 
 
@@ -102,7 +102,7 @@ def add_item(visit: PageVisit, part: str) -> Response:
 
 
 def _conflict(visit: PageVisit, newest: Draft) -> Response:
-    return refused(visit.studio, visit.request, Refusal(409, newest.conflict, "changed"))
+    return refused(visit.studio, visit.request, Refusal("changed", 409, newest.conflict))
 
 
 def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:

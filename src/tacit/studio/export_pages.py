@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError, unknown
 from tacit.extras import optional_imports
 from tacit.sampling.incomplete_patterns import with_missing
+from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
 from tacit.studio.question_results import question_results
-from tacit.studio.site import PageVisit
+from tacit.studio.site import Handler, PageVisit
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.survey_report import survey_report
 from tacit.table import Table, latex_of
@@ -141,3 +144,17 @@ def free_texts(visit: PageVisit) -> Response:
 
 def _labels(visit: PageVisit) -> bool:
     return visit.request.query_params.get("labels") == "yes"
+
+
+#: Each file of a survey with the role that it needs.
+FILES: dict[str, tuple[Role, Handler]] = {
+    "report.html": (Role.VIEWER, show_report),
+    "report.pdf": (Role.VIEWER, report_pdf),
+    "estimates.csv": (Role.VIEWER, estimates_csv),
+    "estimates.json": (Role.VIEWER, estimates_json),
+    "estimates.tex": (Role.VIEWER, estimates_latex),
+    "codebook.md": (Role.VIEWER, codebook_file),
+    "texts.csv": (Role.ANALYST, free_texts),
+    "records.R": (Role.ANALYST, records_script),
+    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in TYPES},
+}

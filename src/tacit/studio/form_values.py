@@ -55,36 +55,11 @@ def inputs(field: FormField, value: Any, context: FormContext, at: str = "") -> 
         case "texts":
             return _text_inputs(name, field.label, given, context, field.name in _MANY_LINES)
         case "labels":
-            known = dict.fromkeys([*context.categories, *map(str, given or ())])
-            return [
-                one
-                for category in known
-                for one in _text_inputs(
-                    f"{name}/{_part(category)}",
-                    category,
-                    (given or {}).get(category),
-                    context,
-                    long=False,
-                )
-            ]
+            return _label_inputs(name, given or {}, context)
         case "several":
-            listed = dict.fromkeys([*context.questions, *map(str, given or ())])
-            chosen = set(map(str, given or ()))
-            return [
-                FormInput(f"{name}/{_part(one)}", one, "flag", "on" if one in chosen else "")
-                for one in listed
-            ]
+            return _flag_inputs(name, [*map(str, given or ())], context)
         case "rows":
-            rows = [*(given or ()), {}]
-            return [
-                one
-                for number, row in enumerate(rows)
-                for inner in field.fields
-                for one in _numbered(
-                    inputs(inner, row.get(inner.name, MISSING), context, f"{name}/{number}/"),
-                    f"{number + 1}." if row else "New:",
-                )
-            ]
+            return _row_inputs(name, field.fields, [*(given or ()), {}], context)
         case _:
             shown = field.default if given is None else given
             box = _BOXES.get(kind, kind)
@@ -93,8 +68,34 @@ def inputs(field: FormField, value: Any, context: FormContext, at: str = "") -> 
             return [FormInput(name, label, box, _text(kind, shown), field.choices)]
 
 
-def _numbered(row: list[FormInput], number: str) -> list[FormInput]:
-    return [replace(one, label=f"{number} {one.label}") for one in row]
+def _label_inputs(name: str, texts: dict[str, Any], context: FormContext) -> list[FormInput]:
+    """The text of each category."""
+    found = []
+    for category in dict.fromkeys([*context.categories, *map(str, texts)]):
+        own, text = f"{name}/{_part(category)}", texts.get(category)
+        found += _text_inputs(own, category, text, context, long=False)
+    return found
+
+
+def _flag_inputs(name: str, chosen: list[str], context: FormContext) -> list[FormInput]:
+    """A box to tick for each question."""
+    return [
+        FormInput(f"{name}/{_part(one)}", one, "flag", "on" if one in chosen else "")
+        for one in dict.fromkeys([*context.questions, *chosen])
+    ]
+
+
+def _row_inputs(
+    name: str, fields: Sequence[FormField], rows: list[Any], context: FormContext
+) -> list[FormInput]:
+    """The inputs of each row; the last row is empty, for a new one."""
+    found = []
+    for number, row in enumerate(rows):
+        head = f"{number + 1}." if row else "New:"
+        for field in fields:
+            own = inputs(field, row.get(field.name, MISSING), context, f"{name}/{number}/")
+            found += [replace(one, label=f"{head} {one.label}") for one in own]
+    return found
 
 
 def _shown_kind(field: FormField, value: Any) -> str:
@@ -127,8 +128,7 @@ def _is_text(value: Any) -> bool:
 
 def _is_answer(value: Any) -> bool:
     """Whether a condition can be written on one line."""
-    listed = value if isinstance(value, list) else [value]
-    return all(_is_line(one) and "," not in str(one) for one in listed)
+    return all(_is_line(one) and "," not in str(one) for one in _listed(value))
 
 
 def _is_line(value: Any) -> bool:

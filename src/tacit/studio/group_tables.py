@@ -20,6 +20,9 @@ from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio.release import Release
 from tacit.studio.small_groups import Cells, hidden_cells
 
+#: The categories that make a group: of the layer, if there is one, and of the question.
+GroupLabels = tuple[Any, ...]
+
 #: A table with more cells is refused.
 MOST_CELLS = 400
 #: A variance below this share of the whole is rounding.
@@ -30,11 +33,11 @@ _ROUNDING = 1e-6
 class GroupCell:
     """The share of an answer in a group; hidden cells have no numbers.
 
-    `group` has the categories of the questions that make the groups. If the group may be empty, the
-    share may be any number, and the interval has no limits but 0 and 1.
+    If the group may be empty, the share may be any number, and the interval has no limits but 0
+    and 1.
     """
 
-    group: tuple[Any, ...]
+    group: GroupLabels
     answer: Any
     share: float | None
     low: float | None
@@ -55,8 +58,8 @@ class GroupCell:
 class GroupComparison:
     """The share of an answer in one group less that in another of the same layer."""
 
-    first: tuple[Any, ...]
-    second: tuple[Any, ...]
+    first: GroupLabels
+    second: GroupLabels
     answer: Any
     difference: float
     low: float
@@ -107,21 +110,16 @@ def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     hidden = hidden_table(release, [*by, row])
     attributes = [release.survey.design.schema[name] for name in (*by, row)]
     low, high = found.interval()
-    cells = tuple(
-        GroupCell(*_labels(attributes, place), *(None, None, None))
-        if hidden[place]
-        else GroupCell(
-            *_labels(attributes, place),
-            *(float(part[place]) for part in (found.value, low, high)),
-        )
-        for place in np.ndindex(*hidden.shape)
-    )
+    cells = []
+    for place in np.ndindex(*hidden.shape):
+        numbers = (None if hidden[place] else float(n[place]) for n in (found.value, low, high))
+        cells.append(GroupCell(*_labels(attributes, place), *numbers))
     test = None
     if not hidden.any():
         layers = list(by[:-1]) or None
         test = release.reconstruction.independence([row, by[-1]], given=layers)
     compared = tuple(_comparisons(found, hidden, attributes))
-    return GroupTable(row, by, cells, compared, test, found.n_left_out)
+    return GroupTable(row, by, tuple(cells), compared, test, found.n_left_out)
 
 
 def hidden_table(release: Release, names: Sequence[str]) -> Cells:
@@ -177,7 +175,7 @@ def _comparisons(
             yield GroupComparison(group, against, label, *numbers)
 
 
-def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[GroupLabels, Any]:
     """The categories of the group and the answer of a cell."""
     found = [a.categories[code] for a, code in zip(attributes, place, strict=True)]
     return tuple(found[:-1]), found[-1]

@@ -43,7 +43,7 @@ def save_logo(visit: PageVisit) -> Response:
     text, _ = document.with_data(data)
     newest, saved = saved_text(visit, text, int(version))
     if not saved:
-        return refused(visit.studio, visit.request, Refusal(409, newest.conflict, "changed"))
+        return refused(visit.studio, visit.request, Refusal("changed", 409, newest.conflict))
     return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
 
 

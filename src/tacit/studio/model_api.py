@@ -76,8 +76,7 @@ def _described(model: StoredModel) -> dict[str, Any]:
     }
 
 
-_MODELS = "/api/surveys/{survey}/models"
-_MODEL = f"{_MODELS}/{{model}}"
+_MODELS, _MODEL = f"/api{model_pages.MODELS}", f"/api{model_pages.MODEL}"
 #: Their routes; a body is small.
 MODEL_API = (
     PageRoute("GET", _MODELS, Role.VIEWER, list_models, note=RouteNote("Models")),

@@ -214,12 +214,15 @@ def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, flo
     return list(found.items())
 
 
+#: The addresses of all models of a survey, and of one.
+MODELS = "/surveys/{survey}/models"
+MODEL = f"{MODELS}/{{model}}"
 #: The pages of models with the rights that they need.
 MODEL_PAGES = (
-    PageRoute("GET", "/surveys/{survey}/models", Role.VIEWER, show_models),
-    PageRoute("POST", "/surveys/{survey}/models", Role.ANALYST, learn),
-    PageRoute("GET", "/surveys/{survey}/models/{model}", Role.VIEWER, show_model),
-    PageRoute("GET", "/surveys/{survey}/models/{model}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", "/surveys/{survey}/models/{model}/delete", Role.OWNER, delete),
-    PageRoute("POST", "/surveys/{survey}/models/{model}/round", Role.OWNER, publish_round),
+    PageRoute("GET", MODELS, Role.VIEWER, show_models),
+    PageRoute("POST", MODELS, Role.ANALYST, learn),
+    PageRoute("GET", MODEL, Role.VIEWER, show_model),
+    PageRoute("GET", f"{MODEL}/model.json", Role.ANALYST, model_file),
+    PageRoute("POST", f"{MODEL}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{MODEL}/round", Role.OWNER, publish_round),
 )

@@ -11,7 +11,7 @@ from tacit.studio.account_pages import address_of, signed_in, too_many
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import PageRoute, PageVisit, refused
 
-_WRONG = Refusal(403, "This passkey is not known here, or it took too long. Try again.", "wrong")
+_WRONG = Refusal("wrong", 403, "This passkey is not known here, or it took too long. Try again.")
 
 
 def options_to_add(visit: PageVisit) -> Response:
@@ -74,7 +74,7 @@ def sign_in(visit: PageVisit) -> Response:
 
 
 def _wait(visit: PageVisit, seconds: float) -> Response:
-    return refused(visit.studio, visit.request, Refusal(429, too_many(seconds), "too-many"))
+    return refused(visit.studio, visit.request, Refusal("too-many", 429, too_many(seconds)))
 
 
 def _site(request: Request) -> SiteOrigin:

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import Engine, and_, delete, insert, select, update
+from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from webauthn import (
     generate_authentication_options,
@@ -37,7 +37,7 @@ from webauthn.helpers.structs import (
 )
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import passkeys
+from tacit.studio.account_tables import delete_row, passkeys, rows_of_account
 
 CHALLENGE_SECONDS = 300.0
 MOST_PASSKEYS, LONGEST_LABEL = 20, 100
@@ -108,15 +108,11 @@ class Passkeys:
 
     def of_account(self, account: int) -> Sequence[Any]:
         """The passkeys of an account: id, label."""
-        mine = select(passkeys).where(passkeys.c.account == account).order_by(passkeys.c.id)
-        with self.engine.connect() as connection:
-            return connection.execute(mine).all()
+        return rows_of_account(self.engine, passkeys, account)
 
     def remove(self, account: int, number: int) -> bool:
         """Remove a passkey of an account; whether there was one."""
-        mine = and_(passkeys.c.account == account, passkeys.c.id == number)
-        with self.engine.begin() as connection:
-            return connection.execute(delete(passkeys).where(mine)).rowcount == 1
+        return delete_row(self.engine, passkeys, account, number)
 
     def options_to_add(self, account: int, name: str, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to make a passkey for an account."""

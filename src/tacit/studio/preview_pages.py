@@ -17,7 +17,7 @@ from tacit.survey import Published
 
 #: As respondents get them: these files may run their own scripts, unlike the pages of the studio.
 _HEADERS = {name.decode(): value.decode() for name, value in PROTECTION}
-_OVER = Refusal(404, "This preview is over. Start it again from the draft.", "not-found")
+_OVER = Refusal("not-found", 404, "This preview is over. Start it again from the draft.")
 
 
 def show_preview(visit: PageVisit) -> Response:

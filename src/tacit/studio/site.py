@@ -189,7 +189,7 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
 
     async def not_found(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
-        response = refused(studio, request, Refusal(status, "There is no such page.", "not-found"))
+        response = refused(studio, request, Refusal("not-found", status, "There is no such page."))
         response.headers.update(HEADERS)
         return response
 
@@ -217,7 +217,7 @@ def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | Non
         fingerprint = None if survey is None else survey.survey.fingerprint
         why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
         if why is None and body is None:
-            why = Refusal(413, "The form is too large.", "too-large")
+            why = Refusal("too-large", 413, "The form is too large.")
         if why is None and own is not None and draft is None:
             why = NOT_FOUND
         if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
@@ -232,13 +232,13 @@ def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | Non
 def _refusal_of(error: TacitError) -> Refusal:
     """What an error means for the one who asked."""
     if isinstance(error, Unavailable):
-        return Refusal(503, f"The database does not answer: {error}", "unavailable")
+        return Refusal("unavailable", 503, f"The database does not answer: {error}")
     if isinstance(error, SurveyError):
         problems = {"problems": list(error.problems)}
-        return Refusal(422, "The survey has problems.", "survey-problems", problems)
+        return Refusal("survey-problems", 422, "The survey has problems.", details=problems)
     if isinstance(error, DataError | StoreError):
-        return Refusal(400, str(error), "wrong-request")
-    return Refusal(500, str(error), "fault")
+        return Refusal("wrong-request", 400, str(error))
+    return Refusal("fault", 500, str(error))
 
 
 async def _body(request: Request, longest: int) -> bytes | None:
@@ -272,5 +272,5 @@ def _reads_pages(request: Request) -> bool:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    why = Refusal(500, "An error occurred in the studio.", "fault")
+    why = Refusal("fault", 500, "An error occurred in the studio.")
     return JSONResponse(why.problem, why.status, HEADERS, media_type=PROBLEM)

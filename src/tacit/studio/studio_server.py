@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from socket import socket
@@ -16,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import ServiceError
-from tacit.service.http_server import base_address, listening, passed_socket
+from tacit.service.http_server import base_address, listening, passed_socket, quiet_config
 from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, group_pages, plan_pages, survey_pages
 from tacit.studio.access import NOT_FOUND, Right
@@ -93,22 +92,9 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, survey_pages.close),
     PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, survey_pages.invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, export_pages.surveys_json),
-    PageRoute("GET", "/surveys/{survey}/report.html", Role.VIEWER, export_pages.show_report),
-    PageRoute("GET", "/surveys/{survey}/report.pdf", Role.VIEWER, export_pages.report_pdf),
-    PageRoute("GET", "/surveys/{survey}/estimates.csv", Role.VIEWER, export_pages.estimates_csv),
-    PageRoute("GET", "/surveys/{survey}/estimates.json", Role.VIEWER, export_pages.estimates_json),
-    PageRoute("GET", "/surveys/{survey}/estimates.tex", Role.VIEWER, export_pages.estimates_latex),
-    PageRoute("GET", "/surveys/{survey}/codebook.md", Role.VIEWER, export_pages.codebook_file),
-    PageRoute("GET", "/surveys/{survey}/texts.csv", Role.ANALYST, export_pages.free_texts),
-    PageRoute("GET", "/surveys/{survey}/records.R", Role.ANALYST, export_pages.records_script),
     *(
-        PageRoute(
-            "GET",
-            f"/surveys/{{survey}}/records{kind}",
-            Role.ANALYST,
-            partial(export_pages.records, kind=kind),
-        )
-        for kind in export_pages.TYPES
+        PageRoute("GET", f"/surveys/{{survey}}/{name}", needs, handler)
+        for name, (needs, handler) in export_pages.FILES.items()
     ),
     *PASSKEY_PAGES,
     *DRAFT_PAGES,
@@ -177,12 +163,6 @@ def _listening_studio(
         if not studio.accounts.any():
             token = studio.accounts.invite(administrator=True)
             tell(f"make the first account at {base}set-up/{token} (works once, for 7 days)")
-        config = uvicorn.Config(
-            studio_app(studio),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_LAST_SECONDS,
-            forwarded_allow_ips=os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1"),
-        )
+        proxy = os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1")
+        config = quiet_config(studio_app(studio), _LAST_SECONDS, forwarded_allow_ips=proxy)
         yield studio, uvicorn.Server(config), listener

@@ -9,6 +9,8 @@ order of arrival is erased.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
@@ -48,34 +50,28 @@ surveys = Table(
     Column("issued", Integer, nullable=False),
 )
 
-responses = Table(
+
+def _table_per_survey(name: str, key: str, *columns: Column[Any]) -> Table:
+    """A table whose rows belong to a survey; SQLite stores them in the order of the random key."""
+    survey = Column("survey", Integer, primary_key=True, autoincrement=False)
+    random = Column(key, LargeBinary(16), primary_key=True)
+    return Table(name, metadata, survey, random, *columns, sqlite_with_rowid=False)
+
+
+responses = _table_per_survey(
     "responses",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("id", LargeBinary(16), primary_key=True),
+    "id",
     Column("day", Date, nullable=False),
     Column("codes", LargeBinary, nullable=False),
     Column("checksum", LargeBinary(4), nullable=False),
-    sqlite_with_rowid=False,
 )
-
-tokens = Table(
-    "tokens",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("hash", LargeBinary(16), primary_key=True),
-    sqlite_with_rowid=False,
-)
-
+tokens = _table_per_survey("tokens", "hash")
 #: What people wrote, apart from their records: without a day, and with ids of its own.
-texts = Table(
+texts = _table_per_survey(
     "texts",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("id", LargeBinary(16), primary_key=True),
+    "id",
     Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
-    sqlite_with_rowid=False,
 )
 
 

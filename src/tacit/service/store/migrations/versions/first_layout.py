@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from tacit.service.store.migrations.survey_rows import create_table_per_survey
+
 revision = "0001"
 down_revision = None
 
@@ -21,17 +23,10 @@ def upgrade() -> None:
         sa.Column("settled", sa.Integer, nullable=False),
         sa.Column("issued", sa.Integer, nullable=False),
     )
-    op.create_table(
+    create_table_per_survey(
         "responses",
-        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("id", sa.LargeBinary(16), primary_key=True),
+        "id",
         sa.Column("day", sa.Date, nullable=False),
         sa.Column("codes", sa.LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
     )
-    op.create_table(
-        "tokens",
-        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("hash", sa.LargeBinary(16), primary_key=True),
-        sqlite_with_rowid=False,
-    )
+    create_table_per_survey("tokens", "hash")

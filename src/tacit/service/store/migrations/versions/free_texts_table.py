@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import op
+
+from tacit.service.store.migrations.survey_rows import create_table_per_survey
 
 revision = "0003"
 down_revision = "0002"
@@ -11,11 +12,5 @@ down_revision = "0002"
 
 def upgrade() -> None:
     """Create the table."""
-    op.create_table(
-        "texts",
-        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("id", sa.LargeBinary(16), primary_key=True),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("text", sa.Text, nullable=False),
-        sqlite_with_rowid=False,
-    )
+    columns = [sa.Column(name, sa.Text, nullable=False) for name in ("name", "text")]
+    create_table_per_survey("texts", "id", *columns)

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from tacit.service.store.checksums import checksums
+from tacit.service.store.migrations.survey_rows import create_table_per_survey
 
 revision = "0002"
 down_revision = "0001"
@@ -20,14 +21,12 @@ _NEW = sa.text("INSERT INTO checked_responses VALUES (:survey, :id, :day, :codes
 
 def upgrade() -> None:
     """Copy the records to a new table, in the order of their ids, and rename it."""
-    op.create_table(
+    create_table_per_survey(
         "checked_responses",
-        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("id", sa.LargeBinary(16), primary_key=True),
+        "id",
         sa.Column("day", sa.Date, nullable=False),
         sa.Column("codes", sa.LargeBinary, nullable=False),
         sa.Column("checksum", sa.LargeBinary(4), nullable=False),
-        sqlite_with_rowid=False,
     )
     known = op.get_bind().execute(sa.text("SELECT number, fingerprint FROM surveys")).all()
     for number, fingerprint in known:
