@@ -65,7 +65,7 @@ def test_pages_and_published_surveys_are_served(served: Served) -> None:
         assert found.status_code == 200, path
     assert httpx.get(served.origin + place(SURVEY, "survey.json")).text == SURVEY.to_json()
     assert "server" not in page.headers
-    terms = "Smoking (open, from now to whenever it is closed)"
+    terms = "Smoking (open, until somebody closes it)"
     assert served.output[0] == f"serving {served.origin}{place(SURVEY)}  {terms}" + "\n"
 
 

@@ -76,7 +76,7 @@ def _described(model: StoredModel) -> dict[str, Any]:
     }
 
 
-_MODELS, _MODEL = f"/api{model_pages.MODELS}", f"/api{model_pages.MODEL}"
+_MODELS, _MODEL = f"/api{model_pages.MODELS_PATH}", f"/api{model_pages.MODEL_PATH}"
 #: Their routes; a body is small.
 MODEL_API = (
     PageRoute("GET", _MODELS, Role.VIEWER, list_models, note=RouteNote("Models")),

@@ -215,14 +215,14 @@ def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, flo
 
 
 #: The addresses of all models of a survey, and of one.
-MODELS = "/surveys/{survey}/models"
-MODEL = f"{MODELS}/{{model}}"
+MODELS_PATH = "/surveys/{survey}/models"
+MODEL_PATH = f"{MODELS_PATH}/{{model}}"
 #: The pages of models with the rights that they need.
 MODEL_PAGES = (
-    PageRoute("GET", MODELS, Role.VIEWER, show_models),
-    PageRoute("POST", MODELS, Role.ANALYST, learn),
-    PageRoute("GET", MODEL, Role.VIEWER, show_model),
-    PageRoute("GET", f"{MODEL}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", f"{MODEL}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{MODEL}/round", Role.OWNER, publish_round),
+    PageRoute("GET", MODELS_PATH, Role.VIEWER, show_models),
+    PageRoute("POST", MODELS_PATH, Role.ANALYST, learn),
+    PageRoute("GET", MODEL_PATH, Role.VIEWER, show_model),
+    PageRoute("GET", f"{MODEL_PATH}/model.json", Role.ANALYST, model_file),
+    PageRoute("POST", f"{MODEL_PATH}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{MODEL_PATH}/round", Role.OWNER, publish_round),
 )

@@ -128,7 +128,8 @@ class Survey(SurveyPart):
     @property
     def terms(self) -> str:
         """Who may answer, when, and how many, in words."""
-        days = f"from {self.opens or 'now'} to {self.closes or 'whenever it is closed'}"
+        days = f"until {self.closes}" if self.closes else "until somebody closes it"
+        days = f"from {self.opens} {days}" if self.opens else days
         quota = f", {number_of(self.quota, 'record')} at most" if self.quota else ""
         return f"{self.access}, {days}{quota}"
 

@@ -91,7 +91,7 @@ def test_groups_are_compared_with_a_test(studio: Tried, owner: Browser) -> None:
     table = whole.table(["stole"], given=["site"])
     for share in np.ravel(table.value):
         assert f"{100 * share:.1f} %" in page
-    assert f"p: {whole.independence(['stole', 'site']).shown_p}" in page
+    assert f"p-value {whole.independence(['stole', 'site']).shown_p}" in page
 
 
 @pytest.mark.parametrize("query", ["row=stole&column=stole", "row=stole&column=nothing"])
