@@ -216,13 +216,13 @@ def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, flo
 
 #: The addresses of all models of a survey, and of one.
 MODELS = "/surveys/{survey}/models"
-MODEL = f"{MODELS}/{{model}}"
+ONE_MODEL = f"{MODELS}/{{model}}"
 #: The pages of models with the rights that they need.
 MODEL_PAGES = (
     PageRoute("GET", MODELS, Role.VIEWER, show_models),
     PageRoute("POST", MODELS, Role.ANALYST, learn),
-    PageRoute("GET", MODEL, Role.VIEWER, show_model),
-    PageRoute("GET", f"{MODEL}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", f"{MODEL}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{MODEL}/round", Role.OWNER, publish_round),
+    PageRoute("GET", ONE_MODEL, Role.VIEWER, show_model),
+    PageRoute("GET", f"{ONE_MODEL}/model.json", Role.ANALYST, model_file),
+    PageRoute("POST", f"{ONE_MODEL}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{ONE_MODEL}/round", Role.OWNER, publish_round),
 )
