@@ -200,7 +200,8 @@ def deleted_survey(visit: PageVisit) -> None:
     visit.studio.releases.forget(visit.survey)
     visit.studio.models.forget(visit.survey)
     visit.studio.store.delete_survey(fingerprint)
-    visit.studio.releases.forget(visit.survey)  # somebody may have looked at it meanwhile
+    visit.studio.releases.forget(visit.survey)  # somebody may have looked at it meanwhile,
+    visit.studio.models.forget(visit.survey)  # or begun to learn a model
     visit.studio.accounts.forget_survey(fingerprint)
     visit.record("survey deleted", visit.survey.title)
 

@@ -39,12 +39,18 @@ def show_model(visit: PageVisit) -> Response:
     problem = visit.studio.models.problem(visit.survey, name)
     model = visit.studio.models.find(visit.survey, name)
     if model is not None:
-        keys = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
-        return JSONResponse(_described(model) | {key: model.content[key] for key in keys})
+        return JSONResponse(_described(model) | {key: model.content[key] for key in _shown(visit)})
     if problem is None:
         return refused(visit.studio, visit.request, NOT_FOUND)
     state = FAILED if problem else LEARNING
     return JSONResponse({"name": name, "state": state, **({"problem": problem} if problem else {})})
+
+
+def _shown(visit: PageVisit) -> tuple[str, ...]:
+    """The parts that a role may see: the summary has small groups too, as `model.json` has."""
+    shown = ("evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
+    role = visit.person.role(visit.survey.survey.fingerprint)
+    return ("summary", *shown) if role is not None and role >= Role.ANALYST else shown
 
 
 def delete_model(visit: PageVisit) -> Response:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,6 @@ def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
     )
     assert process.stdin is not None
-    process.stdin.write(json.dumps(job).encode())
-    process.stdin.close()
+    with suppress(BrokenPipeError), process.stdin as stdin:  # it was killed: its page says so
+        stdin.write(json.dumps(job).encode())
     return process

@@ -45,6 +45,8 @@ _NAME = "tacit studio"
 #: What a challenge is for: an account that adds a passkey, or nobody yet.
 _SIGN_IN = 0
 _PARTS = struct.Struct(">dq16s")
+#: What the library raises for an answer that is wrong, or that has parts of the wrong type.
+_WRONG = (WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,9 @@ class Passkeys:
         challenge = self._challenge(sent, account)
         try:
             found = verify_registration_response(credential=sent, **site.expected(challenge))
-        except WebAuthnException as error:
-            raise DataError(f"the passkey was not accepted: {error}") from None
+        except _WRONG as error:
+            why = str(error) if isinstance(error, WebAuthnException) else "it is damaged"
+            raise DataError(f"the passkey was not accepted: {why}") from None
         row = dict(credential=found.credential_id, public_key=found.credential_public_key)
         try:
             with self.engine.begin() as connection:
@@ -179,7 +182,7 @@ class Passkeys:
                     credential_current_sign_count=row.sign_count,
                     **site.expected(challenge),
                 )
-            except WebAuthnException:
+            except _WRONG:
                 return None
             counted = update(passkeys).where(mine).values(sign_count=found.new_sign_count)
             connection.execute(counted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import httpx
 import pytest
 
 from tacit.studio.accounts import Role
+from tacit.studio.model_folder import STOPPED
 from tacit.studio.site import HEADERS
 from tests.support.drafts import draft_in
-from tests.support.studio import Browser, Tried, tried
+from tests.support.studio import Browser, Tried, reports, send, tried
 
 HUGE = str(10**30)
 
@@ -73,3 +75,22 @@ def test_an_unexpected_error_has_the_headers_of_every_page(
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert HEADERS.items() <= dict(answer.headers).items()
+
+
+def test_a_process_that_is_killed_at_once_is_told_on_the_page_of_its_model(
+    studio: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(studio.store, studio.mine, reports(studio.mine, 200))
+    started = subprocess.Popen
+
+    def killed(command: Any, **given: Any) -> Any:
+        process = started(["true"], **given)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", killed)
+    client = studio.client(studio.account("analyst", Role.ANALYST))
+    form = {"kind": "naive_bayes", "target": "stole"}
+    answer = client.post(f"/surveys/{studio.mine.slug}/models", data=form)
+    assert answer.status_code == 303
+    assert STOPPED in client.get(answer.headers["location"]).text

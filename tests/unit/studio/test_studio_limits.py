@@ -103,3 +103,18 @@ def test_publishing_a_round_again_gives_no_role_for_it(
     assert client.get(made.headers["location"]).status_code == 404
     listed = json.loads(client.get("/api/surveys").text)["surveys"]
     assert [one["slug"] for one in listed] == [studio.mine.slug]
+
+
+def test_a_viewer_reads_no_small_groups_of_a_model_from_the_api(
+    studio: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out", "made", "by")
+    content = dict.fromkeys((*names, "n_records")) | {"request": {"kind": "clusters"}}
+    monkeypatch.setattr(studio.studio.models, "find", lambda *_: StoredModel("0" * 16, content))
+    path = f"/api/surveys/{studio.mine.slug}/models/{'0' * 16}"
+    shown = {}
+    for name, role in (("viewer", Role.VIEWER), ("analyst", Role.ANALYST)):
+        answer = studio.client(studio.account(name, role)).get(path)
+        assert answer.status_code == 200
+        shown[name] = "summary" in answer.json()
+    assert shown == {"viewer": False, "analyst": True}
