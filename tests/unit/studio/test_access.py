@@ -161,6 +161,8 @@ def address(path: str, studio: Tried) -> str:
     if "{draft}" in path:
         members = studio.studio.accounts.members(studio.mine.survey.fingerprint)
         ((owner, name),) = [(own, name) for own, name, _ in members if name == "owner"]
+        for earlier in studio.studio.drafts.all():  # an account may have only so many
+            studio.studio.drafts.delete(earlier.id)
         made = studio.studio.drafts.create(DRAFT, owner, name)
         filled = filled.replace("{draft}", made.id).replace("{number:int}", "1")
     filled = filled.replace("{number:int}", "99").replace("{name:path}", "page.js")
