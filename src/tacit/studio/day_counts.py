@@ -72,11 +72,12 @@ class DayCounts:
 
 
 def _added(survey: Published, base: StoredCounts | None, days: dict[str, Codes]) -> StoredCounts:
-    """A table with the records of more days."""
+    """A table with the records of more days; `days` is empty afterwards, to free their memory."""
     tables = [] if base is None else [base.table]
-    tables += [count(codes, _schema(survey)) for codes in days.values()]
     parts = () if base is None else base.parts
-    parts += tuple(CountedPart(day, f"{day} {len(codes)}") for day, codes in days.items())
+    for day in [*days]:
+        tables.append(count(days.pop(day), _schema(survey)))
+        parts += (CountedPart(day, f"{day} {tables[-1].n_records}"),)
     return StoredCounts(reduce(add, tables), Origin(survey.fingerprint, survey.title), parts)
 
 

@@ -99,6 +99,8 @@ def _stored(
         cursor.execute(sql)
         while part := cursor.fetchmany(_ROWS):
             yield part
+        if connection.dialect.name == "sqlite":
+            cursor.execute("PRAGMA shrink_memory")  # pages that are read once stay in no cache
 
 
 def _cursor(connection: Connection) -> Any:

@@ -55,4 +55,4 @@ def by_day(
                 else [codes for other, codes in zip(days, stored, strict=True) if other == day]
             )
             arrays.setdefault(day, []).append(unpacked(own, reported))
-    return {day: np.concatenate(arrays[day]) for day in sorted(arrays)}
+    return {day: np.concatenate(arrays.pop(day)) for day in sorted(arrays)}  # pop frees the chunks
