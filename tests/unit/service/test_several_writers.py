@@ -184,7 +184,7 @@ def test_a_server_that_stalls_within_a_transaction_delays_the_others_only_for_a_
 ) -> None:
     with ExitStack() as stack:
         stalls, other = (
-            stack.enter_context(closing(Store(url, write_seconds=2.0))) for _ in range(2)
+            stack.enter_context(closing(Store(url, write_seconds=4.0))) for _ in range(2)
         )
         stalls.register(OPEN)
         stalls.claim()
