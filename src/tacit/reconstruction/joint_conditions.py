@@ -78,7 +78,7 @@ def _cells(design: Design, names: Sequence[str], condition: Condition) -> Array:
 def asked_answers(design: Design, table: TableOf, name: str) -> Estimate:
     """The distribution of the answers among those to whom a conditional question applies.
 
-    It uses the answers that the condition is about: whoever gave others was not asked.
+    It uses the answers that the condition is about: people who gave others were not asked.
     """
     attribute = design.schema[name]
     condition = next((c for c in design.conditions if c.attribute == name), None)

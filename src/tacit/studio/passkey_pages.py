@@ -15,7 +15,7 @@ _WRONG = Refusal("wrong", 403, "This passkey is not known here, or it took too l
 
 
 def options_to_add(visit: PageVisit) -> Response:
-    """What a browser needs to make a passkey for the account, for whoever knows its password."""
+    """What a browser needs to make a passkey for the account; its password is needed."""
     person, password = visit.person, visit.json.get("password")
     keys = (f"name {person.name}", f"address {address_of(visit)}")
     wait = visit.studio.delay.begin(*keys)

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from tacit.survey import survey_from_text
 from tacit.survey.yaml_patch import comments
 from tests.support.drafts import TEXT, draft_in, form_of, stored
-from tests.support.studio import Browser, Tried, tried
+from tests.support.studio import Browser, Tried
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
-def root(studio: Tried) -> Browser:
-    return studio.client(studio.account("Root", administrator=True))
 
 
 EVERY_FORM = ("settings", *(f"questions/{n}" for n in range(1, 8)), "groups/1", "groups/2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,6 @@ from tests.support.drafts import TEXT, draft_in, stored
 from tests.support.studio import MARKUP, Browser, Tried, tried
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
-def root(studio: Tried) -> Browser:
-    return studio.client(studio.account("Root", administrator=True))
 
 
 # The text ----------------------------------------------------------------------------------------

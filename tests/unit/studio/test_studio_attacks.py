@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,16 +13,9 @@ from tacit.studio.accounts import Role
 from tacit.studio.model_folder import STOPPED
 from tacit.studio.site import HEADERS
 from tests.support.drafts import draft_in
-from tests.support.studio import Browser, Tried, reports, send, tried
+from tests.support.studio import Browser, Tried, reports, send
 
 HUGE = str(10**30)
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

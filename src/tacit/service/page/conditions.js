@@ -102,7 +102,7 @@ export function timeStep(page, step) {
 }
 
 /** Milliseconds to wait before sending: each question that was not asked takes as long as another,
- *  drawn by chance, has taken. Else whoever sees the page load and send could tell how many were.
+ *  drawn by chance, has taken. Else anyone who sees the page load and send could tell how many were.
  */
 export function unaskedTime(page, steps) {
   const taken = [...page.times.values()];
