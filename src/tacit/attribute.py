@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 #: Python does not print integers of over 4,300 digits.
 MOST_DIGITS = 1000
+_ENDLESS = 10**MOST_DIGITS
 
 
 @dataclass(frozen=True, init=False)
@@ -172,7 +173,7 @@ def _is_label(label: object) -> bool:
 
 
 def _is_endless(label: object) -> bool:
-    return isinstance(label, int) and abs(label) >= 10**MOST_DIGITS
+    return isinstance(label, int) and abs(label) >= _ENDLESS
 
 
 def _printable(value: object) -> object:

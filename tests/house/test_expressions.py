@@ -51,7 +51,11 @@ def _found(pattern: str, texts: dict[str, str]) -> list[str]:
 
 
 def test_no_text_uses_an_expression_that_we_replaced(texts: dict[str, str]) -> None:
-    found = {f"say: {new}": lines for old, new in INSTEAD.items() if (lines := _found(old, texts))}
+    any_of_them = re.compile("|".join(INSTEAD))  # one pass over all texts instead of one for each
+    suspects = {name: text for name, text in texts.items() if any_of_them.search(text.lower())}
+    found = {
+        f"say: {new}": lines for old, new in INSTEAD.items() if (lines := _found(old, suspects))
+    }
     assert found == {}
 
 

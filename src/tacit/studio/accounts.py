@@ -74,9 +74,14 @@ class Account:
 class Accounts:
     """The accounts in a database. `now` is the time in seconds."""
 
-    def __init__(self, engine: Engine, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        now: Callable[[], float] = time.time,
+        hasher: PasswordHasher | None = None,
+    ) -> None:
         self.engine, self.now = engine, now
-        self._hasher = PasswordHasher()
+        self._hasher = hasher or PasswordHasher()
         #: Each hash takes 64 MiB, also for those who are not signed in.
         self._hashing = BoundedSemaphore(MOST_HASHES)
         #: Verified for unknown names, so that they take as long as known ones.

@@ -11,6 +11,7 @@ from pathlib import Path
 from socket import socket
 
 import uvicorn
+from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
@@ -106,7 +107,7 @@ PAGES: tuple[PageRoute, ...] = (
 )
 
 
-def studio_of(store: Store, folder: Path) -> Studio:
+def studio_of(store: Store, folder: Path, hasher: PasswordHasher | None = None) -> Studio:
     """The studio of a database, with accounts and released counts in a folder."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -114,7 +115,8 @@ def studio_of(store: Store, folder: Path) -> Studio:
         raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
     engine = open_engine(folder / ACCOUNTS_FILE)
     history, models = ReleaseHistory(folder), ModelFolder(folder / MODELS)
-    return Studio(store, Accounts(engine), Releases(store, folder, history.add), models, history)
+    accounts = Accounts(engine, hasher=hasher)
+    return Studio(store, accounts, Releases(store, folder, history.add), models, history)
 
 
 def studio_app(studio: Studio) -> Starlette:

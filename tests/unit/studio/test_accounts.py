@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from tacit.errors import DataError, StoreError
+from tacit.studio import account_tables
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import SESSION_SECONDS, Accounts, Role
 from tacit.studio.guess_delay import GuessDelay
-from tests.support.studio import PASSWORD
+from tests.support.studio import PASSWORD, WEAK_HASHER
 
 
 @pytest.fixture
 def accounts(tmp_path: Path) -> Accounts:
-    return Accounts(open_engine(tmp_path / "accounts.db"))
+    return Accounts(open_engine(tmp_path / "accounts.db"), hasher=WEAK_HASHER)
 
 
 def test_a_link_makes_one_account(accounts: Accounts) -> None:
@@ -53,6 +55,15 @@ def test_only_the_right_password_signs_in(accounts: Accounts) -> None:
     assert accounts.check_password("Ada", PASSWORD) is not None
     assert accounts.check_password("Ada", PASSWORD + " ") is None
     assert accounts.check_password("Eve", PASSWORD) is None
+
+
+def test_a_hash_takes_64_mib(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path / "accounts.db")
+    accounts = Accounts(engine)
+    accounts.create(accounts.invite(), "Ada", PASSWORD)
+    with engine.connect() as connection:
+        hashed = connection.scalar(select(account_tables.accounts.c.password))
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")  # RFC 9106, second choice
 
 
 def test_no_secret_is_in_the_file(accounts: Accounts, tmp_path: Path) -> None:
