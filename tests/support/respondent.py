@@ -9,13 +9,38 @@ from playwright.sync_api import Locator, Page
 
 #: More presses of the tab key than any step needs.
 _PRESSES = 60
-_FOCUSED = "element => element === document.activeElement"
+#: Whether an element has the focus, and whether one can see it.
+_FOCUSED = """element => {
+  const framed = element.closest(".option") ?? element;
+  const seen = getComputedStyle(framed).outlineStyle !== "none";
+  return [element === document.activeElement, seen];
+}"""
+#: How many presses of the tab key should lead to an element. Only where they lead counts; to know
+#: their number saves a question to the browser after each press.
+_AWAY = """element => {
+  const now = document.activeElement;
+  if (element === now) return 0;
+  const stops = "a[href], button, input, select, textarea, summary";
+  const after = [...document.querySelectorAll(stops)].filter((each) => {
+    const radios = each.type === "radio" ? [...document.getElementsByName(each.name)] : [each];
+    const stop = radios.find(({ checked }) => checked) ?? radios[0];
+    const follows = now.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING;
+    return each === stop && follows && !each.disabled && each.checkVisibility();
+  });
+  return after.indexOf(element) + 1;
+}"""
+#: The group of a radio button, its place there, where the focus enters, and the group's size.
+_PLACE = """element => {
+  const group = [...document.getElementsByName(element.name)];
+  const checked = group.findIndex((each) => each.checked);
+  return [element.name, group.indexOf(element), Math.max(0, checked), group.length];
+}"""
 
 
 class Respondent:
     """Reads headings, moves by Tab and arrows, answers by space and sends forms by Enter."""
 
-    def __init__(self, page: Page, seen: Callable[[str], Any] = lambda heading: None) -> None:
+    def __init__(self, page: Page, seen: Callable[[str], Any] | None = None) -> None:
         self.page = page
         self._seen = seen
 
@@ -25,29 +50,33 @@ class Respondent:
 
     def opens(self, address: str) -> str:
         self.page.goto(address)
-        self.page.wait_for_selector("h1")
-        self._seen(self.heading)
-        return self.heading
+        return self._read()
+
+    def _read(self) -> str:
+        heading = self.heading
+        if self._seen is not None:
+            self._seen(heading)
+        return heading
 
     def tabs_to(self, target: Locator) -> None:
         """Press Tab until the target has the focus, and see that one can see it."""
+        for _ in range(target.evaluate(_AWAY)):
+            self.page.keyboard.press("Tab")
         for _ in range(_PRESSES):
-            if target.evaluate(_FOCUSED):
+            focused, outlined = target.evaluate(_FOCUSED)
+            if focused:
                 break
             self.page.keyboard.press("Tab")
-        assert target.evaluate(_FOCUSED), f"no way to {target} by keyboard"
-        assert target.evaluate(_OUTLINED), f"{target} has the focus, but nobody can see it"
+        assert focused, f"no way to {target} by keyboard"
+        assert outlined, f"{target} has the focus, but nobody can see it"
 
     def chooses(self, label: str, within: Locator | None = None) -> None:
         """A radio button: Tab into the group, arrows within it."""
         place = within or self.page.locator("form")
-        radios = place.locator("input[type=radio]")
         wanted = place.get_by_role("radio", name=label, exact=True)
-        checked = place.locator("input[type=radio]:checked")
-        self.tabs_to(checked if checked.count() else radios.first)
-        for _ in range(radios.count()):
-            if wanted.evaluate(_FOCUSED):
-                break
+        name, own, entered, size = wanted.evaluate(_PLACE)
+        self.tabs_to(place.locator(f"input[type=radio][name='{name}']").nth(entered))
+        for _ in range((own - entered) % size):
             self.page.keyboard.press("ArrowDown")
         self.page.keyboard.press("Space")
         assert wanted.is_checked()
@@ -65,19 +94,21 @@ class Respondent:
     def goes_on(self) -> str:
         """Enter in the form, or on its button; the heading of what comes next."""
         self._presses(self.page.locator("button[type=submit]"))
-        return self.heading
+        return self._read()
 
     def presses(self, name: str) -> None:
         self._presses(self.page.get_by_role("button", name=name, exact=True))
+        if self._seen is not None:
+            self._read()
 
     def _presses(self, button: Locator) -> None:
         self.tabs_to(button)
         self.page.keyboard.press("Enter")
-        self._seen(self.heading)
 
     def reaches(self, heading: str) -> None:
         self.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
-        self._seen(heading)
+        if self._seen is not None:
+            self._seen(heading)
 
 
 def answered(page: Page, address: str) -> Respondent:
@@ -88,9 +119,3 @@ def answered(page: Page, address: str) -> Respondent:
     person.chooses("Yes")
     assert person.goes_on() == "This will be sent"
     return person
-
-
-_OUTLINED = """element => {
-  const framed = element.closest(".option") ?? element;
-  return getComputedStyle(framed).outlineStyle !== "none";
-}"""

@@ -14,6 +14,8 @@ from tacit.service.page import HTML
 
 #: Changes the body and the headers of what is sent for a path.
 Change = Callable[[str, bytes, list[tuple[str, str]]], bytes]
+#: Seconds after which a proxy notices that it should end.
+_POLL = 0.02
 _OWN = ("connection", "content-length", "date", "server", "transfer-encoding")
 
 
@@ -44,7 +46,7 @@ def tampering(origin: str, change: Change) -> Iterator[str]:
             """Nothing is logged."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[_POLL])
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"

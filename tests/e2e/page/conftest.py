@@ -1,4 +1,4 @@
-"""One server per session, one browser for the whole folder, one device per test.
+"""One server per session, one browser for the whole folder, one device per file, wiped after a test.
 
 Playwright's loop must be gone before tests of other folders run theirs.
 """
@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-    from tests.support.browser import Served
+    from tests.support.browser import Served, SharedDevice
 
 
 #: The browser while there is one, and what ends it.
@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A respondent's device."""
+    """A device of its own, for tests that open several tabs or change what its pages run."""
     from tests.support.browser import device
 
     made = device(browser)
@@ -60,9 +60,27 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def devices(browser: Browser) -> Iterator[list[SharedDevice]]:
+    """The device that the tests of a file share, if it is as good as new."""
+    found: list[SharedDevice] = []
+    yield found
+    for left in found:
+        left.close()
+
+
 @pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
+def page(browser: Browser, devices: list[SharedDevice]) -> Iterator[Page]:
+    """A tab on a device on which nothing is stored."""
+    from tests.support.browser import SharedDevice
+
+    if not devices:
+        devices.append(SharedDevice(browser))
+    (shared,) = devices
+    yield shared.tab()
+    shared.wipe()
+    if not shared.as_new:
+        devices.pop().close()
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 
 from tacit.survey import Published
-from tests.support.browser import Served, device, watched
+from tests.support.browser import Served, as_on_a_new_device, watched
 from tests.support.page_surveys import (
     INVITED,
     INVITED_WAVE,
@@ -203,22 +203,20 @@ def test_a_reload_does_not_throw_again(page: Page, served: Served) -> None:
     assert seen.bodies == [told]
 
 
-def test_a_reload_asks_the_questions_that_came_up(browser: Browser, served: Served) -> None:
+def test_a_reload_asks_the_questions_that_came_up(page: Page, served: Served) -> None:
     """Thrown again twice, 5 devices would all ask the same with a chance of 1/4 each."""
     for _ in range(5):
-        context = device(browser)
-        person = Respondent(context.new_page())
+        person = Respondent(as_on_a_new_device(page, served.origin))
         asked = []
         for _ in range(3):
             if person.opens(served[PAIR]) == "Pair":
                 person.goes_on()
-            asked.append(person.page.locator("fieldset h2").all_inner_texts())
+            asked.append(page.locator("fieldset h2").all_inner_texts())
         assert asked[0] == asked[1] == asked[2]
-        for fieldset in person.page.locator("fieldset").all():
+        for fieldset in page.locator("fieldset").all():
             fieldset.get_by_role("radio", name="Yes").check()
         assert person.goes_on() == REVIEW
-        assert person.page.evaluate("sessionStorage.length") == 0, "nobody can tell afterwards"
-        context.close()
+        assert page.evaluate("sessionStorage.length") == 0, "nobody can tell afterwards"
 
 
 def test_two_people_with_links_of_their_own_can_share_a_tab(page: Page, served: Served) -> None:

@@ -7,14 +7,15 @@ import math
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page, ViewportSize
 
-from tests.support.browser import Served, device, watched
+from tests.support.browser import Served, watched
 from tests.support.page_surveys import HALF, OPEN, RELOADED, WIDE, every_kind, own_device
 from tests.support.respondent import Respondent
 from tests.support.ten_questions import ten_questions
 
-SMALL, LARGE = {"width": 360, "height": 640}, {"width": 1280, "height": 800}
+SMALL: ViewportSize = {"width": 360, "height": 640}
+LARGE: ViewportSize = {"width": 1280, "height": 800}
 CUT_OFF = """
 () => {
   const right = (each) => each.getBoundingClientRect().right;
@@ -44,6 +45,13 @@ def to_question(page: Page, address: str, heading: str) -> Respondent:
     """A respondent who gives the last answer to everything before this question."""
     person = Respondent(page)
     person.opens(address)
+    goes_to(person, heading)
+    return person
+
+
+def goes_to(person: Respondent, heading: str) -> None:
+    """Give the last answer to everything from here to this question."""
+    page = person.page
     while person.heading != heading:
         for fieldset in page.locator("fieldset").all():
             if fieldset.locator("input[type=radio]").count():
@@ -51,7 +59,6 @@ def to_question(page: Page, address: str, heading: str) -> Respondent:
         if page.locator("input[type=text]").count():
             page.locator("input[type=text]").fill("3")
         page.locator("button[type=submit]").click()
-    return person
 
 
 def test_the_odds_of_four_answers_are_not_cut_off_on_a_phone(page: Page, served: Served) -> None:
@@ -72,23 +79,32 @@ def test_the_odds_of_a_multiple_choice_do_not_leave_open_which_box(
     assert told.startswith("My pay, Losing my job, and My health:")
 
 
-@pytest.mark.parametrize("viewport", [SMALL, LARGE], ids=["phone", "desktop"])
+#: Questions that a throw decides, in the order in which they are asked.
+THROWN = [
+    (
+        ten_questions("die"),
+        [
+            "Do you like chocolate?",
+            "Have you come late to work this month?",
+            "How often do you drink alcohol?",
+        ],
+    ),
+    (own_device("coin"), ["Question a?"]),
+    (own_device("birth_month"), ["Question a?"]),
+]
+
+
 def test_question_and_rules_are_not_out_of_view_when_a_throw_is_answered(
-    browser: Browser, served: Served, viewport: Any
+    page: Page, served: Served
 ) -> None:
-    context = device(browser, viewport=viewport)
-    page = context.new_page()
-    for survey, heading in (
-        (ten_questions("die"), "Do you like chocolate?"),
-        (ten_questions("die"), "Have you come late to work this month?"),
-        (ten_questions("die"), "How often do you drink alcohol?"),
-        (own_device("coin"), "Question a?"),
-        (own_device("birth_month"), "Question a?"),
-    ):
-        to_question(page, served[survey], heading)
-        assert page.evaluate(IN_VIEW), (heading, viewport)
-        page.goto("about:blank")
-    context.close()
+    for survey, headings in THROWN:
+        person = Respondent(page)
+        person.opens(served[survey])
+        for heading in headings:
+            goes_to(person, heading)
+            for viewport in (SMALL, LARGE):
+                page.set_viewport_size(viewport)
+                assert page.evaluate(IN_VIEW), (heading, viewport)
 
 
 def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(

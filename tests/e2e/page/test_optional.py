@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tacit.service.store import Store
 from tests.e2e.page.test_axe import check
 from tests.e2e.page.test_reload import kept
-from tests.support.browser import Seen, Served, serving, watched
+from tests.support.browser import Seen, Served, as_on_a_new_device, serving, watched
 from tests.support.optional_surveys import OPTIONAL, OPTIONAL_COIN
 from tests.support.page_surveys import published, yes_no
 from tests.support.respondent import Respondent
@@ -141,10 +141,7 @@ def test_who_answers_everything_sends_what_the_design_makes_of_it(
 def test_both_choices_have_bodies_of_the_same_length(page: Page, served: Served) -> None:
     lengths = set()
     for choice in (DECLINE, "Yes", "No"):
-        page.context.clear_cookies()
-        page.goto(served[FOUR])
-        page.evaluate("localStorage.clear(); sessionStorage.clear()")
-        person = Respondent(page)
+        person = Respondent(as_on_a_new_device(page, served.origin))
         person.opens(served[FOUR])
         person.goes_on()
         person.chooses(choice)

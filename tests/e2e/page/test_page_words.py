@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -26,6 +26,7 @@ ONE = {
     "fr": "Sur 100 personnes, 1 envoie le contraire de sa vraie réponse.",
     "es": "De 100 personas, 1 envía lo contrario de su respuesta verdadera.",
 }
+YES_NO = {"en": ["No", "Yes"], "de": ["Nein", "Ja"], "fr": ["Non", "Oui"], "es": ["No", "Sí"]}
 TWO_LINES = """
 (all) => all.filter((mark) => {
   const range = document.createRange();
@@ -58,51 +59,53 @@ def rarely(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
-def opened(browser: Browser, served: Served, language: str, viewport: Any = PHONE) -> Page:
-    """The page at its first question."""
-    page = device(browser, viewport=viewport, locale=language).new_page()
-    person = Respondent(page)
-    person.opens(served[SURVEY])
+@dataclass
+class Walk:
+    """What was read of the odds and the answers in a language, and the page that will be sent."""
+
+    language: str
+    odds: list[str]
+    options: list[list[str]]
+    page: Page
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def walked(request: pytest.FixtureRequest, browser: Browser, rarely: Served) -> Iterator[Walk]:
+    """All questions, on a phone."""
+    context = device(browser, locale=request.param)
+    page = context.new_page()
+    walk = Walk(request.param, [], [], page)
+    Respondent(page).opens(rarely[SURVEY])
     page.locator("button[type=submit]").click()
-    return page
-
-
-def answer(page: Page) -> None:
-    page.locator("input[type=radio]").last.check()
-    page.locator("button[type=submit]").click()
-
-
-def test_one_person_does_not_get_a_plural_verb(browser: Browser, rarely: Served) -> None:
-    page = opened(browser, rarely, "en")
-    for name, told in zip(NAMES.values(), FEW.values(), strict=True):
-        page.get_by_role("heading", name=f"{name}?").wait_for()
-        assert page.locator(".odds p").first.inner_text() == told
-        answer(page)
-    for language, told in ONE.items():
-        assert opened(browser, rarely, language).locator(".odds p").first.inner_text() == told
-
-
-def test_yes_and_no_without_labels_are_not_left_untranslated(
-    browser: Browser, rarely: Served
-) -> None:
-    assert opened(browser, rarely, "es").locator(".option").all_inner_texts() == ["No", "Sí"]
-    assert opened(browser, rarely, "de").locator(".option").all_inner_texts() == ["Nein", "Ja"]
-
-
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_marks_on_the_review_page_are_not_broken_into_two_lines(
-    browser: Browser, rarely: Served, viewport: Any, language: str
-) -> None:
-    page = opened(browser, rarely, language, viewport)
     for name in NAMES.values():
         page.get_by_role("heading", name=f"{name}?").wait_for()
-        answer(page)
-    words = json.loads(content(f"words/{language}.json"))
+        walk.odds.append(page.locator(".odds p").first.inner_text())
+        walk.options.append(page.locator(".option").all_inner_texts())
+        page.locator("input[type=radio]").last.check()
+        page.locator("button[type=submit]").click()
+    yield walk
+    context.close()
+
+
+def test_one_person_does_not_get_a_plural_verb(walked: Walk) -> None:
+    if walked.language == "en":
+        assert walked.odds == [*FEW.values()]
+    else:
+        assert walked.odds[0] == ONE[walked.language]
+
+
+def test_yes_and_no_without_labels_are_not_left_untranslated(walked: Walk) -> None:
+    assert walked.options == [YES_NO[walked.language]] * len(NAMES)
+
+
+def test_the_marks_on_the_review_page_are_not_broken_into_two_lines(walked: Walk) -> None:
+    page, words = walked.page, json.loads(content(f"words/{walked.language}.json"))
     page.get_by_text(words["exactly"]).click()
     marks = page.locator(".sent .badge", has_text=words["byChance"])
     assert marks.count() == len(FEW)
-    assert marks.evaluate_all(TWO_LINES) == []
+    for viewport in (PHONE, DESKTOP):
+        page.set_viewport_size(viewport)
+        assert marks.evaluate_all(TWO_LINES) == []
     marks.first.evaluate("mark => mark.style.width = '4rem'")
     assert len(marks.evaluate_all(TWO_LINES)) == 1, "negative control"
 

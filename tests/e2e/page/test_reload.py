@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 
-from tests.support.browser import Served, device, watched
+from tests.support.browser import Served, as_on_a_new_device, watched
 from tests.support.chance import looks_like
 from tests.support.page_surveys import FORTY, FRENCH, PAIR, RELOADED, THROWN
 from tests.support.respondent import Respondent
@@ -18,7 +18,7 @@ THETA = 0.75
 #: Answers Yes until the question with this number is shown.
 YES_UNTIL = """
 (number) => {
-  const place = () => document.querySelector(".where span")?.innerText ?? "";
+  const place = () => document.querySelector(".where span")?.textContent ?? "";
   while (!place().startsWith(`${number} /`) && !document.querySelector("pre")) {
     document.querySelector("input[value='1']")?.click();
     document.querySelector("button[type=submit]").click();
@@ -152,22 +152,21 @@ def test_a_new_tab_starts_anew_and_finds_nothing_of_an_unfinished_survey(
     assert next_person.opens(served[RELOADED]) == "Reloaded"
 
 
-def test_a_reload_does_not_draw_again(browser: Browser, served: Served) -> None:
+def test_a_reload_does_not_draw_again(page: Page, served: Served) -> None:
     """Of 200 answers Yes three quarters are sent as Yes, however often the page is reloaded.
 
     A second draw that a respondent or a server could choose from would show: negative control.
     """
-    records = [answered_with_reloads(browser, served) for _ in range(5)]
+    records = [answered_with_reloads(page, served) for _ in range(5)]
     said = np.array([sum(label == "yes" for record in records for label in record.values())])
     assert looks_like(said, 200, np.array([THETA]))
     better_of_two = np.array([round(200 * (1 - (1 - THETA) ** 2))])
     assert not looks_like(better_of_two, 200, np.array([THETA]))
 
 
-def answered_with_reloads(browser: Browser, served: Served) -> dict[str, str]:
+def answered_with_reloads(page: Page, served: Served) -> dict[str, str]:
     """Forty times Yes; what was drawn before a reload is what is sent."""
-    context = device(browser)
-    page = context.new_page()
+    as_on_a_new_device(page, served.origin)
     page.goto(served[FORTY])
     page.wait_for_selector("h1")
     reports: dict[str, list[int]] = {}
@@ -181,6 +180,5 @@ def answered_with_reloads(browser: Browser, served: Served) -> dict[str, str]:
         page.get_by_text(BACK).wait_for()
     page.evaluate(YES_UNTIL, 41)
     record = record_shown(page)
-    context.close()
     assert {name: [int(record[name] == "yes")] for name in reports} == reports
     return record

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 import tacit
 from tacit.errors import ServiceError
 from tacit.service.page import FILES, HTML, integrity, manifest
 from tacit.service.verification import verify
 from tests.support.browser import PATIENCE, Served, device, serving, watched
+from tests.support.commands import Ran
 from tests.support.page_surveys import OPEN, WAVE
 from tests.support.respondent import Respondent
 from tests.support.tampering import LEAKS, Change, leaking, tampering
@@ -44,6 +45,12 @@ def in_a_browser(names: Iterable[str]) -> list[Any]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving([OPEN, WAVE], tmp_path_factory.mktemp("served")) as found:
         yield found
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """On a device of its own: no file of another server is in its cache."""
+    return context.new_page()
 
 
 @pytest.fixture(scope="module")
@@ -174,35 +181,39 @@ def test_a_shortened_address_is_not_taken_for_that_of_a_survey(served: Served) -
         verify(served.origin + PLACE[:6] + "/")
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "tacit", "page", *arguments]
-    wide = {**os.environ, "COLUMNS": "160"}
-    return subprocess.run(line, capture_output=True, text=True, check=False, env=wide)
+@pytest.fixture
+def command(tacit_: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """`tacit page` on a wide screen."""
+    monkeypatch.setenv("COLUMNS", "160")
+    return partial(tacit_, "page")
 
 
-def test_the_command_says_what_differs_by_its_exit_status(served: Served) -> None:
+def test_the_command_says_what_differs_by_its_exit_status(
+    command: Callable[..., Ran], served: Served
+) -> None:
     right = command("verify", served[OPEN] + "#token")
-    assert (right.returncode, right.stderr) == (0, "")
-    assert right.stdout.count(" ok ") == len(verify(served[OPEN]))
-    assert "WRONG" not in right.stdout
+    assert (right.status, right.err) == (0, "")
+    assert right.out.count(" ok ") == len(verify(served[OPEN]))
+    assert "WRONG" not in right.out
     with tampering(served.origin, leaking("page.js")) as origin:
-        changed = command("verify", origin + PLACE)
+        line = [sys.executable, "-m", "tacit", "page", "verify", origin + PLACE]
+        changed = subprocess.run(line, capture_output=True, text=True, check=False)
         assert changed.returncode == 1
         assert re.search(r"page\.js +WRONG +differs: sha256-", changed.stdout)
         assert "1 difference from the page" in changed.stdout
-        found = json.loads(command("verify", origin + PLACE, "--json").stdout)
+        found = json.loads(command("verify", origin + PLACE, "--json").out)
         assert not found["right"]
     gone = command("verify", origin + PLACE)
-    assert gone.returncode == 2
-    assert "cannot be fetched" in gone.stderr
+    assert gone.status == 2
+    assert "cannot be fetched" in gone.err
     nowhere = command("verify", f"{served.origin}/s/{'0' * 16}/")
-    assert nowhere.returncode == 1
-    assert "not sent: status 404" in nowhere.stdout
-    assert command("verify", "survey.example.org").returncode == 2
+    assert nowhere.status == 1
+    assert "not sent: status 404" in nowhere.out
+    assert command("verify", "survey.example.org").status == 2
 
 
-def test_the_manifest_names_what_is_served(served: Served) -> None:
-    text, data = command("manifest").stdout, json.loads(command("manifest", "--json").stdout)
+def test_the_manifest_names_what_is_served(command: Callable[..., Ran]) -> None:
+    text, data = command("manifest").out, json.loads(command("manifest", "--json").out)
     assert set(data["files"]) == set(FILES)
     for name, hashes in data["files"].items():
         assert hashes["integrity"] == integrity(manifest()[name])
