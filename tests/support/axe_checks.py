@@ -8,8 +8,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 _COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-#: All that axe may judge a page by but colours: elements, their attributes and states, and which texts are the
-#: same, empty or one letter long. What texts and identifiers say does not matter to it.
+#: All that axe may judge a page by but colours: elements, their attributes and states, and which
+#: texts are the same, empty or one letter long. What texts and names say does not matter to it.
 _SHAPE = """
 () => {
   const numbers = new Map();

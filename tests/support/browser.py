@@ -29,11 +29,14 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # One process draws and one runs all pages of a device: to start them and to pass messages
-    # between them takes more CPU time than what the tests do with a page.
+    # Fewer processes: to start them and to pass messages between them takes more CPU time than
+    # what the tests do with a page. One runs all pages of a device, one does the rest.
     "--in-process-gpu",
     "--disable-site-isolation-trials",
     "--renderer-process-limit=1",
+    # The first two are those that Playwright asks for; the last such option counts.
+    "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies,"
+    "NetworkServiceInProcess2",
 )
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}

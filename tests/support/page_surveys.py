@@ -164,12 +164,39 @@ _ONE = {
 OPEN = published(_ONE | {"title": "Open"})
 INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
 FULL = published(_ONE | {"title": "Full", "quota": 1})
+GERMAN = published(_ONE | {"title": "Offen", "languages": ["de"]})
 #: The questions of OPEN once more, as a second wave of a panel asks them.
 WAVE = published(_ONE | {"title": "Second wave"})
 INVITED_WAVE = published(_ONE | {"title": "Second wave, invited", "access": "invited"})
 #: The names and coins of OPEN, but another question.
 REWORDED = published(_ONE | {"title": "Open", "questions": [yes_no("a", text="Another?")]})
 THROWN = published(_ONE | {"title": "Thrown", "device": "birth_month"})
+#: Numbers that may not be all that one can type: edges, and limits if there are any.
+LIMITS: list[dict[str, Any]] = [
+    {"edges": [20, 40]},
+    {"edges": [20, 40], "minimum": 16},
+    {"edges": [20, 40], "maximum": 120},
+    {"edges": [-5, 5], "maximum": 120},
+    {"edges": [-5, 5]},
+    {"edges": [20, 40], "minimum": 16, "maximum": 120},
+]
+NUMBERS = published(
+    {
+        "title": "Numbers",
+        "questions": [
+            {
+                "name": f"n{i}",
+                "kind": "number",
+                "text": f"Number {i}?",
+                "sensitive": False,
+                **limits,
+            }
+            for i, limits in enumerate(LIMITS)
+        ]
+        + [yes_no("a")],
+        "groups": [{"questions": ["a"], "family": "related", "theta": "3/4"}],
+    }
+)
 #: One throw for questions whose personal ones are not equally common.
 PAIR = published(
     {
@@ -335,6 +362,6 @@ def every_survey() -> list[Published]:
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
         *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE),
-        *(RELOADED, FORTY),
+        *(RELOADED, FORTY, GERMAN, NUMBERS),
         *map(own_device, DEVICES),
     ]

@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tacit.service.page import HTML
@@ -19,22 +20,29 @@ _POLL = 0.02
 _OWN = ("connection", "content-length", "date", "server", "transfer-encoding")
 
 
+@cache
+def _answer(url: str, accept: str) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
+    """What the server sends, asked for once: status, headers and body."""
+    asked = urllib.request.Request(url, headers={"Accept": accept})
+    try:
+        answer = urllib.request.urlopen(asked)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        headers = tuple((k, v) for k, v in answer.headers.items() if k.lower() not in _OWN)
+        return answer.status, headers, answer.read()
+
+
 @contextlib.contextmanager
 def tampering(origin: str, change: Change) -> Iterator[str]:
     """A proxy in front of a server that changes what is read: its origin."""
 
     class Proxy(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = urllib.request.Request(origin + self.path)
-            asked.add_header("Accept", self.headers.get("Accept", "*/*"))
-            try:
-                answer = urllib.request.urlopen(asked)
-            except urllib.error.HTTPError as error:
-                answer = error
-            with answer:
-                headers = [(k, v) for k, v in answer.headers.items() if k.lower() not in _OWN]
-                body = change(self.path, answer.read(), headers)
-                self.send_response(answer.status)
+            status, told, body = _answer(origin + self.path, self.headers.get("Accept", "*/*"))
+            headers = list(told)
+            body = change(self.path, body, headers)
+            self.send_response(status)
             for name, value in headers:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))

