@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from tests.support.axe_checks import new_violations
 from tests.support.browser import Served
 from tests.support.page_surveys import DEVICES, FRENCH, PAIR, WIDE, every_kind, own_device
+from tests.support.respondent import gives_last_answers, sends_form
 
 
 def check(page: Page) -> None:
@@ -21,21 +22,6 @@ def check(page: Page) -> None:
     assert new_violations(page) == [], page.locator("h1").inner_text()
 
 
-#: Gives the last answer everywhere.
-ANSWER = """
-() => {
-  const set = (field, key, value) => {
-    field[key] = value;
-    field.dispatchEvent(new Event("input", { bubbles: true }));
-    field.dispatchEvent(new Event("change", { bubbles: true }));
-  };
-  for (const fieldset of document.querySelectorAll("fieldset")) {
-    [...fieldset.querySelectorAll("input[type=radio]")].at(-1)?.click();
-    fieldset.querySelectorAll("select").forEach((each) => set(each, "selectedIndex", 3));
-  }
-  document.querySelectorAll("input[type=text]").forEach((each) => set(each, "value", "3"));
-}
-"""
 #: The heading, whether this is the last step, and whether the step shows what came of an answer.
 STEP = """
 () => [
@@ -44,7 +30,6 @@ STEP = """
   document.querySelector(".outcome-box:not(:empty)") !== null,
 ]
 """
-SUBMIT = "document.querySelector('button[type=submit]').click()"
 
 
 def walk(page: Page, address: str, look: Callable[[Page], Any]) -> list[str]:
@@ -62,22 +47,18 @@ def walk(page: Page, address: str, look: Callable[[Page], Any]) -> list[str]:
         look(page)
         if last:
             return headings
-        answer(page)
-        page.evaluate(SUBMIT)
+        gives_last_answers(page)
+        sends_form(page)
         _, _, outcome = page.evaluate(STEP)
         if outcome:
             more = page.get_by_role("button", name="Throw 100 times")
             if more.count():
                 more.click()
             look(page)
-            answer(page)
-            page.evaluate(SUBMIT)
+            gives_last_answers(page)
+            sends_form(page)
             if page.evaluate(STEP)[0] == heading:
-                page.evaluate(SUBMIT)
-
-
-def answer(page: Page) -> None:
-    page.evaluate(ANSWER)
+                sends_form(page)
 
 
 #: Changes of the shape of a page and of its colours, by the rule that each breaks.

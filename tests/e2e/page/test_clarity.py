@@ -17,7 +17,7 @@ from tests.support.page_surveys import (
     every_kind,
     own_device,
 )
-from tests.support.respondent import Respondent
+from tests.support.respondent import Respondent, gives_last_answers, sends_form
 from tests.support.ten_questions import ten_questions
 
 SMALL: ViewportSize = {"width": 360, "height": 640}
@@ -57,14 +57,9 @@ def to_question(page: Page, address: str, heading: str) -> Respondent:
 
 def goes_to(person: Respondent, heading: str) -> None:
     """Give the last answer to everything from here to this question."""
-    page = person.page
     while person.heading != heading:
-        for fieldset in page.locator("fieldset").all():
-            if fieldset.locator("input[type=radio]").count():
-                fieldset.locator("input[type=radio]").last.check()
-        if page.locator("input[type=text]").count():
-            page.locator("input[type=text]").fill("3")
-        page.locator("button[type=submit]").click()
+        gives_last_answers(person.page)
+        sends_form(person.page)
 
 
 def test_the_odds_of_four_answers_are_not_cut_off_on_a_phone(page: Page, served: Served) -> None:

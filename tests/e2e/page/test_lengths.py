@@ -82,8 +82,9 @@ def ear(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ea
         yield found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
+    """One for all tests that only call its functions."""
     context = device(browser, ignore_https_errors=True)
     yield context.new_page()
     context.close()
@@ -114,6 +115,13 @@ def tokens(survey: Published) -> Iterator[str | None]:
         yield secrets.token_urlsafe(16) if survey is INVITED else None
 
 
+def opens(page: Page, ear: Eavesdropper, survey: Published) -> None:
+    """A page that can send records of a survey."""
+    page.goto(secure(ear, survey))
+    page.wait_for_selector("h1")
+    page.evaluate(PREPARE)
+
+
 def lengths_from_page(
     page: Page, ear: Eavesdropper, survey: Published, sent: Sequence[Any], unpadded: bool = False
 ) -> list[int]:
@@ -121,9 +129,6 @@ def lengths_from_page(
 
     It sends one after the other; if there are as many TLS records, each of them holds one.
     """
-    page.goto(secure(ear, survey))
-    page.wait_for_selector("h1")
-    page.evaluate(PREPARE)
     right = {"refused": True, "type": "link-used"} if survey is INVITED else {"stored": True}
     wanted = {"refused": True, "type": "malformed"} if unpadded else right
     given = [
@@ -151,6 +156,7 @@ def tells(lengths: Sequence[Any], answers: Sequence[str]) -> bool:
 def test_every_record_that_the_page_can_send_has_the_same_length(
     page: Page, ear: Eavesdropper, survey: Published
 ) -> None:
+    opens(page, ear, survey)
     lengths = lengths_from_page(page, ear, survey, records(survey))
     assert len(lengths) > 2
     assert len(set(lengths)) == 1
@@ -162,6 +168,7 @@ def test_a_guess_from_the_length_is_no_better_than_chance(page: Page, ear: Eaves
     answers = ["yes", "no"] * GUESSED
     random.Random(5).shuffle(answers)
     sent = [{"a": answer} for answer in answers]
+    opens(page, ear, OPEN)
     assert not tells(lengths_from_page(page, ear, OPEN, sent), answers)
     # Negative control: the attack works where it can.
     assert tells(lengths_from_page(page, ear, OPEN, sent, unpadded=True), answers)
