@@ -18,7 +18,7 @@ from tests.support.page_surveys import (
     THROWN,
     WAVE,
 )
-from tests.support.respondent import Respondent, answered
+from tests.support.respondent import Respondent, answered, gives_last_answers, sends_form
 
 DONE, AGAIN = "Stored. Thank you!", "This device has already answered"
 REVIEW = "This will be sent"
@@ -210,12 +210,12 @@ def test_a_reload_asks_the_questions_that_came_up(page: Page, served: Served) ->
         asked = []
         for _ in range(3):
             if person.opens(served[PAIR]) == "Pair":
-                person.goes_on()
+                sends_form(page)
             asked.append(page.locator("fieldset h2").all_inner_texts())
         assert asked[0] == asked[1] == asked[2]
-        for fieldset in page.locator("fieldset").all():
-            fieldset.get_by_role("radio", name="Yes").check()
-        assert person.goes_on() == REVIEW
+        gives_last_answers(page)
+        sends_form(page)
+        assert person.heading == REVIEW
         assert page.evaluate("sessionStorage.length") == 0, "nobody can tell afterwards"
 
 

@@ -39,13 +39,21 @@ def check_body(body: str, survey: Published) -> dict[str, str]:
     return dict(sent["record"])
 
 
+#: The width of the page, what has the focus, and whether the page says what it does meanwhile.
+SCREEN = """() => [
+  document.documentElement.scrollWidth,
+  document.activeElement.tagName,
+  document.querySelector("[role=status]") !== null,
+]"""
+
+
 def fits_the_screen(page: Page) -> Any:
     """Asserts at every step that nothing is wider than the phone."""
 
     def check(heading: str) -> None:
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], heading
-        focused = page.evaluate("document.activeElement.tagName")
-        assert focused == "H1" or page.locator("[role=status]").count(), heading
+        width, focused, waits = page.evaluate(SCREEN)
+        assert width <= PHONE["width"], heading
+        assert focused == "H1" or waits, heading
 
     return check
 
