@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.errors import DataError, unknown
 from tacit.plan import SurveyPlan, Tradeoff, plan, tradeoff
-from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR
+from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR, YES_NO_FAMILIES
 from tacit.plan.plan_text import family_of_text, shares_of_texts
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.survey import Published
@@ -112,7 +112,7 @@ class PlanForm:
             raise DataError(f"at most {MOST_QUESTIONS} questions are compared, got {questions}")
         size = self._categories or (len(shares) if isinstance(shares, list) else None)
         sizes: dict[str, Any] = {"questions": questions, "categories": size}
-        kept = [name for name in self.compare if name != "crosswise" or (size or 2) == 2]
+        kept = [name for name in self.compare if name not in YES_NO_FAMILIES or (size or 2) == 2]
         candidates: dict[str, Any] = {name: name for name in kept}
         if len(found.design.schema) == 1 and questions == 1:
             candidates = {THIS_PLAN: found.design.groups[0].coin} | candidates
