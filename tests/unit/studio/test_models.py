@@ -325,7 +325,9 @@ def test_questions_that_are_not_asked_of_everybody_are_learnt_and_tested(
     true = np.column_stack([smokes, daily, worries, rng.integers(2, size=3000)]).astype(np.uint8)
     design = CONDITIONAL.design
     made = train(
-        count_reported(disguise(true, design, rng), design), design, ModelRequest(kind, target, classes=2)
+        count_reported(disguise(true, design, rng), design),
+        design,
+        ModelRequest(kind, target, classes=2),
     )
     assert made["privacy"]["measured"]
     if target:
