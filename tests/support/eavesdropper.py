@@ -53,6 +53,8 @@ class Eavesdropper:
         incoming, outgoing, seen = ssl.MemoryBIO(), ssl.MemoryBIO(), bytearray()
         tls = self._context.wrap_bio(incoming, outgoing, server_side=True)
         with client, socket.create_connection(self._target) as server, contextlib.suppress(OSError):
+            for line in (client, server):
+                line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
                 for ready in select.select([client, server], [], [])[0]:
                     data = ready.recv(1 << 16)
