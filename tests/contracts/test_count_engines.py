@@ -66,7 +66,7 @@ DESIGNS = {"binary": BINARY, "labelled": LABELLED, "wide": WIDE}
 
 @cache
 def table_of(name: str) -> Any:
-    return records_of(DESIGNS[name])
+    return records_of(DESIGNS[name], 1200 if name == "wide" else 3000)
 
 
 @cache
@@ -362,13 +362,14 @@ def test_spark_keeps_the_contract_also_if_an_executor_is_killed(tmp_path: Path) 
                 check(put)
         _a_level_of_a_tree_is_one_job(session.sparkContext.statusTracker())
         _a_damaged_part_is_refused(lambda folder: session.read.parquet(str(folder)), tmp_path)
+        for disguises in SPARK_DISGUISES:
+            disguises(session)
+        # Last, because another executor has to start.
         engine = engine_of(put(table_of("labelled")), LABELLED.reported)
         own = pair_tables(engine_of(table_of("labelled"), LABELLED.reported))
         killing = KillingOnce(PairCounts(LABELLED.reported.sizes), tmp_path / "killed")
         np.testing.assert_array_equal(engine.total(killing), own.counts)
         assert killing.mark.exists()
-        for disguises in SPARK_DISGUISES:
-            disguises(session)
 
 
 def _a_level_of_a_tree_is_one_job(jobs: Any) -> None:

@@ -27,7 +27,7 @@ Put = Callable[[pa.Table], Any]
 
 #: Compiling costs more than it saves, and so does verifying the classes of Spark.
 _JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 _FOR_SMALL_DATA = {
@@ -148,7 +148,7 @@ def spark_session(small: bool = True) -> Iterator[Any]:
     os.environ.update(environment)
     settings = {
         "spark.executor.memory": "512m",
-        "spark.driver.memory": "512m",
+        "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
