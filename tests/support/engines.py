@@ -34,8 +34,8 @@ _FOR_SMALL_DATA = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": _JAVA,
-    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Xms1g -Xmn512m",
+    "spark.executor.extraJavaOptions": f"{_JAVA} -Xms384m -Xmn192m",
 }
 
 BINARY = Design(
@@ -122,6 +122,24 @@ def put_in_postgres(table: pa.Table, address: str, name: str) -> str:
             for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                 copy.write_row(row)
     return f"{address}#{name}"
+
+
+def putting_in_spark(session: Any, folder: Path) -> Put:
+    """Puts tables in frames of Parquet files, each table once.
+
+    Spark is told the types of the columns: to find them takes a job per frame.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    frames: dict[int, tuple[pa.Table, Any]] = {}
+
+    def put(table: pa.Table) -> Any:
+        if id(table) not in frames:
+            reader = session.read.schema(from_arrow_schema(table.schema))
+            frames[id(table)] = table, reader.parquet(str(put_parts(table, folder)))
+        return frames[id(table)][1]
+
+    return put
 
 
 def has_java() -> bool:
