@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Collecting makes millions of objects that all stay; to search them for garbage takes seconds.
 gc.disable()
+
+#: The most cases of one test that `make quick` runs.
+QUICK_CASES = 30
 
 #: For `make quick`: as the profile "ci", which other runs use, with fewer examples.
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
@@ -34,10 +38,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def _is_quick(config: pytest.Config) -> bool:
+    return bool(config.option.markexpr == "not slow")
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """As many processes as cores, and half as many again for slow tests, which often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) if config.option.markexpr == "not slow" else (cores or 1) * 3 // 2
+    return (cores or 1) if _is_quick(config) else (cores or 1) * 3 // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,12 +62,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
-    if config.getoption("--complete"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("complete")]
+    left_out = _beyond_quick(items) if _is_quick(config) else set()
+    if not config.getoption("--complete"):
+        left_out |= {item for item in items if item.get_closest_marker("complete")}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("complete")]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _beyond_quick(items: list[pytest.Item]) -> set[pytest.Item]:
+    """What `make quick` leaves out: all but some cases of each test, evenly spread."""
+    cases = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    left_out = set[pytest.Item]()
+    for own in cases.values():
+        step = max(1.0, len(own) / QUICK_CASES)
+        kept = {int(step * i) for i in range(QUICK_CASES)}
+        left_out |= {item for place, item in enumerate(own) if place not in kept}
+    return left_out
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -30,6 +31,7 @@ def channel_of(case: Case) -> Channel:
     return case.coin.channel(case.attributes)
 
 
+@cache
 def exact_of(case: Case) -> Any:
     return brute_force(case.coin, case.attributes)
 

@@ -32,8 +32,8 @@ def evaluate(
     model = read_model(model_file)
     if isinstance(model, LatentClass):
         raise DataError(
-            f"{model_file}: has latent classes, which no record reports; give a naive Bayes model, "
-            "a decision tree or a forest"
+            f"{model_file}: has latent classes, which no record reports; give a model that "
+            "predicts an attribute"
         )
     if model.fingerprint_ != design.fingerprint:
         learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)

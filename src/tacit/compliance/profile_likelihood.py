@@ -61,9 +61,9 @@ def profile_intervals(
     mixture: ReportMixture, quantities: Sequence[Quantity], level: float
 ) -> Interval:
     """Confidence limits of each quantity."""
-    from scipy.stats import norm  # slow to load
+    from scipy.special import ndtri  # slow to load
 
-    cut = float(norm.isf((1 - level) / 2))
+    cut = -float(ndtri((1 - level) / 2))
     limits = [_limits(mixture, quantity, cut) for quantity in quantities]
     lower, upper = np.array(limits).T
     return Interval(lower, upper)

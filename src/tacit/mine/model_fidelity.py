@@ -26,7 +26,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import gamma
+from scipy.special import gammaincc
 
 from tacit.arrays import Array
 from tacit.mine.joint_errors import ReportErrors
@@ -247,4 +247,4 @@ def _tail(statistic: float, noise: Array, more: float) -> float:
     mean, variance = float(np.trace(noise)), 2 * float((noise**2).sum()) + more
     if mean <= _NO_NOISE:
         return 1.0
-    return float(gamma.sf(statistic, mean**2 / variance, scale=variance / mean))
+    return float(gammaincc(mean**2 / variance, statistic * mean / variance))

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from tacit.arrays import TINY, Array, Index
 from tacit.mine.unit_tables import UnitTables, nearest
@@ -159,7 +159,7 @@ class PairWeights:
 def _tail(statistic: Array, freedom: Index) -> Array:
     """P(chi-square >= statistic); 1 without degrees of freedom."""
     tested = freedom > 0
-    return np.where(tested, chi2.sf(statistic, np.where(tested, freedom, 1)), 1.0)
+    return np.where(tested, chdtrc(np.where(tested, freedom, 1), statistic), 1.0)
 
 
 def likelihood_ratio(tables: UnitTables, pair: tuple[int, int]) -> float:

@@ -44,6 +44,8 @@ OPEN_FAMILIES = (
     "frapp",
     OPTIMAL,
 )
+#: Those that need a question with two answers.
+YES_NO_FAMILIES = ("crosswise",)
 
 
 @dataclass(frozen=True)

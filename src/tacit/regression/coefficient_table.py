@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit
 
 from tacit.arrays import Array, Index
 from tacit.errors import DataError, unknown
@@ -81,7 +81,7 @@ class CoefficientTable(TabularResult):
     @property
     def pvalues(self) -> Coefficients:
         """Two-sided p-values of the hypotheses that a coefficient is 0."""
-        return Coefficients(self.names, 2 * student.sf(np.abs(self._ratios), self.df))
+        return Coefficients(self.names, 2 * stdtr(self.df, -np.abs(self._ratios)))
 
     @property
     def _errors(self) -> Array:
@@ -100,7 +100,7 @@ class CoefficientTable(TabularResult):
         """Confidence limits, one row per coefficient, with confidence 1 - alpha."""
         if not 0 < alpha < 1:
             raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
-        half = student.isf(alpha / 2, self.df) * self._errors
+        half = -stdtrit(self.df, alpha / 2) * self._errors
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def wald_test(self, hypothesis: Any, value: Any = 0) -> HypothesisTest:

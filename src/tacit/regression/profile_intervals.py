@@ -9,7 +9,7 @@ is infinite where the likelihood does not fall far enough, as it happens under s
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from tacit.arrays import Array
 from tacit.regression.newton import Maximum, maximum
@@ -27,7 +27,7 @@ def profile_end(
     likelihood: ReportLikelihood, theta: Array, place: int, step: float, alpha: float
 ) -> float:
     """One end of the interval of a coefficient; `step` is about one standard error towards it."""
-    top, goal = likelihood.value(theta), float(norm.isf(alpha / 2))
+    top, goal = likelihood.value(theta), -float(ndtri(alpha / 2))
     others, distance = np.delete(theta, place), goal
     low, low_root, high, high_root = 0.0, 0.0, np.inf, np.inf
     for _ in range(_FITS):

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit import mine  # its miners are loaded when they are needed
 from tacit.arrays import Array
 from tacit.errors import DataError
-from tacit.mine import DecisionTree, NaiveBayes, model_from_json
-from tacit.mine.miner import Miner
 from tacit.mine.tree.tree import NONE
 from tacit.survey import Published, Survey, survey_from_dict
 from tacit.survey.device_model import LARGEST_SCORE
@@ -64,8 +63,8 @@ def accuracy_round(published: Published, model_text: str, theta: Any = THETA) ->
     `model_text` is the model file of a decision tree or naive Bayes. A device tells the truth about
     whether the model was right with probability `theta`.
     """
-    model = model_from_json(model_text)
-    if not isinstance(model, DecisionTree | NaiveBayes):
+    model = mine.model_from_json(model_text)
+    if not isinstance(model, mine.DecisionTree | mine.NaiveBayes):
         raise DataError("an accuracy round needs a decision tree or naive Bayes")
     if model.fingerprint_ != published.fingerprint:
         raise DataError("the model was learnt from records of another survey")
@@ -97,10 +96,10 @@ def model_fingerprint(model_text: str) -> str:
     return hashlib.sha256(model_text.encode()).hexdigest()
 
 
-def _described(model: DecisionTree | NaiveBayes, told: _Texts) -> dict[str, Any]:
+def _described(model: mine.DecisionTree | mine.NaiveBayes, told: _Texts) -> dict[str, Any]:
     """The questions that a model uses, and its tree or scores."""
     assert model.features_ is not None
-    if isinstance(model, NaiveBayes):
+    if isinstance(model, mine.NaiveBayes):
         tables = dict(zip(model.features_.names, map(_whole, model.feature_log_prob_), strict=True))
         used = {name: table for name, table in tables.items() if (table != table[0]).any()}
         scores = {
@@ -120,7 +119,7 @@ def _described(model: DecisionTree | NaiveBayes, told: _Texts) -> dict[str, Any]
     return {"questions": told.questions(names), "tree": nodes}
 
 
-def _categories(model: Miner) -> list[Any]:
+def _categories(model: mine.DecisionTree) -> list[Any]:
     return list(model.classes_.tolist())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.errors import DataError, unknown
 from tacit.plan import SurveyPlan, Tradeoff, plan, tradeoff
-from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR
+from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR, YES_NO_FAMILIES
 from tacit.plan.plan_text import family_of_text, shares_of_texts
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.survey import Published
@@ -40,7 +40,7 @@ FIELDS = (
 #: Families that a new form compares; the others are often the same channel by another name.
 COMPARED = ("related", "unrelated")
 #: Limits on the work of one page.
-MOST_CATEGORIES, MOST_QUESTIONS = 12, 8
+MOST_CATEGORIES, MOST_OPTIMAL, MOST_QUESTIONS = 12, 8, 8
 #: How the plan itself is called among what it is compared with.
 THIS_PLAN = "this plan"
 _SURVEY = "survey:"
@@ -71,9 +71,10 @@ class PlanForm:
 
     def page(self, surveys: Sequence[Published]) -> PlanPage:
         """The plan, and privacy against precision with as many respondents."""
+        shares = shares_of_texts([part for part in self._text("prevalence").split(";") if part])
+        self._check_size(shares)
         subject = self._subject(surveys)
         given: dict[str, Any] = {name: self._number(name) for name in NUMBERS if self._text(name)}
-        shares = shares_of_texts([part for part in self._text("prevalence").split(";") if part])
         sizes = {"prevalence": shares, "categories": self._categories}
         given |= {name: text for name in ("by", "attribute") if (text := self._text(name))}
         found = plan(subject, n=self._whole("n"), **sizes, **given)
@@ -112,7 +113,7 @@ class PlanForm:
             raise DataError(f"at most {MOST_QUESTIONS} questions are compared, got {questions}")
         size = self._categories or (len(shares) if isinstance(shares, list) else None)
         sizes: dict[str, Any] = {"questions": questions, "categories": size}
-        kept = [name for name in self.compare if name != "crosswise" or (size or 2) == 2]
+        kept = [name for name in self.compare if name not in YES_NO_FAMILIES or (size or 2) == 2]
         candidates: dict[str, Any] = {name: name for name in kept}
         if len(found.design.schema) == 1 and questions == 1:
             candidates = {THIS_PLAN: found.design.groups[0].coin} | candidates
@@ -122,10 +123,19 @@ class PlanForm:
 
     @property
     def _categories(self) -> int | None:
-        found = self._whole("categories")
-        if found is not None and not 2 <= found <= MOST_CATEGORIES:
-            raise DataError(f"the number of answers is from 2 to {MOST_CATEGORIES}, got {found}")
-        return found
+        return self._whole("categories")
+
+    def _check_size(self, shares: Any) -> None:
+        lists = shares.values() if isinstance(shares, Mapping) else [shares]
+        sizes = [len(given) for given in lists if isinstance(given, list)]
+        optimal = OPTIMAL in (self._text("subject"), *self.compare)
+        most, what = (MOST_OPTIMAL, " for an optimal channel") if optimal else (MOST_CATEGORIES, "")
+        for size in (self._categories, *sizes):
+            if size is not None and not 2 <= size <= most:
+                raise DataError(
+                    f"the number of answers{what} is from 2 to {most} on this page, got {size}; "
+                    "tacit plan takes more"
+                )
 
     def _text(self, name: str) -> str:
         text = self.fields.get(name, "").strip()

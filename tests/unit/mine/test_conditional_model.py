@@ -235,6 +235,7 @@ def test_a_grid_of_two_blocks_gives_the_same_step(monkeypatch: pytest.MonkeyPatc
     assert steps[0].log_likelihood == pytest.approx(steps[1].log_likelihood, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_products_of_a_thousand_small_probabilities_do_not_vanish() -> None:
     names = ["class", *(f"a{i}" for i in range(1200))]
     schema = Schema([Attribute(name, ["no", "yes"]) for name in names])

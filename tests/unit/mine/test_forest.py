@@ -55,12 +55,14 @@ def test_it_finds_the_best_classifier_of_disguised_records() -> None:
     np.testing.assert_array_equal(fitted().predict(POSSIBLE), bayes_rule())
 
 
+@pytest.mark.slow
 def test_so_does_it_from_drawn_true_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest_growth, "MOST_CELLS", 1)
     model = Forest(DESIGN, "ill").fit(REPORTED)
     np.testing.assert_array_equal(model.predict(POSSIBLE), bayes_rule())
 
 
+@pytest.mark.slow
 def test_truthful_reports_give_the_forest_of_undisguised_records() -> None:
     true = true_records(2000, 3)
     design = Design(SCHEMA, [Group(NAMES, truthful())])

@@ -174,6 +174,7 @@ def test_a_higher_price_gives_a_smaller_tree_down_to_the_root() -> None:
     assert np.isinf(leaf_prices(model.tree_)[model.tree_.leaves]).all()
 
 
+@pytest.mark.slow
 @every_design
 def test_the_depth_is_chosen_by_cross_validation(design: Design) -> None:
     reports = disguise(true_records(6000, 3), design, np.random.default_rng(3))

@@ -128,6 +128,7 @@ def test_infinite_and_unknown_limits_and_contradictions_are_drawn() -> None:
     assert rendered(figure) > 1000
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_cut_with_a_note() -> None:
     many = Attribute("many", [f"${i}$ of a category with a long name" for i in range(60)])
     design = Design(Schema([many]), [Group(["many"], related("0.9"))])

@@ -99,6 +99,7 @@ def test_a_wide_table_is_tested_attribute_by_attribute() -> None:
     assert found.fit.pvalue < 1e-6
 
 
+@pytest.mark.slow
 def test_under_the_design_a_misfit_is_rare() -> None:
     """With nobody in two of four categories, p < .05 occurs in at most 5 % of surveys.
 

@@ -214,7 +214,7 @@ def test_profile_intervals_are_the_values_that_a_likelihood_ratio_test_does_not_
 
 @pytest.mark.slow
 def test_profile_intervals_are_near_the_others_for_many_records() -> None:
-    fit = logit("smokes ~ age + income", reported(people(20_000), ONE), ONE)
+    fit = logit("smokes ~ age + income", reported(people(10_000), ONE), ONE)
     gap = (fit.profile_conf_int() - fit.conf_int()) / np.asarray(fit.bse)[:, None]
     assert np.abs(gap).max() < 0.1
     assert np.abs(gap).max() > 1e-4

@@ -31,6 +31,8 @@ from tacit.reproduce.report_page import signed
 from tacit.reproduce.section import NO_ESTIMATE
 from tacit.table import cell_text
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(repeats=2, quick=True)
 
 
@@ -105,7 +107,6 @@ def shown(page: str) -> tuple[list[str], list[str]]:
     return numbers, re.findall(r"\d*\.\d{4}\b", sentences)
 
 
-@pytest.mark.slow
 def test_every_number_of_a_table_is_in_a_csv_file(folder: Path) -> None:
     cells, _ = shown(text_of(folder))
     assert len(cells) > 500

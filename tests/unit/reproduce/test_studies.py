@@ -122,6 +122,7 @@ def test_a_tree_setting_has_both_procedures_and_an_estimate() -> None:
         assert 0 < apart <= 6 * float(row["estimated_stderr"] or 0)
 
 
+@pytest.mark.slow
 def test_accuracy_by_copies_of_records_is_that_of_following_the_tree() -> None:
     _, schema = first_records()
     design = grouped(schema, 2, lambda _: related(theta="0.7"))

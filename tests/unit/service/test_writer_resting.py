@@ -139,6 +139,7 @@ def _unsettled(store: Store) -> int:
     return records - settled
 
 
+@pytest.mark.slow
 def test_the_store_settles_at_32_new_records_at_an_eighth_or_on_another_day(url: str) -> None:
     store = store_of(url)
     store.tidy(date(2027, 1, 1))

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tacit.studio.form_fields import kinds
+from tacit.studio.form_words import CHOICE_WORDS
 from tacit.survey import survey_from_text
 from tacit.survey.yaml_patch import comments
 from tests.support.drafts import TEXT, draft_in, form_of, stored
@@ -27,6 +29,10 @@ def test_a_form_that_is_saved_unchanged_changes_nothing(
     assert len(sent) > 3
     assert root.post(f"/drafts/{own}/{place}", data=sent).status_code == 303
     assert stored(studio, own).text == TEXT
+
+
+def test_every_kind_and_family_has_words() -> None:
+    assert set(CHOICE_WORDS) == {*kinds("questions"), *kinds("groups")}
 
 
 def test_a_form_changes_one_line_and_keeps_all_comments(studio: Tried, root: Browser) -> None:

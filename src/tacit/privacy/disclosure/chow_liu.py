@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from tacit.arrays import TINY, Array
 from tacit.privacy.disclosure.layout import CodedReports
@@ -42,7 +42,7 @@ def _scores(reports: CodedReports, tables: dict[Units, SmallTable]) -> Array:
         if (a, b) in tables:
             apart = reports.likelihood((a, b), np.outer(tables[a,].table, tables[b,].table))
             ratio, freedom = tables[a, b].likelihood - apart, (sizes[a] - 1) * (sizes[b] - 1)
-            if chi2.sf(max(ratio, 0.0), freedom) < LEVEL:
+            if chdtrc(freedom, max(ratio, 0.0)) < LEVEL:
                 scores[a, b] = ratio - freedom
     return scores
 

@@ -17,7 +17,7 @@ import math
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtri, ndtri
 
 from tacit.arrays import Array
 from tacit.channel.distribution import Distribution
@@ -51,7 +51,7 @@ def class_misfit(reports: CodedReports, model: LatentClasses, rng: np.random.Gen
     fitted = small_tables(reports, triples)
     return any(
         table.likelihood - reports.likelihood(family, model.table(family))
-        > chi2.isf(TRIPLE_LEVEL / len(fitted), table.table.size - 1)
+        > chdtri(table.table.size - 1, TRIPLE_LEVEL / len(fitted))
         for family, table in fitted.items()
     )
 
@@ -61,7 +61,7 @@ def _apart(reports: CodedReports, expected: Array, squares: float) -> bool:
     counts, n = reports.weights, reports.total
     pairs = float((counts * (counts - 1)).sum()) / (n * (n - 1))
     distance = pairs - 2 * float(counts @ expected) / n + squares
-    return bool(distance > norm.isf(LEVEL) * math.sqrt(2 * squares) / n)
+    return bool(distance > -ndtri(LEVEL) * math.sqrt(2 * squares) / n)
 
 
 def agreement(model: LatentClasses) -> float:

@@ -26,7 +26,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from tacit.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
@@ -158,6 +157,8 @@ def _ranks(codes: Index, sizes: list[int]) -> Index:
 
 def _largest(known: PairMoments, targets: Index, matrix: Array | None, theta: float = 0.0) -> float:
     """The largest mean of F(q) over distributions of q with these moments."""
+    from scipy.optimize import linprog  # slow to load
+
     cells = known.second.size
     if cells not in GRID:
         return 1.0

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from tacit.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
@@ -38,7 +38,7 @@ def parent_network(reports: CodedReports, tables: dict[Units, SmallTable]) -> Ar
 @lru_cache(maxsize=4096)
 def _by_chance(freedom: int) -> float:
     """What a likelihood ratio of nothing exceeds rarely."""
-    return float(chi2.isf(LEVEL, freedom))
+    return float(chdtri(freedom, LEVEL))
 
 
 class _Search:
