@@ -69,7 +69,7 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
     center = np.clip(score.center, 0.0, 1.0)
     ones = np.ones_like(center)
     # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
-    one, zero, *lower, upper_half, upper_whole = _limits(
+    one, zero, low_half, low_whole, high_half, high_whole = _limits(
         [
             _Wanted(score, ones, error / 2),
             _Wanted(mirrored, ones, error / 2),
@@ -79,8 +79,8 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
             _Wanted(mirrored, 1 - center, error),
         ]
     )
-    low = _lower(center, *lower, 1 - zero, one)
-    high = 1 - _lower(1 - center, upper_half, upper_whole, 1 - one, zero)
+    low = _lower(center, low_half, low_whole, 1 - zero, one)
+    high = 1 - _lower(1 - center, high_half, high_whole, 1 - one, zero)
     return Interval(np.minimum(low, center), np.maximum(high, center))
 
 
