@@ -30,7 +30,7 @@ from tests.support.breast_cancer import ljubljana, wisconsin
 from tests.support.grids import thinned
 
 LEARNT, ALL = 8_000, 10_000
-REPEATS = 5
+REPEATS, FEW = 5, 3
 
 
 DATA: dict[str, Callable[[], tuple[Codes, Schema]]] = {
@@ -135,7 +135,8 @@ ADULT = "Adult as yes/no"
     ),
 )
 def test_adult_under_related_coins(groups: int, theta: float, least: float) -> None:
-    assert disguised(ADULT, related, theta, groups, REPEATS).mean() >= least
+    repeats = REPEATS if theta < 0.6 else FEW  # where more is hidden, accuracies vary more
+    assert disguised(ADULT, related, theta, groups, repeats).mean() >= least
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.support.grids import thinned
 from tests.support.priors import decaying, normal
 
 RECORDS = 10_000
-SEARCH, SQUARE = Spea2(generations=3000), Square(9, starts=0)
+SEARCH, SQUARE = Spea2(generations=3000), Square(7, starts=0)
 #: Optima of the same convex problem by a conic solver (cvxpy with Clarabel), delta = 0.8.
 OPTIMA = {0.2: 1.352e-5, 0.5: 2.111e-5, 0.7: 5.240e-5}
 #: Figure 4 and section VI-C: smallest privacy of the paper's search and of Warner, by delta.

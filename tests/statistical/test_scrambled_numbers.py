@@ -16,7 +16,7 @@ from tests.support.chance import FALSE_ALARM, looks_like
 from tests.support.scramblings import SCRAMBLINGS, TRUE, law
 
 EACH = 30_000
-SURVEYS = 4_000
+SURVEYS = 2_500
 OFF = 0.03
 every = pytest.mark.parametrize("name", SCRAMBLINGS)
 

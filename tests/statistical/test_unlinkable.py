@@ -21,7 +21,7 @@ from sqlalchemy import text
 from tacit.service.store import Response, Store
 from tacit.service.store.store_values import id_of, token_hash
 from tacit.service.writer import Writer
-from tests.support.linking import FEWEST, files_below, order_in, tells_arrival
+from tests.support.linking import FEWEST, files_below, order_in, places_in, tells_arrival
 from tests.support.postgres import Cluster
 from tests.support.published import published, responses
 
@@ -159,7 +159,7 @@ def test_no_byte_of_any_file_or_log_tells_the_order_or_a_used_link(sent: Sent) -
     used += [one.key for one in sent.responses] + [token.encode() for token in sent.tokens]
     orders = 0
     for path, content in files_below(sent.folder, sent.start):
-        assert not [place for place, mark in enumerate(used) if mark in content], path
+        assert not [*places_in(content, used)], path
         for order in order_in(content, ids):
             if len(order) >= FEWEST:
                 orders += 1
@@ -182,7 +182,7 @@ def test_while_the_server_runs_an_idle_log_holds_nothing(tmp_path: Path) -> None
             await asyncio.sleep(0.01)
         used = [token_hash(FINGERPRINT, token) for token in tokens]
         for path, content in files_below(tmp_path):
-            assert not [place for place, mark in enumerate(used) if mark in content], path
+            assert not [*places_in(content, used)], path
         await asyncio.to_thread(writer.close)
 
     asyncio.run(work())
@@ -203,8 +203,9 @@ def test_a_naive_table_is_caught(tmp_path: Path) -> None:
     for query in ("SELECT codes FROM responses", "SELECT codes FROM responses ORDER BY rowid"):
         assert tells_arrival(_numbers([code for (code,) in connection.execute(query)]))
     connection.close()
-    orders = order_in(path.read_bytes(), [id_of(response) for response in batch])
-    assert any(tells_arrival(order) for order in orders)
+    content, ids = path.read_bytes(), [id_of(response) for response in batch]
+    assert {number for _, number in places_in(content, ids)} == set(range(N))
+    assert any(tells_arrival(order) for order in order_in(content, ids))
 
 
 def test_a_file_that_was_not_put_in_order_is_caught(tmp_path: Path) -> None:

@@ -27,15 +27,15 @@ Put = Callable[[pa.Table], Any]
 
 #: Compiling costs more than it saves, and so does verifying the classes of Spark.
 _JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 _FOR_SMALL_DATA = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": _JAVA,
-    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Xms1g -Xmn512m",
+    "spark.executor.extraJavaOptions": f"{_JAVA} -Xms384m -Xmn192m",
 }
 
 BINARY = Design(
@@ -124,6 +124,24 @@ def put_in_postgres(table: pa.Table, address: str, name: str) -> str:
     return f"{address}#{name}"
 
 
+def putting_in_spark(session: Any, folder: Path) -> Put:
+    """Puts tables in frames of Parquet files, each table once.
+
+    Spark is told the types of the columns: to find them takes a job per frame.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    frames: dict[int, tuple[pa.Table, Any]] = {}
+
+    def put(table: pa.Table) -> Any:
+        if id(table) not in frames:
+            reader = session.read.schema(from_arrow_schema(table.schema))
+            frames[id(table)] = table, reader.parquet(str(put_parts(table, folder)))
+        return frames[id(table)][1]
+
+    return put
+
+
 def has_java() -> bool:
     """Whether Spark can start."""
     return shutil.which("java") is not None
@@ -148,7 +166,7 @@ def spark_session(small: bool = True) -> Iterator[Any]:
     os.environ.update(environment)
     settings = {
         "spark.executor.memory": "512m",
-        "spark.driver.memory": "512m",
+        "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

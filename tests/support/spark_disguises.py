@@ -52,7 +52,7 @@ def true_records(design: Design) -> Any:
 
 def in_order(session: Any, true: Any, partitions: int) -> Any:
     """The records as a frame of partitions, in the same order."""
-    frame = session.createDataFrame(true.to_pandas())
+    frame = session.createDataFrame(true)
     return frame.repartitionByRange(partitions, "name").sortWithinPartitions("name")
 
 

@@ -10,6 +10,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +34,7 @@ from tacit.counting.ibis_codes import (
     key_expressions,
     kind_of_ibis,
 )
+from tacit.counting.part_totals import PartTotals
 from tacit.counting.patterns import PatternTable
 from tacit.counting.record_keys import codes_of_keys
 from tacit.errors import DataError, EngineError, TacitError, unknown
@@ -76,7 +78,7 @@ class IbisRecords(CountEngine):
     def blocks(self) -> Iterator[Codes]:
         with self._running():
             some = 0
-            for batch in self._keyed(self.schema).to_pyarrow_batches(chunk_size=BLOCK):
+            for batch in self._all_keys.to_pyarrow_batches(chunk_size=BLOCK):
                 some += batch.num_rows
                 if batch.num_rows:
                     yield self._codes(pa.Table.from_batches([batch]), self.schema)
@@ -89,10 +91,15 @@ class IbisRecords(CountEngine):
 
     def sample(self) -> Codes:
         with self._running():
-            table = self._fetched(self._keyed(self.schema).limit(BLOCK))
+            table = self._fetched(self._all_keys.limit(BLOCK))
         if not len(table):
             raise DataError(NO_RECORDS)
         return self._codes(table, self.schema)
+
+    @cached_property
+    def _all_keys(self) -> Any:
+        """The keys of all attributes; it takes long to make the expression of many attributes."""
+        return self._keyed(self.schema)
 
     def _kinds_of(self, schema: Schema) -> list[Any]:
         return [self._kinds[self.schema.index(name)] for name in schema.names]
@@ -165,41 +172,21 @@ class IbisRecords(CountEngine):
 class SparkRecords(IbisRecords):
     """The records of a table of Spark."""
 
+    @cached_property
+    def _query(self) -> str:
+        """The query of all keys, which is the same in every pass."""
+        return str(self._table.get_backend().compile(self._all_keys))
+
     def total(self, table: BlockTable) -> npt.NDArray[Any]:
-        schema = self.schema
         with self._running():
-            backend = self._table.get_backend()
-            frame = backend._session.sql(backend.compile(self._keyed(schema)))
-            parts = frame.mapInArrow(_PartTotals(table, schema), "part binary").collect()
+            frame = self._table.get_backend()._session.sql(self._query)
+            parts = frame.mapInArrow(PartTotals(table, self.schema), "part binary").collect()
         if not parts:
             raise DataError(NO_RECORDS)
         if any(part[0] is None for part in parts):
             self._refuse()
         tables = [np.load(io.BytesIO(bytes(part[0]))) for part in parts]
         return np.asarray(np.sum(tables, axis=0))
-
-
-class _PartTotals:
-    """The total of a partition, as bytes; null if a record has a cell without a category."""
-
-    def __init__(self, table: BlockTable, schema: Schema) -> None:
-        self._table, self._schema = table, schema
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        found: npt.NDArray[Any] | None = None
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            if any(column.null_count for column in batch.columns):
-                yield pa.record_batch([pa.array([None], pa.binary())], names=["part"])
-                return
-            keys = [integers(column) for column in batch.columns]
-            own = self._table(codes_of_keys(keys, self._schema))
-            found = own if found is None else found + own
-        if found is not None:
-            stream = io.BytesIO()
-            np.save(stream, found)
-            yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])
 
 
 def _is_interrupted(error: BaseException | None) -> bool:

@@ -97,9 +97,10 @@ class PairLogOdds:
         """Limits, infinite where the reports set none."""
         check_level(level)
         z = float(ndtri((1 + level) / 2))
-        best = self._observed()
-        ends = (self._edge(best, np.full_like(best, end), z) for end in (0.0, 1.0))
-        lower, upper = (logit(w) - logit(self.prior) for w in ends)
+        best = np.stack([self._observed()] * 2)
+        ends = np.zeros_like(best)
+        ends[1] = 1.0
+        lower, upper = logit(self._edge(best, ends, z)) - logit(self.prior)
         return Interval(lower, upper)
 
     def _observed(self) -> Array:

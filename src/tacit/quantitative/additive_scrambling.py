@@ -14,6 +14,7 @@ quantitative data, Journal of the American Statistical Association 71 (1976) 884
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit.arrays import Array
@@ -28,7 +29,7 @@ class Additive(AlwaysScrambled):
     family: ClassVar[str] = "additive"
     use_of_card: ClassVar[str] = "Add its number to your true answer. Report only the sum."
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         mean, one = self.noise.moment(1), Fraction(1)
         return Moments(one, mean, one, 2 * mean, self.noise.moment(2))

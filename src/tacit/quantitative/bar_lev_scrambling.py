@@ -11,6 +11,7 @@ quantitative data, Metrika 60 (2004) 255-260.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit.arrays import Array
@@ -28,7 +29,7 @@ class BarLev(TruthOrScrambled):
         "multiply your true answer by its number and report only the product."
     )
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         none, rest = Fraction(0), 1 - self.p
         first, second = (self.p + rest * self.noise.moment(power) for power in (1, 2))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +39,7 @@ class Eriksson(TruthOrScrambled):
     family: ClassVar[str] = "eriksson"
     use_of_card: ClassVar[str] = "and report its number."
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         none, rest = Fraction(0), 1 - self.p
         first, second = (rest * self.noise.moment(power) for power in (1, 2))

@@ -13,6 +13,7 @@ sensitive quantitative data, Journal of Statistical Planning and Inference 7 (19
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit.arrays import Array
@@ -27,7 +28,7 @@ class Multiplicative(AlwaysScrambled):
     family: ClassVar[str] = "multiplicative"
     use_of_card: ClassVar[str] = "Multiply your true answer by its number. Report only the product."
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         none = Fraction(0)
         return Moments(self.noise.moment(1), none, self.noise.moment(2), none, none)

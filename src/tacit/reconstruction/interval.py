@@ -16,6 +16,7 @@ stated probability, or less.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from tacit.reconstruction.score_test import ScoreTest
 _STEPS, _CLOSE = 60, 1e-11
 #: Reports with a variance of this many have nearly a normal sum.
 _MANY = 400.0
+#: Cells up to which all limits are searched at the same time, which takes six times the memory.
+_FEW = 1 << 14
 
 
 class Interval(NamedTuple):
@@ -64,68 +67,103 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
         score = score.with_records((_deviate(tail) / t_deviate(tail, df)) ** 2 * score.n_records)
     error, mirrored = 1 - level, score.mirrored()
     center = np.clip(score.center, 0.0, 1.0)
+    ones = np.ones_like(center)
     # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
-    zero = 1 - _limit(mirrored, np.ones_like(center), error / 2)
-    one = _limit(score, np.ones_like(center), error / 2)
-    lower = _lower(score, center, zero, one, error)
-    upper = 1 - _lower(mirrored, 1 - center, 1 - one, 1 - zero, error)
-    return Interval(np.minimum(lower, center), np.maximum(upper, center))
+    one, zero, low_half, low_whole, high_half, high_whole = _limits(
+        [
+            _Wanted(score, ones, error / 2),
+            _Wanted(mirrored, ones, error / 2),
+            _Wanted(score, center, error / 2),
+            _Wanted(score, center, error),
+            _Wanted(mirrored, 1 - center, error / 2),
+            _Wanted(mirrored, 1 - center, error),
+        ]
+    )
+    low = _lower(center, low_half, low_whole, 1 - zero, one)
+    high = 1 - _lower(1 - center, high_half, high_whole, 1 - one, zero)
+    return Interval(np.minimum(low, center), np.maximum(high, center))
 
 
-def _lower(score: ScoreTest, center: Array, zero: Array, one: Array, error: float) -> Array:
-    """The least p that the estimate does not reject as too large for it."""
-    half = _limit(score, center, error / 2)
-    whole = np.where(half <= zero, _limit(score, center, error), 1.0)
-    found = np.where(whole <= zero, whole, np.maximum(half, zero))
+def _lower(center: Array, half: Array, whole: Array, zero: Array, one: Array) -> Array:
+    """The least p that the estimate does not reject as too large for it.
+
+    `half` and `whole` are the limits for a half of the error probability, and for all of it.
+    """
+    found = np.where((half <= zero) & (whole <= zero), whole, np.maximum(half, zero))
     return np.asarray(np.where(center <= 0, 0.0, np.minimum(found, one)))
 
 
-def _limit(score: ScoreTest, center: Array, tail: float) -> Array:
-    """The p at which an estimate of `center` or more has this probability; at least 0."""
+class _Wanted(NamedTuple):
+    """The p at which an estimate of `center` or more has the probability `tail`."""
+
+    score: ScoreTest
+    center: Array
+    tail: float
+
+
+def _limits(wanted: Sequence[_Wanted]) -> list[Array]:
+    """Limits of the same cells; all at once if they are few, as each step of a search then costs
+    the same."""
+    at_once = len(wanted) if wanted[0].center.size <= _FEW else 1
+    found: list[Array] = []
+    for start in range(0, len(wanted), at_once):
+        some = wanted[start : start + at_once]
+        center = np.stack([one.center for one in some])
+        noise = np.stack([one.score.noise for one in some], axis=1)
+        skew = np.stack([one.score.skew for one in some], axis=1)
+        tail = np.array([one.tail for one in some]).reshape(-1, *[1] * (center.ndim - 1))
+        score = ScoreTest(center, noise, skew, some[0].score.n_records)
+        found += list(_limit(score, np.broadcast_to(tail, center.shape)))
+    return found
+
+
+def _limit(score: ScoreTest, tail: Array) -> Array:
+    """The p at which an estimate of the center or more has this probability; at least 0."""
     binomial = np.asarray(score.binomial)
-    found = _normal_limit(score, center, tail)
+    found = _normal_limit(score, tail)
     point = score.two_point(found)
     rough = ~binomial & (score.n_records * point.share * (1 - point.share) < _MANY)
     if binomial.any():
-        found = np.where(binomial, _exact_limit(score, center, tail), found)
+        found = np.where(binomial, _exact_limit(score, tail), found)
     if rough.any():
-        found = np.where(rough, _searched_limit(score, center, tail, rough), found)
+        found = np.where(rough, _searched_limit(score, tail, rough), found)
     return np.asarray(np.clip(found, 0.0, 1.0))
 
 
-def _normal_limit(score: ScoreTest, center: Array, tail: float) -> Array:
+def _normal_limit(score: ScoreTest, tail: Array) -> Array:
     """The lower root of n (x - p)^2 = z^2 Var(p)."""
     constant, linear, square = np.minimum(score.noise, 1e100)
-    z2, n = _deviate(tail) ** 2, score.n_records
+    z2, n, center = _deviates(tail) ** 2, score.n_records, score.center
     a = n + z2 * (1 - square)
     b = n * center + z2 * (1 + linear) / 2
     c = n * center**2 - z2 * constant
     return np.asarray((b - np.sqrt(np.maximum(b**2 - a * c, 0.0))) / a)
 
 
-def _exact_limit(score: ScoreTest, center: Array, tail: float) -> Array:
+def _exact_limit(score: ScoreTest, tail: Array) -> Array:
     """Clopper and Pearson's limit of the share of reports with the larger weight, as a p."""
     from scipy.special import betaincinv  # slow to load
 
-    point, n = score.two_point(np.full_like(center, 0.5)), score.n_records
+    n, center = score.n_records, score.center
+    point = score.two_point(np.full_like(center, 0.5))
     heavy = np.clip(n * (center - point.low) / point.span, 0.0, n)
     share = np.where(heavy > 0, betaincinv(np.maximum(heavy, TINY), n - heavy + 1, tail), 0.0)
     return np.asarray(point.low + point.span * share)
 
 
-def _searched_limit(score: ScoreTest, center: Array, tail: float, wanted: Mask) -> Array:
+def _searched_limit(score: ScoreTest, tail: Array, wanted: Mask) -> Array:
     """The same by a search, for the cells that are wanted: 0 if that is not rejected."""
-    n = np.broadcast_to(score.n_records, center.shape)[wanted]
-    part = ScoreTest(center[wanted], score.noise[:, wanted], score.skew[:, wanted], n)
+    places = np.flatnonzero(wanted)
+    part, tail = score.part(places, places.shape), tail[wanted]
     limits = np.zeros_like(part.center)
     inside = np.flatnonzero(_excess(part, limits, tail) < 0)
-    limits[inside] = _root(part.part(inside, inside.shape), tail)
-    found = np.zeros_like(center)
+    limits[inside] = _root(part.part(inside, inside.shape), tail[inside])
+    found = np.zeros_like(score.center)
     found[wanted] = limits
     return found
 
 
-def _excess(part: ScoreTest, p: Array, tail: float) -> Array:
+def _excess(part: ScoreTest, p: Array, tail: Array) -> Array:
     """By how many normal deviates the probability of the estimate or more exceeds `tail`.
 
     An estimate beyond the largest possible sum of the two values is no likelier than that sum, and
@@ -141,10 +179,10 @@ def _excess(part: ScoreTest, p: Array, tail: float) -> Array:
     deviate = ndtri(chance)
     far = (p - part.center) / np.maximum(part.stderr(p), TINY)
     beyond = np.where(sum_of > n, np.minimum(deviate, far), deviate)
-    return np.asarray(beyond + _deviate(tail))
+    return np.asarray(beyond + _deviates(tail))
 
 
-def _root(part: ScoreTest, tail: float) -> Array:
+def _root(part: ScoreTest, tail: Array) -> Array:
     """Where `_excess`, which increases, is 0, between 0 and the estimate.
 
     Secant steps from the normal limit; the function is nearly linear. The middle of the bracket is
@@ -153,7 +191,7 @@ def _root(part: ScoreTest, tail: float) -> Array:
     found = np.zeros_like(part.center)
     left = np.arange(found.size)
     low, high = np.zeros_like(found), part.center
-    place = np.clip(_normal_limit(part, part.center, tail), low, high)
+    place = np.clip(_normal_limit(part, tail), low, high)
     slope = 1 / np.maximum(part.stderr(place), TINY)
     before, change = np.zeros_like(found), np.zeros_like(found)
     for _ in range(_STEPS):
@@ -171,7 +209,7 @@ def _root(part: ScoreTest, tail: float) -> Array:
         if not go.size:
             break
         if go.size < left.size:
-            part, left = part.part(go, go.shape), left[go]
+            part, left, tail = part.part(go, go.shape), left[go], tail[go]
             low, high, place = low[go], high[go], place[go]
             slope, before, change = slope[go], before[go], change[go]
     return found
@@ -188,6 +226,11 @@ def t_deviate(tail: float, df: float) -> float:
 
 def _deviate(tail: float) -> float:
     """The normal deviate that is exceeded with this probability."""
+    return float(_deviates(np.asarray(tail)))
+
+
+def _deviates(tails: Array) -> Array:
+    """The same of each probability."""
     from scipy.special import ndtri  # slow to load
 
-    return -float(ndtri(tail))
+    return np.asarray(-ndtri(tails))

@@ -138,6 +138,13 @@ class Survey(SurveyPart):
         texts = question.labels.get(category, self.labels.get(category, category))
         return text_in(texts, language)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Survey:
+        """A copy with other values, without what was computed from the old ones."""
+        made = super().model_copy(update=update, deep=deep)
+        for name in ("record_schema", "design", "fingerprint"):
+            made.__dict__.pop(name, None)
+        return made
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, numbers as exact fractions."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -149,7 +156,7 @@ class Survey(SurveyPart):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of texts and design; the design also has its own fingerprint."""
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))

@@ -58,6 +58,23 @@ def test_a_skewed_estimate_near_0_does_not_allow_a_share_of_1() -> None:
     np.testing.assert_allclose(mirrored, (1 - upper, 1 - lower), atol=1e-9)
 
 
+def test_limits_are_the_same_whether_they_are_searched_together_or_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Binomial, skewed and nearly normal cells; near 0, near 1 and between."""
+    centers = np.array([[-0.05, 0.0, 0.02, 0.1, 0.3], [0.5, 0.8, 0.95, 1.0, 1.1]])
+    for errors, third in ((0.05, None), (0.06, 0.4), (0.2, 3.0)):
+        skew = None if third is None else np.full(centers.shape, third)
+        found = ScoreTest.of_noise(centers, np.full(centers.shape, errors), 100, skew)
+        together = np.array(score_interval(found, 0.95))
+        for place in range(centers.size):
+            alone = score_interval(found.part(np.array([place]), (1,)), 0.95)
+            np.testing.assert_array_equal(together.reshape(2, -1)[:, place], np.ravel(alone))
+        with monkeypatch.context() as patch:
+            patch.setattr("tacit.reconstruction.interval._FEW", 0)
+            np.testing.assert_array_equal(score_interval(found, 0.95), together)
+
+
 def test_with_much_noise_the_interval_is_wilsons_with_the_variance_of_the_design() -> None:
     """n (x - p)^2 = z^2 (p (1 - p) + noise) at both limits."""
     for limit in score_interval(score(0.4, own=7.0, other=6.0, n=100_000), 0.95):

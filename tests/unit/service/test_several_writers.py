@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Connection, select, text
 
 from tacit.errors import StoreError, Unavailable
 from tacit.service.store import Outcome, Response, Store
@@ -28,6 +28,7 @@ SERVERS = 3
 QUOTA, LINKS = 250, 300
 LIMITED = published(access="invited", quota=QUOTA)
 LOCK = "SELECT pg_advisory_lock(%s, hashtext(current_schema()))"
+UNLOCK = "SELECT pg_advisory_unlock(%s, hashtext(current_schema()))"
 
 
 @pytest.fixture
@@ -43,6 +44,13 @@ def stores(url: str) -> Iterator[list[Store]]:
             store.register(LIMITED)
             store.claim()
         yield made
+
+
+def until_given_up(url: str, lock: int) -> None:
+    """Wait until nobody has a lock: PostgreSQL ends a session a moment after it was closed."""
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        connection.execute(LOCK, (lock,))
+        connection.execute(UNLOCK, (lock,))
 
 
 def sent_at_once(
@@ -145,6 +153,7 @@ def test_a_server_that_starts_beside_others_does_not_rewrite_what_they_store(
     assert stores[1]._counts() == (1, 0)
     for store in stores:
         store.close()
+    until_given_up(url, _WRITE_LOCK)
     alone = Store(url)
     alone.claim()
     alone.tidy(TODAY)
@@ -163,8 +172,25 @@ def test_maintenance_moves_to_another_server_when_the_one_that_does_it_dies(
     assert second._counts() == (40, 0)
     assert second.order_erased, "nothing failed"
     dies.close()
+    until_given_up(url, _MAINTENANCE_LOCK)
     assert second.tidy(TODAY)
     assert second._counts() == (40, 40)
+
+
+def test_a_server_that_ends_maintenance_lets_another_one_begin_at_once(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before PostgreSQL notices that its session was closed: here it stays open."""
+    first, second, _ = (store.database for store in stores)
+    kept: list[Connection] = []
+    monkeypatch.setattr(first, "release", kept.append)
+    with first.maintaining() as one, second.maintaining() as other:
+        assert one
+        assert not other
+    with second.maintaining() as other:
+        assert other
+    for connection in kept:
+        connection.close()
 
 
 def test_closing_a_survey_waits_for_maintenance_and_says_so_if_it_does_not_end(
@@ -190,6 +216,7 @@ def test_a_server_that_stalls_within_a_transaction_delays_the_others_only_for_a_
         stalls.claim()
         assert stalls._held is not None
         transaction = stalls._held.begin()
+        assert stalls._held.scalar(text("SHOW jit")) == "off", "compiling may take seconds"
         stalls._held.execute(text("SELECT number FROM surveys FOR UPDATE"))
         assert other.write([response(OPEN, 1)], TODAY) == [Outcome.STORED]
         with pytest.raises(Unavailable), stalls.database.translating_errors():

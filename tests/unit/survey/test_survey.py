@@ -55,6 +55,15 @@ def test_the_example_gives_this_design() -> None:
     assert survey_from_text(example()).design == Design(schema, groups)
 
 
+def test_a_changed_copy_has_its_own_fingerprint_and_design() -> None:
+    survey = survey_from_text(example())
+    assert survey.fingerprint == survey.model_copy().fingerprint
+    assert survey.design.schema.names == survey.record_schema.names
+    changed = survey.model_copy(update={"questions": survey.questions[:1], "groups": ()})
+    assert changed.fingerprint != survey.fingerprint
+    assert len(changed.design.schema) == len(changed.record_schema) < len(survey.design.schema)
+
+
 def test_one_throw_makes_one_group_of_several_questions() -> None:
     group = {"questions": ["a", "b"], "family": "related", "theta": 0.7}
     once = survey(flags("a", "b"), group).design

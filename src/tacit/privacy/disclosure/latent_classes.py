@@ -74,6 +74,7 @@ class _Indicators:
         self._starts = stops - np.array(sizes, dtype=np.intp)
         columns = (codes + self._starts).ravel()
         self._matrix = csr_matrix((np.ones(n * d), columns, d * np.arange(n + 1)), (n, sum(sizes)))
+        self._transposed = self._matrix.T
 
     def logs(self, tables: list[Array]) -> Array:
         """sum_u log P(y_u | c) from each unit's table[class, report]: records by classes."""
@@ -81,7 +82,7 @@ class _Indicators:
 
     def sent(self, shares: Array) -> list[Array]:
         """The reports of each unit, added up by the shares that records have in classes."""
-        return np.split(np.asarray(self._matrix.T @ shares).T, self._starts[1:], axis=1)
+        return np.split(np.asarray(self._transposed @ shares).T, self._starts[1:], axis=1)
 
 
 #: For each group of several units, P(report | class) as two summands: truth kept, truth not kept.

@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import StoreError
 from tacit.service.store.database import (
@@ -159,7 +160,9 @@ class Postgres(Database):
         """Share the lock; an older tacit takes it alone.
 
         All statements of a batch look rows up by their keys: a plan from the time when a table was
-        small must not read it whole when it has grown.
+        small must not read it whole when it has grown. Without `enable_seqscan` a plan that has to
+        read a small table whole seems so expensive that PostgreSQL would compile it first, which
+        takes a hundred times as long as to run it.
         """
         until = time.monotonic() + PATIENCE
         while not connection.scalar(text(_TRY_SHARED_LOCK), {"kind": _WRITE_LOCK}):
@@ -175,6 +178,7 @@ class Postgres(Database):
             ("lock_timeout", f"{longest:.0f}"),
             ("idle_in_transaction_session_timeout", f"{max(1, _STALLED * longest):.0f}"),
             ("enable_seqscan", "off"),
+            ("jit", "off"),
         ):
             connection.execute(text(f"SET {setting} = {value}"))
         connection.execute(text(_CHECK_CLIENT))
@@ -201,9 +205,14 @@ class Postgres(Database):
 
     @contextmanager
     def maintaining(self) -> Iterator[bool]:
+        """Gives up the lock itself: a closed session keeps its locks until the server notices."""
         lock = {"kind": _MAINTENANCE_LOCK}
         with self.translating_errors(), self._autocommit() as connection:
-            yield bool(connection.scalar(text(_TRY_LOCK), lock))
+            chosen = bool(connection.scalar(text(_TRY_LOCK), lock))
+            yield chosen
+            if chosen:
+                with suppress(SQLAlchemyError):  # the work is done, and a lost session has no locks
+                    connection.execute(text(_UNLOCK), lock)
 
     def insert_together(self, connection: Connection, offers: Sequence[NewRows]) -> list[bool]:
         """One round trip, so the locks are never held while this process is busy or stopped."""
