@@ -1,6 +1,6 @@
 """95 % intervals of coefficients cover about 95 %; intervals that ignore the disguise do not.
 
-250 surveys per setting. A coverage between 94 and 96 % fails an assertion less than once in 10^6.
+400 surveys per setting. A coverage between 94 and 96 % fails an assertion less than once in 10^6.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit import Design, Group, truthful
 from tests.support.chance import FALSE_ALARM
 from tests.support.regression_surveys import SURVEYS
 
-RUNS, PEOPLE = 250, 1000
+RUNS, PEOPLE = 400, 1000
 CHECKED = [
     "two categories, forced response",
     "two groups, disguised predictor",
