@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -149,7 +149,14 @@ class Survey(SurveyPart):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    @property
+    def __copy__(self) -> Self:
+        """A copy of the fields alone: `model_copy` may change what the rest is computed from."""
+        made = super().__copy__()
+        for name in vars(made).keys() - type(self).model_fields.keys():
+            del vars(made)[name]
+        return made
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of texts and design; the design also has its own fingerprint."""
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))

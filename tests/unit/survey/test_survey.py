@@ -265,3 +265,11 @@ def test_a_link_has_an_address_that_is_safe_to_open(address: str) -> None:
                 "questions": [{"name": "a", "kind": "yes_no", "text": "?", "sensitive": False}],
             }
         )
+
+
+def test_a_copy_with_other_terms_has_another_fingerprint() -> None:
+    group = {"questions": ["a"], "family": "related", "theta": "2/3"}
+    made = survey(flags("a"), group)
+    assert made.model_copy().fingerprint == made.fingerprint
+    other = made.model_copy(update={"quota": 9})
+    assert other.fingerprint == survey(flags("a"), group, quota=9).fingerprint != made.fingerprint
