@@ -81,7 +81,7 @@ def true_codes(everybody: Sequence[Person], schema: Schema) -> Codes:
     codes = [
         [a.categories.index(own) for a, own in zip(schema, row, strict=True)] for row in labels
     ]
-    return np.array(codes, np.uint8)
+    return np.array(codes, np.uint8).reshape(len(codes), len(schema))
 
 
 # People answer ------------------------------------------------------------------------------------
