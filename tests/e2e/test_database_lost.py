@@ -10,8 +10,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.cli.main import run
 from tacit.service.store import Store
 from tests.support.published import published
 from tests.support.serving import SECONDS, Served, serving
@@ -70,18 +69,7 @@ def _moved(database: Path) -> None:
 
 def _replaced(database: Path) -> None:
     """By a backup, as `mv` does it."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tacit",
-            "backup",
-            f"--database={database}",
-            f"--out={database}.copy",
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    assert run(["backup", f"--database={database}", f"--out={database}.copy"]) == 0
     os.replace(f"{database}.copy", database)
 
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browser import PHONE, chromium, watched
+from tests.support.browser import PHONE, watched
 from tests.support.one_process import Both, both
 from tests.support.respondent import answered
 from tests.support.studio import PASSWORD
 from tests.support.studio_process import look_with
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 def signed_in(page: Page, running: Both) -> None:
@@ -70,9 +63,15 @@ def sent(page: Page, address: str) -> None:
     page.get_by_role("heading", name="Thank you").wait_for()
 
 
+@pytest.mark.parametrize(
+    "url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.complete)], indirect=True
+)
 def test_a_survey_is_written_tried_published_and_answered(
     url: str, tmp_path: Path, browser: Browser
 ) -> None:
+    """Drafts and previews are not in the database; test_one_process.py publishes, collects and
+    shows on PostgreSQL too.
+    """
     look = look_with(url)
     with both(url, tmp_path / "studio") as running:
         page = browser.new_context(bypass_csp=True).new_page()  # the policy forbids axe too

@@ -186,7 +186,7 @@ def distinct_records(n: int, width: int) -> None:
 
 
 def test_a_count_that_needs_more_memory_than_allowed_is_one_error() -> None:
-    distinct_records(2_000_000, 60)
+    distinct_records(700_000, 60)
     arguments = ("count", "wide.json", "wide.parquet", "--out", "wide.counts")
     status, errors, _ = peak_of(*arguments)
     assert status == 0, errors
@@ -203,11 +203,12 @@ def test_a_count_that_needs_more_memory_than_allowed_is_one_error() -> None:
 
 
 def test_a_disguise_stays_within_the_memory_allowed() -> None:
-    distinct_records(1_000_000, 40)
+    distinct_records(400_000, 40)
     arguments = ("disguise", "wide.json", "wide.parquet", "--seed", "3", "--out")
-    assert peak_of(*arguments, "free.parquet")[0] == 0
-    status, errors, peak = peak_of(*arguments, "limited.parquet", "--memory", "260MB")
-    assert (status, peak <= 260) == (0, True), errors
+    status, errors, peak = peak_of(*arguments, "free.parquet")
+    assert (status, peak > 240) == (0, True), errors  # it takes more if it may
+    status, errors, peak = peak_of(*arguments, "limited.parquet", "--memory", "240MB")
+    assert (status, peak <= 240) == (0, True), errors
     assert pq.read_table("free.parquet").equals(pq.read_table("limited.parquet"))
 
 
@@ -226,7 +227,7 @@ def test_a_limit_that_cannot_be_is_one_error(amount: str, said: str) -> None:
 def test_duckdb_tells_how_much_of_a_scan_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cancellation, "PERIOD", 0.001)
     told: list[float] = []
-    DuckDBFiles(sorted(long_records(links=30).iterdir()), SCHEMA, told.append).patterns()
+    DuckDBFiles(sorted(long_records(links=10).iterdir()), SCHEMA, told.append).patterns()
     known = [share for share in told if not math.isnan(share)]
     assert known == sorted(known)
     assert 0 < max(known) <= 1

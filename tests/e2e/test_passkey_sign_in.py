@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.support.browser import chromium, watched
+from tests.support.browser import watched
 from tests.support.studio import PASSWORD
 from tests.support.studio_process import look, running
 
@@ -39,11 +39,8 @@ def sign_up(page: Page, link: str) -> None:
     page.get_by_role("button", name="Make the account").click()
 
 
-def test_a_passkey_is_added_used_and_removed(tmp_path: Path) -> None:
-    with (
-        running(str(tmp_path / "survey.db"), tmp_path / "studio") as (address, link),
-        chromium() as browser,
-    ):
+def test_a_passkey_is_added_used_and_removed(tmp_path: Path, browser: Browser) -> None:
+    with running(str(tmp_path / "survey.db"), tmp_path / "studio") as (address, link):
         base = address.replace("127.0.0.1", "localhost")  # passkeys need a name
         context = browser.new_context()
         page = context.new_page()

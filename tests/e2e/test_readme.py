@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.doc_blocks import blocks, pasted
+from tests.support.doc_blocks import blocks, pasted, printed
 
 BLOCKS = blocks("README.md")
 
@@ -20,9 +20,7 @@ def test_the_estimate_example_prints_what_the_readme_shows() -> None:
 def test_the_mining_example_draws_the_tree_that_the_readme_describes(tmp_path: Path) -> None:
     (code,) = (code for language, code in BLOCKS if language == "python" and "mine" in code)
     code += "print(tree.get_n_leaves())\n"
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "4\n"
+    assert printed(code, tmp_path) == "4\n"
     assert "<svg" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
 
 

@@ -50,7 +50,7 @@ LONGEST_LIFE = 0.4
 #: Answers by the others before a killed server is started again.
 MEANWHILE = 50
 #: Responses to each of the other servers, some before a kill and some after it.
-FIXED = 2_000
+FIXED = 1_000
 #: Every so many kills, the server is killed again while it starts.
 EARLY = 4
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Browser
 
 from tacit.service.store import Store
 from tacit.survey import example
-from tests.support.browser import chromium
 from tests.support.studio import PASSWORD, reports, send, survey
 from tests.support.studio_process import look_with, running
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.slow
 
 
 def test_from_the_first_link_to_results_a_comparison_and_an_export(
-    url: str, tmp_path: Path
+    url: str, tmp_path: Path, browser: Browser
 ) -> None:
     store, mine, check = Store(url), survey(), look_with(url)
     store.register(mine)
     send(store, mine, reports(mine, 500))
-    with running(url, tmp_path / "studio") as (address, link), chromium() as browser:
+    with running(url, tmp_path / "studio") as (address, link):
         # The policy forbids scripts on the pages, and so axe too.
         page = browser.new_context(bypass_csp=True).new_page()
         page.goto(link or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -12,52 +12,88 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tacit import reconstruct
+from tacit import disguise, reconstruct
+from tacit.cli.respondents import send
 from tacit.counting import PatternTable
 from tacit.reconstruction import Reconstruction
 from tacit.sampling.incomplete_patterns import count_codes
 from tacit.service.store import Store
-from tests.support.browser import chromium, device
+from tacit.survey import Published
+from tests.support.browser import device
 from tests.support.chance import FALSE_ALARM, looks_like
 from tests.support.doc_blocks import blocks
 from tests.support.guide_pictures import FOLDER, LARGEST, PEOPLE, take
 from tests.support.guide_steps import steps
-from tests.support.guide_walk import GUIDE, TEXTS, GuideWalk, answer, people, true_shares
+from tests.support.guide_walk import (
+    GUIDE,
+    TEXTS,
+    GuideWalk,
+    Person,
+    answer,
+    people,
+    true_codes,
+    true_shares,
+)
 from tests.support.one_process import both, command
 
 pytestmark = pytest.mark.slow
 
-#: The first results need 100 people; with --complete, as many answer as the guide says.
-SOME = 130
+#: The first results need 100 people, of whom some answer in a browser and the others over HTTP;
+#: with --complete, as many answer as the guide says, all in a browser.
+SOME, IN_BROWSER = 130, 30
 #: What the newcomer answers in the guide, and theta = 5/6 for two answers.
 NEWCOMER = {"site": "warehouse", "painkillers": "yes", "pressure": "yes", "reason": "back pain"}
 DISGUISE = np.array([[5, 1], [1, 5]]) / 6
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
+class Follower:
+    """Finds the new record after each person and whether its disguised answers are true."""
+
+    def __init__(self, store: Store, survey: Published) -> None:
+        self._store, self._survey = store, survey
+        self._before = self._records()
+        self.throws: list[bool] = []
+
+    def _records(self) -> Counter[bytes]:
+        return Counter(row.tobytes() for row in self._store.codes(self._survey.survey.fingerprint))
+
+    def __call__(self, person: Person) -> None:
+        now = self._records()
+        ((new, _),) = (now - self._before).items()
+        self._before = now
+        true = true_codes([person], self._survey.design.schema)[0]
+        same = np.frombuffer(new, true.dtype) == true
+        names = self._survey.design.schema.names
+        assert same[names.index("site")]  # is not disguised
+        self.throws += [bool(one) for name, one in zip(names, same, strict=True) if name != "site"]
 
 
 @pytest.mark.parametrize(
-    ("n", "url"),
+    ("n", "in_browser", "url"),
     [
-        (SOME, "sqlite"),
-        pytest.param(PEOPLE, "sqlite", marks=pytest.mark.complete),
-        pytest.param(PEOPLE, "postgresql", marks=pytest.mark.complete),
+        (SOME, IN_BROWSER, "sqlite"),
+        pytest.param(PEOPLE, PEOPLE - 1, "sqlite", marks=pytest.mark.complete),
+        pytest.param(PEOPLE, PEOPLE - 1, "postgresql", marks=pytest.mark.complete),
     ],
     indirect=["url"],
 )
 def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
-    n: int, url: str, tmp_path: Path, browser: Browser
+    n: int, in_browser: int, url: str, tmp_path: Path, browser: Browser
 ) -> None:
     rng = np.random.default_rng(n)
     shown: dict[str, str] = {}
+    throws: list[bool] = []
     with both(url, tmp_path / "studio", TACIT_RATE="off") as running:
 
         def wait(address: str) -> None:
-            answer(device(browser).new_page(), address, people(n - 1, rng), rng)
+            everybody = people(n - 1, rng)
+            with closing(Store(url)) as store:
+                (survey,) = store.published()
+                follow = Follower(store, survey)
+                answer(device(browser).new_page(), address, everybody[:in_browser], rng, follow)
+                throws.extend(follow.throws)
+            true = true_codes(everybody[in_browser:], survey.design.schema)
+            send(running.collecting, survey, disguise(true, survey.design, rng))
 
         def shoot(page: Page, name: str) -> None:
             shown[name] = page.inner_text("body")
@@ -77,6 +113,7 @@ def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
     _groups_are_those_of_the_library(shown["studio-comparison"], found)
     assert all(text in report for text in TEXTS.values())
     _estimates_are_near_the_truth(counts, found)
+    _browsers_throw_as_promised(throws)
 
 
 def test_the_command_of_the_guide_is_the_one_that_is_tested() -> None:
@@ -123,3 +160,12 @@ def _estimates_are_near_the_truth(counts: PatternTable, found: Reconstruction) -
     reports = counts.marginal(["painkillers"])
     assert looks_like(reports, n, DISGUISE @ expected["painkillers"])
     assert not looks_like(reports, n, DISGUISE @ [1, 0])  # nobody takes painkillers
+
+
+def _browsers_throw_as_promised(throws: list[bool]) -> None:
+    """A report is true with probability theta, and neither always nor half the time."""
+    counts, n = np.array([throws.count(False), throws.count(True)]), len(throws)
+    promised = np.array([1, 5]) / 6
+    assert looks_like(counts, n, promised)
+    assert not looks_like(np.array([0, n]), n, promised)
+    assert not looks_like(counts, n, np.array([1, 1]) / 2)

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tacit import disguise, mine, reconstruct
 from tacit.counting import count_reported
@@ -22,10 +22,10 @@ from tacit.service.store import Store
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.studio.model_folder import ModelFolder
 from tacit.survey import Published
-from tests.support.browser import chromium, device, serving
+from tests.support.browser import device, serving
 from tests.support.respondent import Respondent
 from tests.support.studio import PASSWORD, reports, send, survey
-from tests.support.studio_process import look, running
+from tests.support.studio_process import look_with, running
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +35,8 @@ TITLES = {
     "association rules": "Association rules",
     "clusters (latent classes)": "Clusters (latent classes)",
 }
+#: People who answer an accuracy round in a browser.
+BY_HAND = 2
 
 
 def sign_up(page: Page, link: str | None) -> None:
@@ -46,26 +48,32 @@ def sign_up(page: Page, link: str | None) -> None:
     page.get_by_role("button", name="Make the account").click()
 
 
+@pytest.mark.parametrize(
+    "url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.complete)], indirect=True
+)
 def test_from_released_records_to_a_model_a_round_and_its_accuracy(
-    url: str, tmp_path: Path
+    url: str, tmp_path: Path, browser: Browser
 ) -> None:
-    store, own = Store(url), survey()
+    """Models are learnt from released counts and published like surveys; other tests do both on
+    PostgreSQL, so this one needs --complete.
+    """
+    store, own, check = Store(url), survey(), look_with(url)
     store.register(own)
     send(store, own, reports(own, 2000))
-    with running(url, tmp_path / "studio") as (address, link), chromium() as browser:
+    with running(url, tmp_path / "studio") as (address, link):
         page = browser.new_context(bypass_csp=True).new_page()
         sign_up(page, link)
         page.goto(f"{address}surveys/{own.slug}")
         page.get_by_role("link", name="models").click()
-        look(page)
+        check(page)
         for kind, title in TITLES.items():
             page.goto(f"{address}surveys/{own.slug}/models")
             page.get_by_label("Kind of model").select_option(label=kind)
             page.get_by_role("button", name="Learn").click()
             page.get_by_role("heading", name=title, exact=True).wait_for(timeout=120_000)
-            look(page)
+            check(page)
         page.goto(f"{address}surveys/{own.slug}/models")
-        look(page)
+        check(page)
         page.get_by_role("link", name="Naive Bayes for stole").click()
         with page.expect_download() as wanted:
             page.get_by_role("link", name="Download").click()
@@ -74,19 +82,21 @@ def test_from_released_records_to_a_model_a_round_and_its_accuracy(
         assert model.fingerprint_ == own.fingerprint
         page.get_by_role("button", name="Publish an accuracy round").click()
         page.get_by_role("heading", name="Work – how often is a model right?").wait_for()
-        look(page)
+        check(page)
     store.close()
 
 
-def test_a_round_is_answered_on_devices_and_found_in_the_results(tmp_path: Path) -> None:
+def test_a_round_is_answered_on_devices_and_found_in_the_results(
+    tmp_path: Path, browser: Browser
+) -> None:
     """A few people in the browser, the others straight to the store: their reports are alike."""
     own = survey()
     counts = count_reported(reports(own, 3000), own.design)
     model = mine.DecisionTree(own.design, "stole", caution=0).fit(counts)
     made = Published(accuracy_round(own, mine.model_to_json(model), "9/10"))
     assert made.survey.model is not None
-    with serving([made], tmp_path) as served, chromium() as browser:
-        for _ in range(5):
+    with serving([made], tmp_path) as served:
+        for _ in range(BY_HAND):
             context = device(browser)
             person = Respondent(context.new_page())
             person.opens(served[made])
@@ -101,7 +111,7 @@ def test_a_round_is_answered_on_devices_and_found_in_the_results(tmp_path: Path)
             person.reaches("Stored. Thank you!")
             context.close()
     store = Store(str(served.database))
-    assert store.state(made.survey.fingerprint).records == 5
+    assert store.state(made.survey.fingerprint).records == BY_HAND
     rng = np.random.default_rng(3)
     right = (rng.random(3000) < 0.8).astype(np.uint8)[:, None]
     send(store, made, disguise(right, made.design, rng))

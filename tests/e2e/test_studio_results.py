@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from tacit.service.store import Store
-from tests.support.browser import PHONE, chromium
+from tests.support.browser import PHONE
 from tests.support.studio import PASSWORD, reports, send, survey
 from tests.support.studio_process import look, running
 
@@ -24,12 +25,12 @@ def look_in_print(page: Any) -> None:
     page.emulate_media(media="screen")
 
 
-def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path) -> None:
+def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browser: Browser) -> None:
     database = str(tmp_path / "survey.db")
     store, mine = Store(database), survey()
     store.register(mine)
     send(store, mine, reports(mine, 150))
-    with running(database, tmp_path / "studio") as (address, link), chromium() as browser:
+    with running(database, tmp_path / "studio") as (address, link):
         page = browser.new_context(bypass_csp=True).new_page()  # for axe
         page.goto(link or "")
         page.get_by_label("Name").fill("Ada")

@@ -50,6 +50,14 @@ def test_the_help_loads_neither_the_service_nor_scikit_learn() -> None:
     assert loaded & {*EXTRAS, "pydantic", "scipy", "sklearn"} == set()
 
 
+@pytest.mark.slow
+def test_the_studio_starts_without_scikit_learn() -> None:
+    """It loads pandas and most of SciPy too; models are learnt in processes of their own."""
+    loaded = _loaded("import tacit.studio.studio_server")
+    assert {"starlette", "sqlalchemy"} <= loaded
+    assert loaded & {"sklearn", "pandas", "matplotlib"} == set()
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_counting_a_file_does_not_load_pandas(tmp_path: Path, suffix: str) -> None:
     """Some functions of Arrow load it where it is installed, which takes a quarter of a second."""

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page
 
+from tacit import Schema
+from tacit.arrays import Codes
 from tests.support.browser import PHONE, device
 from tests.support.guide_steps import GuideStep, do, steps, target
 from tests.support.one_process import Both
@@ -70,6 +72,18 @@ def people(n: int, rng: np.random.Generator) -> list[Person]:
     return found
 
 
+def true_codes(everybody: Sequence[Person], schema: Schema) -> Codes:
+    """True answers as codes; people who are not asked a question have its last category."""
+    labels = [
+        [person.get(TEXTS[a.name], a.categories[-1]).lower() for a in schema]
+        for person in everybody
+    ]
+    codes = [
+        [a.categories.index(own) for a, own in zip(schema, row, strict=True)] for row in labels
+    ]
+    return np.array(codes, np.uint8).reshape(len(codes), len(schema))
+
+
 # People answer ------------------------------------------------------------------------------------
 
 #: Answers as a person does, page by page, but at once. Chance is fixed by a seed.
@@ -102,13 +116,23 @@ _ANSWERS = """async ([answers, seed]) => {
 }"""
 
 
-def answer(page: Page, address: str, everybody: Sequence[Person], rng: np.random.Generator) -> None:
-    """People answer one after the other on one device, which they pass on."""
+def answer(
+    page: Page,
+    address: str,
+    everybody: Sequence[Person],
+    rng: np.random.Generator,
+    stored: Callable[[Person], None] = lambda person: None,
+) -> None:
+    """People answer one after the other on one device, which they pass on.
+
+    `stored` is called when the answers of a person are stored.
+    """
     page.goto(address)
     for person in everybody:
         page.wait_for_selector("h1")
         seed = str(rng.integers(1 << 62))
         assert page.evaluate(_ANSWERS, [person, seed]) == "stored"
+        stored(person)
         with page.expect_navigation():
             page.get_by_role("button", name="Someone else is answering").click()
 

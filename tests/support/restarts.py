@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import IO
 
 from sqlalchemy import select
 
@@ -24,14 +21,6 @@ from tests.support.load import Report
 from tests.support.published import MANY
 from tests.support.serving import SECONDS
 
-#: What systemd does with a socket before it runs a program.
-_PASS_SOCKET = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-
 
 def free_port() -> int:
     """A port that nobody listens on."""
@@ -39,14 +28,6 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     return port
-
-
-def _given_a_socket(
-    arguments: Sequence[str], log: IO[bytes], passed: socket.socket
-) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", _PASS_SOCKET, str(passed.fileno())]
-    command += [sys.executable, "-m", "tacit", *arguments]
-    return subprocess.Popen(command, stdout=log, stderr=log, pass_fds=[passed.fileno()])
 
 
 class Service:
@@ -79,11 +60,7 @@ class Service:
     def start(self) -> None:
         with self._log.open("ab") as log:
             self._before = log.tell()
-            self._process = (
-                warm_start.start(self._command, log, log)
-                if self._passed is None
-                else _given_a_socket(self._command, log, self._passed)
-            )
+            self._process = warm_start.start(self._command, log, log, passed=self._passed)
 
     def until_it_answers(self) -> None:
         self._until(self._connects)

@@ -1,9 +1,9 @@
 """Processes of tacit that need not import it again: importing takes most of a server's start.
 
-One process per test run imports `tacit serve` and forks for each server that a test asks for. A
-server is a process of its own, runs the command line as `python -m tacit` does and has its own
-standard output and error. If a test changes what Python itself reads from the environment,
-or passes open files, the process starts from nothing.
+One process per test run imports `tacit serve`, and `tacit studio` once a test starts one. It forks
+for each server that a test asks for. A server is a process of its own, runs the command line as
+`python -m tacit` does and has its own standard output and error. If a test changes what Python
+itself reads from the environment, the process starts from nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from typing import IO, Any
 ROOT = Path(__file__).parents[2]
 _LARGEST = 1 << 17
 _AT_FIRST = dict(os.environ)
-#: Variables that are read when a command runs, or that it does not read at all.
-_READ_LATE = ("TACIT_", "PYTEST_", "PYTHONUNBUFFERED", "COLUMNS")
+_UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+#: Beginnings of variables that Python or a library reads when it starts. Others are read when a
+#: command runs, or never: some packages set variables when tests import them.
+_READ_FIRST = ("PYTHON", "LD_", "LANG", "LC_", "TZ", "MALLOC_", "OMP_", "OPENBLAS_")
 #: What a server imports, the last ones when it opens its database and answers the first request.
 _IMPORTED = (
     "tacit.cli.serve",
@@ -41,6 +43,8 @@ _IMPORTED = (
     "sqlalchemy.dialects.sqlite",
     "encodings.idna",
 )
+#: What some commands import in addition.
+_IMPORTED_FOR = {"studio": ("tacit.cli.studio_command", "tacit.studio.studio_server")}
 
 
 class Forked:
@@ -86,22 +90,29 @@ def start(
     stderr: int | IO[Any] = subprocess.PIPE,
     env: Mapping[str, str] | None = None,
     module: str = "tacit.cli",
+    passed: socket.socket | None = None,
 ) -> Process:
-    """The `main` of a module with these arguments; what it prints is not buffered."""
-    environment = dict(os.environ if env is None else env) | {"PYTHONUNBUFFERED": "1"}
-    if _read_first(environment) != _read_first(_AT_FIRST) or _parent() is None:
+    """The `main` of a module with these arguments; what it prints is not buffered.
+
+    `passed` is a listening socket that it gets as from systemd.
+    """
+    environment = dict(os.environ if env is None else env) | _UNBUFFERED
+    if _read_first(environment) != _read_first(_AT_FIRST | _UNBUFFERED) or _parent() is None:
+        assert passed is None, "only a forked process gets a socket"
         run = f"import sys, {module} as it; it.main(sys.argv[1:])"
         command = [sys.executable, "-c", run, *arguments]
         return subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, env=environment)
     wanted = {"module": module, "arguments": list(arguments), "environment": environment}
-    return _forked({**wanted, "folder": os.getcwd()}, (stdout, stderr))
+    return _forked({**wanted, "folder": os.getcwd()}, (stdout, stderr), passed)
 
 
 def _read_first(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if not name.startswith(_READ_LATE)}
+    return {name: value for name, value in environment.items() if name.startswith(_READ_FIRST)}
 
 
-def _forked(wanted: dict[str, Any], given: tuple[int | IO[Any], ...]) -> Forked:
+def _forked(
+    wanted: dict[str, Any], given: tuple[int | IO[Any], ...], passed: socket.socket | None
+) -> Forked:
     parent = _parent()
     assert parent is not None
     ended, told = os.pipe()
@@ -114,6 +125,8 @@ def _forked(wanted: dict[str, Any], given: tuple[int | IO[Any], ...]) -> Forked:
         else:
             theirs.append(os.dup(stream if isinstance(stream, int) else stream.fileno()))
             ours.append(None)
+    if passed is not None:
+        theirs.append(os.dup(passed.fileno()))
     socket.send_fds(parent, [json.dumps(wanted).encode()], theirs)
     for one in theirs:
         os.close(one)
@@ -133,7 +146,7 @@ def _parent() -> socket.socket | None:
         stdout=subprocess.PIPE,  # Python notes of its streams whether they are files
         stderr=subprocess.PIPE,
         cwd=ROOT,
-        env={**_AT_FIRST, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"},
+        env={**_AT_FIRST, "PYTHONPATH": paths, **_UNBUFFERED},
         pass_fds=[theirs.fileno()],
     )
     theirs.close()
@@ -152,24 +165,37 @@ def _parent() -> socket.socket | None:
 def _wanted(control: socket.socket) -> dict[str, Any] | None:
     """In a new process, what is to be run next; None at the end of the tests."""
     while True:
-        message, files, _, _ = socket.recv_fds(control, _LARGEST, 3)
+        message, files, _, _ = socket.recv_fds(control, _LARGEST, 4)
         _reap(os.WNOHANG)
         if not message:
             return None
+        wanted: dict[str, Any] = json.loads(message)
+        _import(_IMPORTED_FOR.get(wanted["arguments"][0], ()))
         if os.fork() == 0:
             control.close()
-            wanted: dict[str, Any] = json.loads(message)
             _become(wanted, *files)
             return wanted
         for file in files:
             os.close(file)
 
 
-def _become(wanted: dict[str, Any], told: int, stdout: int, stderr: int) -> None:
+def _import(names: Sequence[str]) -> None:
+    """Import modules that are not there yet, as things that are never garbage."""
+    missing = [name for name in names if name not in sys.modules]
+    if missing:
+        for name in missing:
+            import_module(name)
+        gc.collect()
+        gc.freeze()
+
+
+def _become(
+    wanted: dict[str, Any], told: int, stdout: int, stderr: int, passed: int | None = None
+) -> None:
     """Fork again: one process waits for the other and tells its exit status."""
     if (pid := os.fork()) != 0:
-        os.close(stdout)
-        os.close(stderr)
+        for file in filter(None, (stdout, stderr, passed)):
+            os.close(file)
         os.write(told, b"%d\n" % pid)
         _, status = os.waitpid(pid, 0)
         with contextlib.suppress(BrokenPipeError):
@@ -177,7 +203,10 @@ def _become(wanted: dict[str, Any], told: int, stdout: int, stderr: int) -> None
         os._exit(0)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    os.closerange(3, 1024)
+    if passed is not None:
+        os.dup2(passed, 3)
+        wanted["environment"] |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
+    os.closerange(3 if passed is None else 4, 1024)
     os.chdir(wanted["folder"])
     os.environ.clear()
     os.environ.update(wanted["environment"])
@@ -192,10 +221,7 @@ def _reap(options: int) -> None:
 
 def main() -> None:
     """Import what servers need, then fork as asked until the tests end."""
-    for name in _IMPORTED:
-        import_module(name)
-    gc.collect()
-    gc.freeze()
+    _import(_IMPORTED)
     wanted = _wanted(socket.socket(fileno=int(sys.argv[1])))
     if wanted is None:
         _reap(0)

@@ -134,10 +134,12 @@ class ModelFolder:
             if len(list(self._of(survey).glob("*.json"))) >= MOST_MODELS:
                 raise DataError(f"a survey has at most {MOST_MODELS} models; delete one first")
             self._of(survey).mkdir(mode=0o700, parents=True, exist_ok=True)
-            counts, out = (self._of(survey) / f"{name}{end}" for end in (COUNTS, ".json"))
+            counts, out, problem = (
+                self._of(survey) / f"{name}{end}" for end in (COUNTS, ".json", PROBLEM)
+            )
             records = _complete(release)
             StoredCounts(records, Origin(survey.fingerprint, survey.title)).write(counts)
-            about = {
+            about = FORMAT.header | {
                 "survey": survey.survey.fingerprint,
                 "by": by,
                 "made": made,
@@ -149,6 +151,7 @@ class ModelFolder:
                 "about": about,
                 "counts": str(counts),
                 "out": str(out),
+                "problem": str(problem),
             }
             self._learning[name] = _Learning(survey.slug, _started(job))
         return name

@@ -14,7 +14,6 @@ from tacit.design import Design
 from tacit.errors import TacitError
 from tacit.files import write_text
 from tacit.memory_limit import limited_memory
-from tacit.studio.model_folder import FORMAT, PROBLEM
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import train
 
@@ -30,7 +29,7 @@ def learn(job: dict[str, Any]) -> None:
     finally:
         counts.unlink(missing_ok=True)
     made = train(table, Design.from_dict(job["design"]), ModelRequest(**job["request"]))
-    head = FORMAT.header | job["about"] | {"request": job["request"], "n_records": table.n_records}
+    head = job["about"] | {"request": job["request"], "n_records": table.n_records}
     text = json.dumps(head | made, ensure_ascii=False, allow_nan=False)
     write_text(job["out"], text + "\n", private=True)
 
@@ -44,7 +43,7 @@ def main() -> int:
             learn(job)
     except (TacitError, MemoryError) as error:
         told = str(error) or "there is not enough memory for this model; ask for a smaller one"
-        write_text(Path(job["out"]).with_suffix(PROBLEM), told, private=True)
+        write_text(job["problem"], told, private=True)
         return 1
     return 0
 

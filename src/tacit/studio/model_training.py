@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
-from tacit.mine.miner import Miner
 from tacit.mine.model_summary import bayes_summary, classes_summary, tree_summary
 from tacit.outward import finite
 from tacit.privacy import Limits, Prior, prior_of
@@ -29,6 +28,9 @@ from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.publication_cost import publication_cost
 from tacit.studio.tree_picture import tree_nodes
+
+if TYPE_CHECKING:
+    from tacit.mine.miner import Miner
 
 #: The confidence level of all intervals, and the seed of what is kept for estimates.
 LEVEL, SEED = 0.95, 0

@@ -141,8 +141,8 @@ class Survey(SurveyPart):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Survey:
         """A copy with other values, without what was computed from the old ones."""
         made = super().model_copy(update=update, deep=deep)
-        for name in ("record_schema", "design", "fingerprint"):
-            made.__dict__.pop(name, None)
+        for name in vars(made).keys() - type(self).model_fields.keys():
+            del vars(made)[name]
         return made
 
     def to_dict(self) -> dict[str, Any]:
