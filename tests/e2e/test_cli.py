@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
 import os
 import re
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,7 @@ import tacit
 from tacit import Attribute, Design, Group, Schema, disguise, outward, reconstruct
 from tacit.channel import matrix, related, unrelated
 from tacit.cli import command_line, show
-from tacit.cli.main import COMMANDS, run
+from tacit.cli.main import COMMANDS
 from tacit.datasets import adult_survey
 from tacit.errors import DataError
 from tacit.reconstruction import em
@@ -132,52 +129,32 @@ def test_a_command_that_is_stopped_leaves_no_file(
     assert sorted(os.listdir()) == before
 
 
-@cache
-def demo(seed: str, width: int) -> Ran:
-    """The demo on a screen of this width: by the installed command for one seed, then here."""
-    arguments = ["demo", "--records", "2000", "--seed", seed]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(width))
-        if seed == "3":
-            return installed(*arguments)
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            return Ran(run(arguments), out.getvalue(), "")
-
-
-def test_the_demo_reconstructs_what_the_reports_hide() -> None:
-    ran = demo("3", 80)
-    assert (ran.status, ran.err) == (0, "")
-    assert "2,000 people" in ran.out
-    assert "epsilon 1.10" in ran.out
-    assert "models      for income" in ran.out
-    assert "of 34 intervals hold the truth" in ran.out
-
-
 # demo -------------------------------------------------------------------------------------------
 
 
-def test_the_demo_is_the_same_for_the_same_seed(
+def test_the_demo_shows_what_reports_hide_fits_the_screen_and_repeats_with_its_seed(
     tacit_: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    arguments = ["demo", "--records", "2000", "--seed"]
     monkeypatch.setenv("COLUMNS", "80")
-    again = tacit_("demo", "--records", "2000", "--seed", "3").out
-    assert again.rpartition("result")[0] == demo("3", 80).out.rpartition("result")[0]
-    other = demo("4", 120).out
-    assert shares_in(again) == shares_in(demo("3", 80).out) != shares_in(other)
+    first, again = installed(*arguments, "3"), tacit_(*arguments, "3")
+    monkeypatch.setenv("COLUMNS", "120")
+    other = tacit_(*arguments, "4")
+    assert (first.status, first.err) == (0, "")
+    for part in ("2,000 people", "epsilon 1.10", "models      for income", "of 34 intervals hold"):
+        assert part in first.out
+    assert again.out.rpartition("result")[0] == first.out.rpartition("result")[0]
+    assert shares_in(first.out) != shares_in(other.out)
+    for ran, width in ((first, 80), (other, 120)):
+        lines = ran.out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= 78
+        assert any(line.startswith("formerly  >50K") for line in lines)
 
 
 def shares_in(text: str) -> list[str]:
     """Every number with decimals before the last line, which tells the time taken."""
     return re.findall(r"\d+\.\d+", text.rpartition("result")[0])
-
-
-@pytest.mark.parametrize(("seed", "width"), [("3", 80), ("4", 120)])
-def test_the_demo_fits_the_screen(seed: str, width: int) -> None:
-    lines = demo(seed, width).out.splitlines()
-    assert max(map(len, lines)) <= width
-    assert len(lines) <= 78
-    assert any(line.startswith("formerly  >50K") for line in lines)
 
 
 # design ---------------------------------------------------------------------------------------

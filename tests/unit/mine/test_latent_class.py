@@ -37,11 +37,6 @@ def fitted() -> LatentClass:
     return LatentClass(DESIGN, 2).fit(REPORTED)
 
 
-@cache
-def chosen() -> LatentClass:
-    return LatentClass(DESIGN, n_init=3).fit(REPORTED)
-
-
 def test_known_classes_are_found_within_their_errors() -> None:
     model = fitted()
     assert np.abs((model.shares().value - PRIOR) / model.shares().stderr).max() < 5
@@ -52,7 +47,7 @@ def test_known_classes_are_found_within_their_errors() -> None:
 
 @pytest.mark.slow
 def test_both_criteria_choose_the_number_of_classes() -> None:
-    model = chosen()
+    model = LatentClass(DESIGN, n_init=1).fit(REPORTED)
     assert len(model.classes_) == 2
     assert [c.n_classes for c in model.selection_][:3] == [1, 2, 3]
     again = LatentClass(DESIGN, criterion="held_out", n_init=1).fit(REPORTED)
