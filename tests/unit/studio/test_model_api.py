@@ -19,7 +19,7 @@ def studio(tmp_path: Path) -> Iterator[Tried]:
     made.store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("learning_here")
 def test_a_program_learns_a_model_publishes_a_round_and_deletes_it(studio: Tried) -> None:
     client = program(studio, studio.account("owner", Role.OWNER), Role.OWNER)
     models = f"/api/surveys/{studio.mine.slug}/models"
@@ -45,7 +45,7 @@ def test_a_program_learns_a_model_publishes_a_round_and_deletes_it(studio: Tried
     called(client, "GET", f"{models}/{name}", None, 404)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("learning_here")
 def test_why_a_model_could_not_be_learnt_is_told(studio: Tried) -> None:
     client = program(studio, studio.account("owner", Role.OWNER), Role.OWNER)
     models = f"/api/surveys/{studio.mine.slug}/models"

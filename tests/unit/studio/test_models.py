@@ -34,7 +34,7 @@ FORMS = {
 MINE = survey()
 
 
-def request(kind: str) -> ModelRequest:
+def asked(kind: str) -> ModelRequest:
     return ModelRequest.of_form(FORMS[kind], MINE.design.schema)
 
 
@@ -61,7 +61,7 @@ def test_a_tree_has_the_librarys_rules_accuracy_and_baseline(
 ) -> None:
     learn, test = parts
     model = mine.DecisionTree(MINE.design, "stole").fit(learn)
-    found = train(counts, MINE.design, request("tree"))
+    found = train(counts, MINE.design, asked("tree"))
     assert found["model"] == mine.model_to_json(model)
     assert found["evaluation"]["accuracy"] == accuracy(model, test, MINE.design).to_dict()
     assert found["evaluation"]["recall"] == recall(model, test, MINE.design).to_dict()
@@ -81,19 +81,19 @@ def test_naive_bayes_rules_and_clusters_are_those_of_the_library(
 ) -> None:
     learn, test = parts
     bayes = mine.NaiveBayes(MINE.design, "stole").fit(learn)
-    found = train(counts, MINE.design, request("naive_bayes"))
+    found = train(counts, MINE.design, asked("naive_bayes"))
     assert found["model"] == mine.model_to_json(bayes)
     assert found["evaluation"]["accuracy"] == accuracy(bayes, test, MINE.design).to_dict()
     sets = mine.itemsets(learn, MINE.design, 0.05).estimated_on(test)
     rules = mine.association_rules(sets, 0.2)
-    assert json.loads(train(counts, MINE.design, request("rules"))["model"]) == rules.to_dict()
+    assert json.loads(train(counts, MINE.design, asked("rules"))["model"]) == rules.to_dict()
     classes = mine.LatentClass(MINE.design, 2).fit(learn)
-    assert train(counts, MINE.design, request("clusters"))["model"] == mine.model_to_json(classes)
+    assert train(counts, MINE.design, asked("clusters"))["model"] == mine.model_to_json(classes)
 
 
 @pytest.mark.parametrize("kind", [*FORMS])
 def test_knowing_more_never_makes_a_guess_worse(counts: PatternTable, kind: str) -> None:
-    cost = train(counts, MINE.design, request(kind))["privacy"]
+    cost = train(counts, MINE.design, asked(kind))["privacy"]
     assert cost["measured"]
     assert cost["undisguised"] == ["site"]
     assert cost["epsilon"] == pytest.approx(np.log(4) + np.log(2), rel=1e-9)
@@ -141,7 +141,11 @@ def learnt(studio: Tried, kind: str, role: Role = Role.OWNER) -> tuple[Any, str]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*FORMS])
-def test_a_model_is_learnt_shown_downloaded_and_deleted(studio: Tried, kind: str) -> None:
+def test_a_model_is_learnt_shown_downloaded_and_deleted(
+    studio: Tried, kind: str, request: pytest.FixtureRequest
+) -> None:
+    if kind != "tree":
+        request.getfixturevalue("learning_here")
     client, address = learnt(studio, kind)
     page = client.get(address)
     assert page.status_code == 200
@@ -151,7 +155,7 @@ def test_a_model_is_learnt_shown_downloaded_and_deleted(studio: Tried, kind: str
     assert ("Always “no”" in page.text) == (kind in ("tree", "naive_bayes"))
     table = studio.studio.releases.newest(studio.mine)
     assert table is not None
-    own = train(table.counts, MINE.design, request(kind))
+    own = train(table.counts, MINE.design, asked(kind))
     file = client.get(f"{address}/model.json")
     assert file.text == own["model"]
     if kind != "rules":
@@ -168,11 +172,11 @@ def test_a_model_is_learnt_shown_downloaded_and_deleted(studio: Tried, kind: str
     assert client.get(address).status_code == 404
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("learning_here")
 def test_a_model_of_newer_records_waits_for_the_next_release(studio: Tried) -> None:
     released = studio.studio.releases.newest(studio.mine)
     assert released is not None
-    before = train(released.counts, MINE.design, request("naive_bayes"))["model"]
+    before = train(released.counts, MINE.design, asked("naive_bayes"))["model"]
     send(studio.store, studio.mine, reports(studio.mine, 20, seed=5))
     client, address = learnt(studio, "naive_bayes")
     assert client.get(f"{address}/model.json").text == before
@@ -191,7 +195,7 @@ def test_without_a_release_no_model_is_learnt(tmp_path: Path) -> None:
     studio.store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("learning_here")
 def test_what_cannot_be_learnt_is_said_on_the_page(studio: Tried) -> None:
     client = studio.client(studio.account("owner", Role.OWNER))
     form = {"kind": "rules", "min_support": "99"}
@@ -213,7 +217,7 @@ def test_a_process_that_is_killed_leaves_no_model_and_no_half_file(
     models = ModelFolder(folder)
     release = Release(MINE, counts)
     for delay in (0.0, 0.3, 0.6, 1.2):
-        name = models.learn(release, request("clusters"), "Ada", "2027-01-01")
+        name = models.learn(release, asked("clusters"), "Ada", "2027-01-01")
         process = models._learning[name].process
         time.sleep(delay)
         process.kill()
@@ -233,9 +237,9 @@ def test_a_process_that_is_killed_leaves_no_model_and_no_half_file(
 def test_only_two_models_are_learnt_at_once(tmp_path: Path, counts: PatternTable) -> None:
     models = ModelFolder(tmp_path / "models")
     release = Release(MINE, counts)
-    names = [models.learn(release, request("clusters"), "Ada", "2027-01-01") for _ in range(2)]
+    names = [models.learn(release, asked("clusters"), "Ada", "2027-01-01") for _ in range(2)]
     with pytest.raises(DataError, match="try again"):
-        models.learn(release, request("tree"), "Ada", "2027-01-01")
+        models.learn(release, asked("tree"), "Ada", "2027-01-01")
     assert models.problem(MINE, names[0]) == ""
     assert models.problem(survey("Other"), names[0]) is None
     for name in names:
@@ -250,20 +254,20 @@ def test_a_name_that_is_no_name_finds_nothing(tmp_path: Path) -> None:
         models.delete(MINE, name)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("learning_here")
 def test_records_with_a_missing_answer_are_left_out(tmp_path: Path) -> None:
     codes = reports(MINE, 600).astype(np.uint8)
     codes[:200, 0] = 2  # the code after the last category: no answer
     models = ModelFolder(tmp_path / "models")
     release = Release(MINE, count_codes(codes, MINE.design.reported))
-    name = models.learn(release, request("naive_bayes"), "Ada", "2027-01-01")
+    name = models.learn(release, asked("naive_bayes"), "Ada", "2027-01-01")
     models.wait(name, 120)
     found = models.find(MINE, name)
     assert found is not None, models.problem(MINE, name)
     assert (found.content["n_records"], found.content["n_left_out"]) == (400, 200)
     few = Release(MINE, count_codes(codes[:250], MINE.design.reported))
     with pytest.raises(DataError, match="missing answer"):
-        models.learn(few, request("tree"), "Ada", "2027-01-01")
+        models.learn(few, asked("tree"), "Ada", "2027-01-01")
     models.forget(MINE)
     assert models.all_of(MINE) == []
 
