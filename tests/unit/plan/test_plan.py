@@ -28,6 +28,7 @@ from tacit.plan import SurveyPlan, plan
 from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import example, read_survey
 from tacit.survey.widths import widths
+from tests.support.grids import slow_but_first
 
 HALF = ["1/2", "1/2"]
 COINS: list[Coin] = [
@@ -64,8 +65,7 @@ def test_the_respondents_for_a_width_are_the_fewest(coin: Coin) -> None:
     assert (found.solved, found.questions[0].respondents) == ("respondents", found.n)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("coin", COINS[1:], ids=str)
+@pytest.mark.parametrize("coin", slow_but_first(COINS[1:], 4), ids=str)
 def test_the_respondents_for_a_power_reach_it(coin: Coin) -> None:
     for comparison in ({"null": 0.1}, {"difference": 0.15}):
         found = plan(coin, power=0.8, prevalence=0.2, **comparison)
