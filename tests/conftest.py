@@ -93,7 +93,7 @@ def cluster() -> Iterator[Cluster]:
         if os.environ.get("TACIT_REQUIRE_ALL") == "1":
             pytest.fail("PostgreSQL is not installed, and TACIT_REQUIRE_ALL=1")
         pytest.skip("PostgreSQL is not installed")
-    made = Cluster()
+    made = Cluster(in_memory=True)
     yield made
     made.remove()
 

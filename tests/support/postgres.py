@@ -37,13 +37,18 @@ def _version(folder: Path) -> float:
 
 
 class Cluster:
-    """A server that is started at once; `url()` makes a place for one store."""
+    """A server that is started at once; `url()` makes a place for one store.
 
-    def __init__(self, **settings: str) -> None:
+    If `in_memory`, it does not wait for a disk at every commit, where there is enough memory.
+    """
+
+    def __init__(self, *, in_memory: bool = False, **settings: str) -> None:
         found = binaries()
         assert found is not None, "PostgreSQL is not installed"
         self._binaries = found
-        self.folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="tacit-pg-", dir=_memory() if in_memory else None)
+        )
         self._user = _unprivileged()
         if self._user is not None:
             shutil.chown(self.folder, self._user)
@@ -101,6 +106,11 @@ class Cluster:
             log = self.folder / "log"
             said = log.read_text(errors="replace") if log.exists() else ""
             raise RuntimeError(f"{program} {' '.join(map(str, arguments))} failed: {said[-2000:]}")
+
+
+def _memory() -> str | None:
+    memory = Path("/dev/shm")
+    return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30 else None
 
 
 def _unprivileged() -> str | None:
