@@ -16,6 +16,9 @@ from tacit.arrays import Array
 from tacit.counting import PatternTable
 from tacit.privacy import Report, report
 from tacit.privacy.disclosure import assess
+from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
+from tacit.privacy.disclosure.misfit import LEVEL, table_misfit
+from tacit.privacy.disclosure.model_stack import TableStack
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import MAKERS, TAMEST, attributes_of, fits
@@ -190,3 +193,17 @@ def test_dependence_among_three_answers_is_not_missed_where_no_joint_table_fits(
         low, _ = held.figures.interval("map_privacy")
         assert 1 - low >= true.accuracy
     assert not found.record.known("map_privacy")
+
+
+def test_a_right_model_is_rarely_rejected_and_a_wrong_one_always() -> None:
+    """At most once in 100: that more than 12 of 200 are has a probability below 1e-6."""
+    rng, schema = np.random.default_rng(6), Schema(attributes_of((2, 2, 2)))
+    design = Design(schema, [Group([name], uniform_perturbation(0.7)) for name in schema.names])
+    layout, rejected = UnitLayout(design), np.zeros(2, int)
+    right, wrong = (rng.dirichlet(np.ones(8)).reshape(2, 2, 2, 1) for _ in range(2))
+    for _ in range(200):
+        reports = CodedReports.of(layout, surveyed(right[..., 0], design, 2_000, rng))
+        stacks = (TableStack(layout, table, np.ones(1)) for table in (right, wrong))
+        rejected += [table_misfit(reports, stack) for stack in stacks]
+    assert rejected[0] <= binom.isf(FALSE_ALARM, 200, LEVEL)
+    assert rejected[1] == 200

@@ -108,3 +108,15 @@ def test_a_database_is_recognised_however_it_is_named(tmp_path: Path, monkeypatc
     assert "secret" not in plain.name
     others = [("other.db", "d"), ("survey.db", "e"), ("postgresql://db/research#more", "d")]
     assert len({of(*other).mark for other in others} | {plain.mark, of("survey.db", "d").mark}) == 5
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_counts_that_do_not_add_up_are_refused(off: int, tmp_path: Path) -> None:
+    path, own = tmp_path / "survey.counts", count_reported(records_of(LABELLED), LABELLED)
+    StoredCounts(own, Origin(LABELLED.fingerprint)).write(path)
+    table, said = pq.read_table(path), '"n_records": {}'
+    right, wrong = (said.format(own.n_records + n).encode() for n in (0, off))
+    metadata = {k: v.replace(right, wrong) for k, v in table.schema.metadata.items()}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    with pytest.raises(FileError, match="its counts do not add up"):
+        read_counts(path)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from tacit.exact_draws import BLOCK, Draws, entropy, source_of
+from tacit.exact_draws import BLOCK, Draws, entropy, keyed_source, source_of
 
 FALSE_ALARM = 1e-6  # of each statistical assertion
 PAIRS = 256 * 256
@@ -215,3 +215,12 @@ def test_the_test_of_frequencies_finds_a_wrong_distribution() -> None:
     rounded.append(1 - sum(rounded))
     drawn = Draws([rounded]).draw(None, 4_000_000, source_of(np.random.default_rng(10)))
     assert _p_value(drawn, SIXTHS) < FALSE_ALARM
+
+
+def test_each_place_of_a_key_has_digits_of_its_own() -> None:
+    """Partitions with the same digits would turn the answers of the same records."""
+    one, other, again = (keyed_source(bytes(32), place) for place in (0, 1, 0))
+    digits = one(1000)
+    np.testing.assert_array_equal(digits, again(1000))
+    for others in (other(1000), one(1000)):
+        assert np.mean(digits == others) < 0.05

@@ -438,3 +438,13 @@ def test_batches_disguise_as_the_whole_does(tmp_path: Path) -> None:
     parts = [disguise(codes, design, rng) for codes in batches]
     whole = disguise(true, design, np.random.default_rng(5))
     assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("label", ["a\rb", "a\nb", "a,b", 'a"b'])
+def test_a_label_with_a_sign_of_csv_is_read_again(label: str, tmp_path: Path) -> None:
+    schema = Schema([Attribute("a", [label, "other"])])
+    codes = np.array([[0], [1], [0]], np.uint8)
+    with writing_records(tmp_path / "records.csv", schema) as write:
+        write(codes)
+    (found,) = read_batches(tmp_path / "records.csv", schema)
+    np.testing.assert_array_equal(found, codes)

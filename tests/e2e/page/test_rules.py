@@ -6,6 +6,7 @@ The odds that respondents read are computed by the page, and never look safer th
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
@@ -253,7 +254,7 @@ def test_odds_are_the_channels_rounded_outward(page: Page, case: Case) -> None:
         for row, expected in zip(told, wanted, strict=True):
             for (text, down, up), share in zip(row, expected, strict=True):
                 assert Fraction(text) == share
-                assert down <= 100 * share <= up < down + 2
+                assert (down, up) == (math.floor(100 * share), math.ceil(100 * share))
         only = [np.flatnonzero(row) for row in wanted]
         assert away == [[r, int(t[0])] for r, t in enumerate(only) if len(t) == 1]
 

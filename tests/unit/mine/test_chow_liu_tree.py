@@ -368,3 +368,20 @@ def test_all_pairs_of_labels_are_queried_alike(model: ChowLiuTree) -> None:
         one = model.probability({"smokes": smokes, "age": age})
         assert float(one) == pytest.approx(table.value[i, j])
         assert float(one.stderr) == pytest.approx(table.stderr[i, j])
+
+
+def test_the_error_of_an_edge_is_that_of_its_information() -> None:
+    """Without disguise: the plug-in information, by the delta method, and what noise adds."""
+    rng = np.random.default_rng(5)
+    first = rng.random(4000) < 0.3
+    second = rng.random(4000) < np.where(first, 0.7, 0.2)
+    codes = np.stack([first, second], axis=1).astype(np.uint8)
+    schema = Schema([Attribute(n, ["no", "yes"]) for n in "ab"])
+    model = ChowLiuTree(Design(schema, [Group(["a", "b"], truthful())]), alpha=0).fit(codes)
+    (edge,) = model.model_.edges
+    table = np.bincount(codes @ [2, 1], minlength=4).reshape(2, 2) / 4000
+    logs = np.log2(table / np.outer(table.sum(axis=1), table.sum(axis=0)))
+    information = float((table * logs).sum())
+    added = information - edge.information
+    variance = float((table * (logs - information) ** 2).sum()) / 4000
+    assert edge.stderr == pytest.approx(np.sqrt(variance + 2 * added**2), rel=1e-6)

@@ -16,6 +16,7 @@ from tacit.counting import count
 from tacit.errors import DataError, FileError
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree, Forest, model_from_json, model_to_json
+from tacit.mine.forest_importances import importances_by_bag
 from tacit.mine.tree import forest_growth
 
 NAMES = ("a", "b", "c", "d", "ill")
@@ -229,3 +230,15 @@ def test_it_is_better_than_one_tree_where_many_answers_count_a_little() -> None:
         for model in (Forest, DecisionTree)
     }
     assert right[Forest] > right[DecisionTree]
+
+
+def test_errors_of_importances_are_those_of_little_bags() -> None:
+    gains = np.random.default_rng(1).uniform(size=(12, 3))
+    shares = gains / gains.sum(axis=1, keepdims=True)
+    bags = [shares[start : start + 4] for start in (0, 4, 8)]
+    between = np.var([bag.mean(axis=0) for bag in bags], axis=0, ddof=1)
+    within = np.mean([bag.var(axis=0, ddof=1) for bag in bags], axis=0)
+    expected = np.sqrt(np.maximum(between - within / 4, 0) + within / 12)
+    value, stderr = importances_by_bag(gains, 4)
+    np.testing.assert_allclose(value, shares.mean(axis=0))
+    np.testing.assert_allclose(stderr, expected)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from tacit import Attribute, Design, Group, Schema, disguise, related
+from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.counting import count
 from tacit.errors import DataError, DesignError, FileError, SchemaError, SingularChannelError
 from tacit.label_codes import decode
@@ -253,3 +253,11 @@ def test_a_model_that_was_not_fitted_says_so() -> None:
     for ask in (lambda: fresh.predict(TRUE), fresh.shares, fresh.notes, fresh.summary):
         with pytest.raises(NotFittedError):
             ask()
+
+
+def test_the_starts_that_reached_the_maximum_are_some_of_the_finalists() -> None:
+    schema = Schema([Attribute(n, ["no", "yes"]) for n in "abc"])
+    design = Design(schema, [Group(["a", "b", "c"], truthful())])
+    codes = np.random.default_rng(1).integers(0, 2, (500, 3)).astype(np.uint8)
+    found = LatentClass(design, n_classes=1).fit(codes).fit_
+    assert (found.reached, found.finalists) == (1, 1)

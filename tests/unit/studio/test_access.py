@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tacit.studio.accounts import Role
+from tacit.studio.access import Right, has_right
+from tacit.studio.accounts import Account, Role
 from tacit.studio.site import PageRoute
 from tacit.studio.studio_server import PAGES
 from tests.support.studio import PASSWORD, Browser, Tried, tried
@@ -260,3 +263,14 @@ def test_every_answer_forbids_scripts_frames_and_caches(clients: dict[str, Brows
         assert headers["content-security-policy"].startswith("default-src 'none'")
         assert "script-src" not in headers["content-security-policy"]
         assert headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("limits", [{"most": Role.ANALYST}, {"only": "a" * 64}])
+def test_a_limited_token_of_an_administrator_neither_writes_drafts_nor_publishes(
+    limits: dict[str, Any],
+) -> None:
+    whole = Account(1, "root", administrator=True, by_token=True)
+    limited = replace(whole, **limits)
+    for right in (Right.AUTHOR, Right.PUBLISHER):
+        assert has_right(whole, right)
+        assert not has_right(limited, right)

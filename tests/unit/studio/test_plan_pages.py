@@ -11,8 +11,10 @@ from urllib.parse import urlencode
 import pytest
 
 from tacit import related
+from tacit.errors import DataError
 from tacit.plan import SurveyPlan, plan, tradeoff
 from tacit.studio.accounts import Role
+from tacit.studio.plan_form import MOST_CATEGORIES, PlanForm
 from tests.support.studio import MARKUP, Browser, Tried, tried
 
 pytestmark = pytest.mark.slow
@@ -168,3 +170,13 @@ def test_the_empty_form_has_no_problem(viewer: Browser, tmp_path: Path) -> None:
     assert page.status_code == 200
     assert 'role="alert"' not in page.text
     assert page.text.count(" checked>") == 2
+
+
+def test_the_page_plans_up_to_the_most_answers() -> None:
+    fields = {"subject": "uniform_perturbation", "theta": "1/2", "n": "1000"}
+    for most in (2, MOST_CATEGORIES):
+        found = PlanForm(fields | {"categories": str(most)}, ()).page([])
+        assert found.plan.design.schema.sizes == (most,)
+    for wrong in (1, MOST_CATEGORIES + 1):
+        with pytest.raises(DataError, match=f"from 2 to {MOST_CATEGORIES}"):
+            PlanForm(fields | {"categories": str(wrong)}, ()).page([])

@@ -104,3 +104,11 @@ def test_cells_that_cannot_occur_need_no_protection_and_give_none() -> None:
     np.testing.assert_array_equal(hidden[impossible], False)
     assert hidden[:, 2].all()
     assert not computed(people, ~hidden)[:, 2].any()
+
+
+@pytest.mark.parametrize(("each", "hidden"), [(SMALLEST_GROUP / 2, False), (9.9, True)])
+def test_an_answer_of_exactly_the_smallest_number_of_people_is_shown(
+    each: float, hidden: bool
+) -> None:
+    people = np.full((2, 2), each)
+    assert (hidden_cells(people) == hidden).all()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from datetime import date
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -391,3 +392,13 @@ def test_every_route_is_documented() -> None:
     text = (Path(__file__).parents[4] / "docs" / "service.md").read_text()
     written = set(re.findall(r"^\| `(?:GET|POST) (\S+)` \|", text, re.MULTILINE))
     assert set(paths) - {"/s/SLUG"} == written
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "</title><img src=x>"])
+def test_an_error_page_shows_the_title_of_a_survey_as_text(text: str) -> None:
+    survey = published(title=text, closes="1999-12-31")
+    shown = app(surveys=[survey])
+    answer = ask(shown, "GET", place(survey), headers={"accept": "text/html"})
+    assert answer.headers["content-type"].startswith("text/html")
+    assert text not in answer.text
+    assert answer.text.count(escape(text)) == 2
