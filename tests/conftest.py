@@ -43,9 +43,9 @@ def _is_quick(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many processes as cores, and twice as many for slow tests, which often wait."""
+    """As many processes as cores, and half as many again for slow tests, which often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) if _is_quick(config) else 2 * (cores or 1)
+    return (cores or 1) if _is_quick(config) else (cores or 1) * 3 // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

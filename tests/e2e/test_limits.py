@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tacit.service.store.database import PATIENCE
 from tests.support import stepped_clock
 from tests.support.asking import compact, place, submission
 from tests.support.published import published
@@ -159,21 +161,31 @@ def hung(served: Served) -> Iterator[None]:
 def test_health_is_answered_and_the_queue_is_full_while_the_database_hangs(
     tmp_path: Path,
 ) -> None:
+    """The server gives up after some seconds: what a busy machine sees later is tried again."""
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        told, why, live, waiting, in_time = _seen_while_the_database_hangs(folder)
+        if in_time:
+            break
+    assert told.startswith(b"HTTP/1.1 503 ")
+    assert b'"busy"' in told
+    assert why == "queue"
+    assert live == [200] * 5
+    assert 10 <= waiting <= 20
+
+
+def _seen_while_the_database_hangs(folder: Path) -> tuple[bytes, Any, list[int | None], int, bool]:
+    """The last of many responses, why nothing is stored, answers to others, and who still waits."""
     one = request(place(SURVEY, "responses"), compact(submission(SURVEY)))
     sources = [f"127.0.0.{number}" for number in range(2, 42)]
     flags = ("--connections", "20", "--batch", "5", "--write-seconds", "60")
-    with (
-        serving(tmp_path, [SURVEY], *flags) as served,
-        hung(served),
-        held(served, sources, one) as made,
-    ):
-        told = made[-1].recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503 ")
-        assert b'"busy"' in told
-        until = time.monotonic() + SECONDS
-        while (said := httpx.get(f"{served.origin}/health/ready").json()).get("why") != "queue":
-            assert time.monotonic() < until, said
-            time.sleep(0.05)
-        assert [asked(served) for _ in range(5)] == [200] * 5
-        waiting = sum(map(still_open, made))
-        assert 10 <= waiting <= 20
+    with serving(folder, [SURVEY], *flags) as served, hung(served):
+        until, why = time.monotonic() + PATIENCE, None
+        with held(served, sources, one) as made:
+            told = made[-1].recv(1 << 16)
+            while why != "queue" and time.monotonic() < until:
+                why = httpx.get(f"{served.origin}/health/ready").json().get("why")
+            live = [asked(served) for _ in range(5)]
+            waiting = sum(map(still_open, made))
+            return told, why, live, waiting, time.monotonic() < until
