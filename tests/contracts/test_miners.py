@@ -109,15 +109,14 @@ def test_it_works_in_a_pipeline_on_reported_records(miner: Any) -> None:
 def test_cross_validation_on_reported_records_estimates_the_accuracy_on_true_ones(
     miner: Any,
 ) -> None:
-    settings = {"n_estimators": 20} if miner is Forest else {}
-    scores = cross_val_score(miner(DESIGN, "ill", **settings), REPORTED, cv=4)
+    scores = cross_val_score(miner(DESIGN, "ill"), REPORTED, cv=4)
     folds = np.array_split(np.arange(len(REPORTED)), 4)
     for fold, score in zip(folds, scores, strict=True):
         rest = np.setdiff1d(np.arange(len(REPORTED)), fold)
-        model = miner(DESIGN, "ill", **settings).fit(REPORTED[rest])
+        model = miner(DESIGN, "ill").fit(REPORTED[rest])
         assert score == float(accuracy(model, REPORTED[fold], DESIGN))
     true = true_records()
-    model = miner(DESIGN, "ill", **settings).fit(REPORTED)
+    model = miner(DESIGN, "ill").fit(REPORTED)
     right = np.mean(model.predict(true[:, :-1]) == np.array(["no", "yes"])[true[:, -1]])
     error = float(accuracy(model, REPORTED, DESIGN).stderr)
     assert abs(scores.mean() - right) < 5 * error, (scores, right)
