@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pytest
 
 from tacit.cli.main import run
 from tests.support.commands import Ran
+from tests.support.shared_browser import SharedBrowser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -33,38 +33,20 @@ def tacit_(tacit: Callable[..., Ran]) -> Callable[..., Ran]:
     return tacit
 
 
-#: The browser while there is one, and what ends it.
-_BROWSERS: list[Browser] = []
-_OPEN = ExitStack()
-
-
-def _end() -> None:
-    _BROWSERS.clear()
-    _OPEN.close()
+_SHARED = SharedBrowser()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
-    """End the browser unless the next test of this folder uses it too.
-
-    Playwright's loop must be gone before other tests run theirs; the folder `page` has its own.
-    """
+    """End the browser unless the next test of this folder uses it too; `page` has its own."""
     yield
     used = nextitem is not None and "browser" in getattr(nextitem, "fixturenames", ())
     if not used or nextitem.path.parent != Path(__file__).parent:
-        _end()
+        _SHARED.end()
 
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     """A browser without contexts."""
-    from tests.support.browser import chromium
-
-    if _BROWSERS and not _BROWSERS[0].is_connected():
-        _end()  # it crashed
-    if not _BROWSERS:
-        _BROWSERS.append(_OPEN.enter_context(chromium()))
-    (found,) = _BROWSERS
-    yield found
-    for left in found.contexts:
-        left.close()
+    with _SHARED.lent() as found:
+        yield found

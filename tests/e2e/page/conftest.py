@@ -1,16 +1,14 @@
-"""One server per session, one browser for the whole folder, one device per file.
-
-Playwright's loop must be gone before tests of other folders run theirs.
-"""
+"""One server per session, one browser for the whole folder, one device per file."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.support.shared_browser import SharedBrowser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -18,14 +16,7 @@ if TYPE_CHECKING:
     from tests.support.browser import Served, SharedDevice
 
 
-#: The browser while there is one, and what ends it.
-_BROWSERS: list[Browser] = []
-_OPEN = ExitStack()
-
-
-def _end() -> None:
-    _BROWSERS.clear()
-    _OPEN.close()
+_SHARED = SharedBrowser()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -33,21 +24,13 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
     """End the browser after the last test of this folder."""
     yield
     if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
-        _end()
+        _SHARED.end()
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    from tests.support.browser import chromium
-
-    if _BROWSERS and not _BROWSERS[0].is_connected():
-        _end()  # it crashed
-    if not _BROWSERS:
-        _BROWSERS.append(_OPEN.enter_context(chromium()))
-    (found,) = _BROWSERS
-    yield found
-    for left in found.contexts:
-        left.close()
+    with _SHARED.lent() as found:
+        yield found
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import cbor2
@@ -20,20 +18,13 @@ from tacit.errors import DataError
 from tacit.studio.account_tables import passkeys as table
 from tacit.studio.accounts import Role
 from tacit.studio.passkeys import Passkeys, SiteOrigin
-from tests.support.studio import Tried, tried
+from tests.support.studio import Tried
 
 pytestmark = pytest.mark.slow
 
 SITE = SiteOrigin("https://studio.example.org")
 KNOWN, OTHER = b"known credential", b"other credential"
 PRESENT, VERIFIED, ATTESTED = 1, 4, 64
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

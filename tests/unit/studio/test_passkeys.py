@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from webauthn.helpers import bytes_to_base64url
 from tacit.errors import DataError
 from tacit.studio.accounts import Role
 from tacit.studio.passkeys import CHALLENGE_SECONDS, Challenges, Passkeys, SiteOrigin
-from tests.support.studio import PASSWORD, Tried, tried
+from tests.support.studio import PASSWORD, Tried
 
 SITE = SiteOrigin("http://localhost:8001")
 
@@ -39,13 +37,6 @@ def test_a_challenge_that_was_changed_is_not_ours(change: Any) -> None:
 
 def test_a_challenge_of_another_process_is_not_ours() -> None:
     assert not Challenges().use(Challenges().make())
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
 
 
 def answer(challenge: bytes, **more: Any) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +13,7 @@ from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument
 from tacit.studio.model_folder import StoredModel
 from tests.support.drafts import TEXT, draft_in
-from tests.support.studio import Browser, Tried, reports, tried
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, records=0)
-    yield made
-    made.store.close()
+from tests.support.studio import Browser, Tried, reports
 
 
 def program(studio: Tried, account: int, survey: str | None) -> Browser:
