@@ -4,11 +4,11 @@
 #       --volume ./published.json:/data/published.json:ro tacit serve published.json
 FROM python:3.13-slim AS build
 WORKDIR /src
-COPY constraints.txt requirements.lock ./
+COPY requirements.lock build.lock ./
 RUN python -m venv /venv \
-    && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
-    && pip install --no-cache-dir --constraint constraints.txt hatchling
-COPY LICENSE README.md pyproject.toml ./
+    && /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock \
+    && pip install --no-cache-dir --require-hashes --only-binary :all: -r build.lock
+COPY LICENSE README.md hatch_build.py pyproject.toml ./
 COPY src ./src
 RUN python -m hatchling build --target wheel \
     && /venv/bin/pip install --no-cache-dir --no-deps dist/*.whl

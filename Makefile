@@ -11,9 +11,14 @@ ARGS ?=
 QUICK = tests/house tests/unit tests/contracts tests/properties src
 
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# Without build isolation the build tools come from the constraints as well.
-BUILD_TOOLS = hatchling editables
-PINS = pyproject.toml constraints.txt
+# Every file is checked against the hash in the lock; nothing is built from source.
+PIP_HASHED = -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+# Without build isolation tacit and PySpark are built by these, which are in build.lock.
+BUILD_TOOLS = hatchling editables setuptools
+RELEASE_TOOLS = cyclonedx-bom uv
+PINS = pyproject.toml constraints.txt build.lock
+LOCK = $(VENV_RELEASE)/bin/uv pip compile --constraint constraints.txt --universal \
+	--python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --quiet
 
 # Tests start hundreds of processes; without bytecode on disk each compiles tacit and the tests again.
 # Several test processes share the cores, so that each computes with one thread.
@@ -65,10 +70,10 @@ wheel: $(VENV)/.runtime ## build the wheel, run it from a clean environment: wit
 	$(VENV_WHEEL)/bin/python $(PIP_INSTALL) "$$(echo build/wheel/*.whl)[all]"
 	cd build && ../$(VENV_WHEEL)/bin/tacit demo
 
-lock: $(VENV_RELEASE)/.release ## requirements.lock: every package of tacit[all] with its hashes
-	$(VENV_RELEASE)/bin/uv pip compile pyproject.toml --extra all --constraint constraints.txt \
-		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --quiet --output-file requirements.lock
+lock: $(VENV_RELEASE)/.release ## the locks, with hashes: tacit-survey[all], what builds it, what releases it
+	$(LOCK) pyproject.toml --extra all --output-file requirements.lock
+	printf '%s\n' $(BUILD_TOOLS) | $(LOCK) - --output-file build.lock
+	printf '%s\n' $(BUILD_TOOLS) $(RELEASE_TOOLS) | $(LOCK) - --output-file release.lock
 
 release: $(VENV_RELEASE)/.release ## sdist, wheel, bill of materials and checksums, in dist/
 	rm -rf dist
@@ -91,7 +96,7 @@ define new_environment
 	     "name another one: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
 @echo "setting up $(@D) (once; takes about a minute)"
 @$(PYTHON) -m venv --clear $(@D)
-@$(@D)/bin/python $(PIP_INSTALL) $(BUILD_TOOLS)
+@$(@D)/bin/python $(PIP_HASHED) -r build.lock
 endef
 
 $(VENV)/.runtime: $(PINS)
@@ -101,17 +106,15 @@ $(VENV)/.runtime: $(PINS)
 
 $(VENV)/.dev: $(VENV)/.runtime
 	@echo "adding the development tools to $(@D)"
-	@$(@D)/bin/python $(PIP_INSTALL) setuptools # PySpark is built from source
 	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --use-pep517 --editable '.[dev]'
 	@touch $@
 
 $(VENV_BENCH)/.bench: $(PINS)
 	$(new_environment)
-	@$(@D)/bin/python $(PIP_INSTALL) setuptools
 	@$(@D)/bin/python $(PIP_INSTALL) --no-build-isolation --use-pep517 --editable '.[bench]'
 	@touch $@
 
-$(VENV_RELEASE)/.release: $(PINS)
+$(VENV_RELEASE)/.release: $(PINS) release.lock
 	$(new_environment)
-	@$(@D)/bin/python $(PIP_INSTALL) cyclonedx-bom uv
+	@$(@D)/bin/python $(PIP_HASHED) -r release.lock
 	@touch $@

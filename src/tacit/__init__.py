@@ -1,7 +1,8 @@
-"""tacit: ask what people would rather not say; learn the truth about the crowd, never a person."""
+"""tacit: ask what people would rather not say; learn about the crowd, not about a person."""
 
 from typing import TYPE_CHECKING
 
+from tacit.distribution import warn_about_namesake
 from tacit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tacit.studio_connection import connect
 
 __version__ = "0.1.0"
+
+warn_about_namesake()
 
 __all__ = [
     "Attribute",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -37,12 +37,15 @@ class Attribute:
     edges[i-1] < v <= edges[i], so there is one category more than edges, and after these the
     missing one if there is one. Its categories are text: a numeric column always holds values
     to be binned, a text column always holds categories.
+    aliases: further words, one per category, by which records may name it. They are not part of
+    what is published, so attributes that differ only in them are equal.
     """
 
     name: str
     categories: tuple[Label, ...]
     missing: Label | None = None
     edges: tuple[float, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Attribute:
         categories: Iterable[Label],
         missing: Label | None = None,
         edges: Iterable[float] = (),
+        aliases: Sequence[str] = (),
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise SchemaError(f"the name of an attribute must be a non-empty text, got {name!r}")
@@ -59,6 +63,7 @@ class Attribute:
         self._set("categories", tuple(_plain(label, name) for label in listed))
         cuts = in_order(edges, f"{at} edges")
         self._set("edges", tuple(as_edge(edge, name) for edge in cuts))
+        self._set("aliases", tuple(aliases))
         self._check_categories()
         own = None if missing is None else self.categories[self.code(missing, "as missing of")]
         self._set("missing", own)
@@ -73,7 +78,7 @@ class Attribute:
     def find(self, label: object) -> int | None:
         """The code of a category, or None if there is no such category."""
         plain = _unboxed(label)
-        return self._codes.get(text(plain)) if _is_label(plain) else None
+        return self.codes.get(text(plain)) if _is_label(plain) else None
 
     def code(self, label: object, role: str = "of") -> int:
         """The code of a category; if there is none, an error that names the nearest one."""
@@ -107,8 +112,10 @@ class Attribute:
         return self.name, self.categories, kinds, self.missing, self.edges
 
     @cached_property
-    def _codes(self) -> dict[str, int]:
-        return {text(label): code for code, label in enumerate(self.categories)}
+    def codes(self) -> dict[str, int]:
+        """The code of every text that names a category; a category precedes an alias."""
+        named = {text(label): code for code, label in enumerate(self.categories)}
+        return {word: code for code, word in enumerate(self.aliases)} | named
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -118,7 +125,7 @@ class Attribute:
             raise SchemaError(
                 f"attribute {self.name!r}: needs 2 or more categories, got {self.size}"
             )
-        if len(self._codes) < self.size:
+        if len({text(label) for label in self.categories}) < self.size:
             texts = [text(label) for label in self.categories]
             twice = next(t for i, t in enumerate(texts) if t in texts[:i])
             raise SchemaError(

@@ -128,6 +128,15 @@ class Design:
         """
         return Schema(list(dict.fromkeys(self._reports[name] for name in self.schema.names)))
 
+    @property
+    def report_meanings(self) -> list[str]:
+        """What reports say, a sentence for all attributes with the same meaning."""
+        names: dict[str, list[str]] = {}
+        for group in self.groups:
+            meaning = group.coin.report_meaning(self.attributes_of(group))
+            names.setdefault(meaning, []).extend(group.attributes)
+        return [f"reports of {_listed(listed)}: {meaning}" for meaning, listed in names.items()]
+
     def closure(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
         wanted = _distinct(names)
@@ -175,8 +184,8 @@ class Design:
         ]
         groups, answers = len(self.groups), len(self.schema)
         title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
-        told = [f"{each.attribute} is asked if {each}" for each in self.conditions]
-        note = "\n".join([*told, f"fingerprint {self.fingerprint}"])
+        asked = [f"{each.attribute} is asked if {each}" for each in self.conditions]
+        note = "\n".join([*self.report_meanings, *asked, f"fingerprint {self.fingerprint}"])
         return Table(
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
         )

@@ -104,7 +104,7 @@ def unknown(kind: str, name: object, known: Iterable[object], where: str = "") -
     >>> unknown("attribute", "smoke", ["smokes", "income"])
     "unknown attribute 'smoke'; did you mean 'smokes'?"
     """
-    allowed = [str(item) for item in known]
+    allowed = list(dict.fromkeys(str(item) for item in known))
     near = difflib.get_close_matches(str(name), allowed, n=1)
     if near:
         hint = f"did you mean {near[0]!r}?"

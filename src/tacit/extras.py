@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tacit.distribution import DISTRIBUTION
 from tacit.errors import MissingExtraError
 
-#: The extra of `pip install 'tacit[extra]'` that installs a package, by the name it is imported by.
+#: The extra that installs a package (`pip install 'tacit-survey[extra]'`), by its import name.
 EXTRAS = {
     "alembic": "service",
     "argon2": "studio",
@@ -23,6 +24,7 @@ EXTRAS = {
     "pydantic_settings": "service",
     "pyreadstat": "studio",
     "pyspark": "spark",
+    "python_multipart": "studio",
     "sqlalchemy": "service",
     "starlette": "service",
     "structlog": "service",
@@ -43,5 +45,5 @@ def optional_imports() -> Iterator[None]:
         if package not in EXTRAS:
             raise
         raise MissingExtraError(
-            f"{package} is not installed; run: pip install 'tacit[{EXTRAS[package]}]'"
+            f"{package} is not installed; run: pip install '{DISTRIBUTION}[{EXTRAS[package]}]'"
         ) from None

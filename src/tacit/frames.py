@@ -6,7 +6,10 @@ all three give without a loop over records. This module does not use schemas.
 
 from __future__ import annotations
 
+import json
 import math
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +23,9 @@ from tacit.arrays import Array
 from tacit.errors import DataError, unknown
 
 FRAMES = "a pandas, Polars or PyArrow frame"
+#: Where a frame remembers which of its columns are disguised.
+_REPORTS = "tacit_reports"
+NEEDS_TRUTH = "predict() needs true answers, and these records are reports: predictions are wrong"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,30 @@ def backend_of(frame: object) -> nw.Implementation:
     if not isinstance(wrapped, nw.DataFrame):
         raise DataError(f"type {type(frame).__name__} is not a frame; need {FRAMES}")
     return wrapped.implementation
+
+
+def mark_reports(frame: Any, names: Iterable[str]) -> Any:
+    """The same frame, which remembers that these columns are disguised, if its library can.
+
+    pandas keeps `attrs` through most operations, PyArrow its metadata; Polars has nothing alike.
+    """
+    if hasattr(frame, "attrs"):
+        frame.attrs[_REPORTS] = list(names)
+    elif hasattr(frame, "replace_schema_metadata"):
+        metadata = (frame.schema.metadata or {}) | {_REPORTS: json.dumps(list(names))}
+        return frame.replace_schema_metadata(metadata)
+    return frame
+
+
+def warn_about_reports(frame: Any, names: Iterable[str], message: str) -> None:
+    """Warn if some of these columns are known to be disguised."""
+    marked = getattr(frame, "attrs", {}).get(_REPORTS, [])
+    schema = getattr(frame, "schema", None)
+    metadata = getattr(schema, "metadata", None) or {}
+    if _REPORTS.encode() in metadata:
+        marked = json.loads(metadata[_REPORTS.encode()])
+    if set(marked) & set(names):
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def column(frame: nw.DataFrame[Any], name: str) -> Any:

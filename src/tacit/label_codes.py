@@ -223,7 +223,7 @@ def _with_no_answer(attribute: Attribute) -> Attribute:
     while attribute.find(label) is not None:
         label += "_"
     categories = [*attribute.categories, label]
-    return Attribute(attribute.name, categories, missing=label, edges=attribute.edges)
+    return Attribute(attribute.name, categories, label, attribute.edges, attribute.aliases)
 
 
 def absent_cells(codes: Codes, schema: Schema) -> tuple[Codes, npt.NDArray[np.bool_]]:

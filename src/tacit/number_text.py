@@ -1,10 +1,14 @@
-"""Numbers in text: plurals, and a word for unknown numbers."""
+"""Numbers in text: digits, plurals, and a word for unknown numbers."""
 
 from __future__ import annotations
 
 import math
 
 UNKNOWN, UNBOUNDED = "unknown", "unbounded"
+#: Four decimals show at most one digit of numbers that are closer to 0.
+_SMALL = 1e-3
+#: Share of a number that is a rounding error beside it.
+_ROUNDING = 1e-9
 
 
 def number_of(n: int, noun: str, plural: str | None = None) -> str:
@@ -16,13 +20,21 @@ def number_of(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def decimals(value: float) -> str:
-    """Four decimals, or "unknown" for NaN.
+def decimals(value: float, scale: float = 0.0) -> str:
+    """Four decimals, or three significant digits below .001, or "unknown" for NaN.
 
-    >>> decimals(0.25), decimals(math.nan)
-    ('0.2500', 'unknown')
+    Beside numbers of size `scale`, what is a billion times smaller is 0 and a rounding error.
+
+    >>> decimals(0.25), decimals(0.00025), decimals(2.5e-7), decimals(math.nan)
+    ('0.2500', '0.000250', '2.50e-07', 'unknown')
+    >>> decimals(1e-17, scale=0.02)
+    '0.0000'
     """
-    return UNKNOWN if math.isnan(value) else f"{value:.4f}"
+    if math.isnan(value):
+        return UNKNOWN
+    if abs(value) <= _ROUNDING * scale < math.inf:
+        value = 0.0
+    return f"{value:.4f}" if value == 0 or abs(value) >= _SMALL else f"{value:#.3g}"
 
 
 def span(lower: float, upper: float) -> str:
@@ -35,4 +47,6 @@ def span(lower: float, upper: float) -> str:
         return UNKNOWN
     if math.isinf(lower) and math.isinf(upper):
         return UNBOUNDED
-    return " .. ".join(UNBOUNDED if math.isinf(end) else f"{end:.4f}" for end in (lower, upper))
+    scale = max(abs(end) for end in (lower, upper) if math.isfinite(end))
+    ends = (UNBOUNDED if math.isinf(end) else decimals(end, scale) for end in (lower, upper))
+    return " .. ".join(ends)

@@ -146,11 +146,16 @@ def _axis(schema: Schema, name: str, labels: Iterable[Label]) -> Mask:
     return allowed.reshape([-1 if i == place else 1 for i in range(len(schema))])
 
 
-def linked_parts(conditions: Conditions, schema: Schema) -> list[tuple[str, ...]]:
-    """The attributes in parts that no condition ties to each other, in the order of the schema."""
+def linked_parts(
+    conditions: Conditions, schema: Schema, throws: Iterable[Sequence[str]] = ()
+) -> list[tuple[str, ...]]:
+    """The attributes in parts that no condition ties to each other, in the order of the schema.
+
+    `throws` are further attributes that stay together.
+    """
     part = {name: {name} for name in schema.names}
-    for condition in conditions:
-        joined = set().union(*(part[name] for name in (condition.attribute, *condition.names)))
+    for names in [*((c.attribute, *c.names) for c in conditions), *throws]:
+        joined = set().union(*(part[name] for name in names))
         part |= dict.fromkeys(joined, joined)
     distinct = {id(own): own for own in part.values()}
     return [tuple(n for n in schema.names if n in own) for own in distinct.values()]

@@ -34,7 +34,9 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
     everybody can see. But where the condition of a question fails, it becomes "does not apply" and
     is disguised; a record that contradicts a condition is an error. The same generator state gives
-    the same reports for the same records in the same memory order.
+    the same reports for the same records in the same memory order. A frame of pandas or PyArrow
+    remembers which of its columns are disguised: disguising it again is a warning, and so is a
+    prediction from it.
     """
     check_design(design)
     if rng is not None and not isinstance(rng, np.random.Generator):
@@ -45,8 +47,14 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     if isinstance(true, np.ndarray):
         own, _ = filled(encode(true, design.schema), design.conditions, design.schema)
         return disguise_codes(own, design, source_of(rng))
-    from tacit.frames import backend_of
+    from tacit.frames import backend_of, mark_reports, warn_about_reports
 
+    hidden = [name for name in design.schema.names if not design.is_exact(name)]
+    warn_about_reports(
+        true,
+        hidden,
+        "these records are reports already: disguised again, estimates from them are wrong",
+    )
     absent = None
     try:
         codes = encode(true, design.schema)
@@ -55,7 +63,11 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     codes, absent = filled(codes, design.conditions, design.schema, absent)
     absent = None if absent is None else absent_reports(absent, design)
     reported = disguise_codes(codes, design, source_of(rng))
-    return decode(reported, design.reported, backend_of(true), absent)
+    frame = decode(reported, design.reported, backend_of(true), absent)
+    reports = [
+        name for name in design.reported.names if name in hidden or name not in design.schema
+    ]
+    return mark_reports(frame, reports)
 
 
 def absent_reports(absent: Mask, design: Design) -> Mask:

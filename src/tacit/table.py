@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.number_text import number_of
+from tacit.number_text import decimals, number_of
 
-#: Numbers closer to 0 are shown with an exponent.
-_SMALL = 1e-3
 #: The two ends of an interval, as `number_text.span` writes them.
 _SPAN = re.compile(r"(\S+) \.\. (\S+)")
 #: What begins a formula in a spreadsheet.
@@ -222,16 +220,14 @@ class TabularResult:
 
 
 def cell_text(value: Any) -> str:
-    """A cell to read: numbers with four digits.
+    """A cell to read: numbers with four decimals or three digits, see `number_text.decimals`.
 
     >>> cell_text(0.5), cell_text(2e-5), cell_text(None), cell_text(7)
     ('0.5000', '2.00e-05', '', '7')
     """
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{value:.4f}" if value == 0 or abs(value) >= _SMALL else f"{value:.2e}"
-    return str(value)
+    return decimals(value) if isinstance(value, float) else str(value)
 
 
 def table_of(columns: Mapping[str, Sequence[Any]]) -> Table:

@@ -33,6 +33,7 @@ from tests.support.commands import Ran
 from tests.support.origins import unknown_origin
 
 TACIT = Path(sys.executable).with_name("tacit")
+VERSION = f"tacit {tacit.__version__} (distribution tacit-survey)\n"
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
 DESIGN = Design(SCHEMA, [Group(["smokes"], related(0.75)), Group(["income"], related("5/6"))])
 
@@ -78,12 +79,12 @@ def coin(family: str, **parameters: Any) -> Callable[[dict[str, Any]], object]:
 
 
 def test_the_installed_command_tells_its_version() -> None:
-    assert installed("--version").out == f"tacit {tacit.__version__}\n"
+    assert installed("--version").out == VERSION
 
 
 def test_the_package_runs_as_a_module_too() -> None:
     ran = installed("--version", command=(sys.executable, "-m", "tacit"))
-    assert (ran.status, ran.out) == (0, f"tacit {tacit.__version__}\n")
+    assert (ran.status, ran.out) == (0, VERSION)
 
 
 def test_from_true_records_to_an_estimate_with_the_installed_command(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -186,6 +187,7 @@ def test_free_texts_are_exported_apart_and_no_cell_is_a_formula(
     given = ("survey", "export", "published.json", "--database", url, "--out", "reported.csv")
     status, said, _ = tacit(*given, "--texts", "texts.csv")
     assert (status, said) == (0, "wrote reported.csv: 4 records\nwrote texts.csv: 3 texts\n")
+    assert stat.S_IMODE(Path("texts.csv").stat().st_mode) == 0o600
     content = Path("texts.csv").read_bytes().decode()
     rows = list(csv.reader(io.StringIO(content, newline="")))
     assert rows[0] == ["question", "text"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tacit import outward
 from tacit.cli.main import run
 from tacit.privacy import report
 from tacit.privacy.respondent_wording import wording_of
@@ -113,6 +114,42 @@ def test_the_check_as_json(survey: Any) -> None:
     assert found["groups"][0]["coin"] == {"family": "related", "theta": "5/6"}
     assert found["record"]["epsilon"] is None
     assert set(found["attributes"][0]["stderr"]) == {"worst", "0.1", "0.5"}
+
+
+PANEL = """
+title: Panel
+questions:
+  - {name: smokes, kind: yes_no, text: Do you smoke?}
+groups:
+  - {questions: [smokes], family: related, theta: 3/4}
+waves: 2
+"""
+#: log 3 is 1.0986.
+BOTH_WAVES = "Epsilon of an answer is at most 2.20 (one wave: 1.10)."
+
+
+def test_no_figure_of_a_panel_is_of_one_wave_only(
+    survey: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the check, as text and as JSON, and in the report on the published survey."""
+    Path("panel.yaml").write_text(PANEL, encoding="utf-8")
+    status, out, _ = survey("check", "panel.yaml")
+    assert status == 0
+    assert "epsilon, 2 waves" in out
+    assert "The same people answer 2 times, and chance decides anew each time." in out
+    assert BOTH_WAVES in out
+    content = json.loads(survey("check", "panel.yaml", "--json")[1])
+    assert content["waves"] == 2
+    assert BOTH_WAVES in content["sentences"][0]
+    for part in (*content["attributes"], *content["groups"], content["record"]):
+        assert outward.epsilon(part["epsilon"]) == "2.20"
+    assert survey("publish", "panel.yaml", "--out", "panel.json")[0] == 0
+    assert run(["privacy", "panel.json"]) == 0
+    told = capsys.readouterr().out
+    assert BOTH_WAVES in told
+    assert "2 reports" in told
+    Path("once.yaml").write_text(PANEL.replace("waves: 2", ""), encoding="utf-8")
+    assert "waves" not in survey("check", "once.yaml")[1]
 
 
 def test_publishing_prints_fingerprint_and_address_and_never_overwrites(survey: Any) -> None:

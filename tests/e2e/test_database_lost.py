@@ -91,6 +91,7 @@ def _at_rest(work: Stages) -> Iterator[None]:
     """No request is under way, and the log is empty: the file has everything."""
     until = time.monotonic() + SECONDS
     with work.paused():
+        time.sleep(0.5)  # the order of what was stored last is being erased
         while Path(f"{work.served.database}-wal").stat().st_size:
             assert time.monotonic() < until
             time.sleep(0.01)

@@ -22,6 +22,7 @@ def test_from_the_first_link_to_results_a_comparison_and_an_export(
     store, mine, check = Store(url), survey(), look_with(url)
     store.register(mine)
     send(store, mine, reports(mine, 500))
+    store.close_survey(mine.survey.fingerprint)
     with running(url, tmp_path / "studio") as (address, link):
         # The policy forbids scripts on the pages, and so axe too.
         page = browser.new_context(bypass_csp=True).new_page()
@@ -46,7 +47,18 @@ def test_from_the_first_link_to_results_a_comparison_and_an_export(
         page.get_by_role("button", name="Compare").click()
         assert "Test of independence" in page.inner_text("main")
         check(page)
-        for path in ("account", "audit", f"surveys/{mine.slug}/members", "sign-in", "nowhere/"):
+        page.goto(f"{address}surveys/{mine.slug}/members")
+        page.get_by_role("button", name="Make an invitation").click()
+        assert "Open invitations" in page.inner_text("main")
+        check(page)
+        for path in (
+            "account",
+            "accounts",
+            "audit",
+            f"surveys/{mine.slug}/members",
+            "sign-in",
+            "nowhere/",
+        ):
             page.goto(f"{address}{path}")
             if path != "nowhere/":
                 check(page)

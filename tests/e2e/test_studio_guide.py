@@ -38,9 +38,9 @@ from tests.support.one_process import both, command
 
 pytestmark = pytest.mark.slow
 
-#: The first results need 100 people, of whom some answer in a browser and the others over HTTP;
+#: The first results need 132 people, of whom some answer in a browser and the others over HTTP;
 #: with --complete, as many answer as the guide says, all in a browser.
-SOME, IN_BROWSER = 130, 30
+SOME, IN_BROWSER = 140, 30
 #: What the newcomer answers in the guide, and theta = 5/6 for two answers.
 NEWCOMER = {"site": "warehouse", "painkillers": "yes", "pressure": "yes", "reason": "back pain"}
 DISGUISE = np.array([[5, 1], [1, 5]]) / 6

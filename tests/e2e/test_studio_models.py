@@ -60,6 +60,7 @@ def test_from_released_records_to_a_model_a_round_and_its_accuracy(
     store, own, check = Store(url), survey(), look_with(url)
     store.register(own)
     send(store, own, reports(own, 2000))
+    store.close_survey(own.survey.fingerprint)
     with running(url, tmp_path / "studio") as (address, link):
         page = browser.new_context(bypass_csp=True).new_page()
         sign_up(page, link)
@@ -130,6 +131,7 @@ def test_killing_the_studio_while_a_model_is_learnt_leaves_nothing_half_written(
     store, own = Store(database), survey()
     store.register(own)
     send(store, own, reports(own, 2000))
+    store.close_survey(own.survey.fingerprint)
     models = folder / "models" / own.slug
     command = [sys.executable, "-m", "tacit", "studio", "--database", database, "--port", "0"]
     with subprocess.Popen(

@@ -52,8 +52,9 @@ def test_the_readme_installs_from_a_clone_and_from_a_wheel_and_names_no_registry
     assert "```" not in start, "how to install comes first"
     assert "pip install . " in install
     assert "pip wheel --no-deps --wheel-dir dist ." in install
-    assert "pip install dist/tacit-*.whl" in install
-    assert "pip install tacit" not in texts["README.md"]
+    assert "pip install dist/tacit_survey-*.whl" in install
+    assert not re.search("pip install '?tacit", texts["README.md"])
+    assert "The distribution is called `tacit-survey`" in install
 
 
 def test_every_module_is_on_the_map(texts: dict[str, str]) -> None:
@@ -81,7 +82,7 @@ def test_every_declared_dependency_is_pinned(root: Path, texts: dict[str, str]) 
     extras = project["project"]["optional-dependencies"].values()
     declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
     declared += [requirement for extra in extras for requirement in extra]
-    names = {re.split(r"[\[<>=!~ ]", requirement)[0] for requirement in declared} - {"tacit"}
+    names = {re.split(r"[\[<>=!~ ]", requirement)[0] for requirement in declared} - {"tacit-survey"}
     pinned = {line.split("==")[0] for line in texts["constraints.txt"].splitlines()}
     assert names - pinned == set()
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-LONGEST_FILE = 400
-LONGEST_FUNCTION = 50
 MACHINE_PATH = re.compile(r"(?<![\w.~$})*])/(?:home|root|Users|work|opt|tmp)/\w|\b[A-Z]:\\Users\b")
 REGISTRY = re.compile(
     r"https?://[\w.-]*(?:pypi\.org|pythonhosted\.org|npmjs\.\w+|anaconda\.\w+|/simple/)"
@@ -24,24 +21,6 @@ def _lines_with(pattern: re.Pattern[str], texts: dict[str, str]) -> list[str]:
         for number, line in enumerate(text.splitlines(), start=1)
         if pattern.search(line)
     ]
-
-
-def test_no_source_file_is_too_long(texts: dict[str, str]) -> None:
-    lengths = {name: text.count("\n") for name, text in texts.items() if name.startswith("src/")}
-    written = {n: length for n, length in lengths.items() if n.endswith((".py", ".js"))}
-    assert written, "no source files found"
-    assert {name: n for name, n in written.items() if n > LONGEST_FILE} == {}
-
-
-def test_no_function_is_too_long(sources: dict[str, ast.Module]) -> None:
-    lengths = {
-        f"{name}:{node.lineno} {node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
-        for name, tree in sources.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert lengths, "no functions found"
-    assert {where: n for where, n in lengths.items() if n > LONGEST_FUNCTION} == {}
 
 
 def test_no_file_names_a_path_of_one_machine(texts: dict[str, str]) -> None:

@@ -83,4 +83,4 @@ def test_every_optional_package_is_known_by_its_extra(root: Path) -> None:
     }
     declared["ibis"] = declared.pop("ibis_framework")
     declared["argon2"] = declared.pop("argon2_cffi")
-    assert {name: extra for name, extra in declared.items() if name != "tacit"} == EXTRAS
+    assert {name: extra for name, extra in declared.items() if name != "tacit_survey"} == EXTRAS

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, crosswise, forced, related, truthful
 from tacit.arrays import Array
@@ -23,7 +22,7 @@ from tacit.compliance.compliance_estimate import compliance_tests
 from tacit.compliance.mixture_estimate import share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.compliance.pool import samples_agree
-from tacit.compliance.profile_likelihood import Quantity, profile
+from tacit.compliance.profile_likelihood import Quantity, excess
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import read_sample
 from tacit.table import Table
@@ -113,14 +112,12 @@ SETTINGS = (
 
 def measured(setting: Setting, number: int, rng: np.random.Generator) -> dict[str, float]:
     """Coverage of each quantity; how often the test rejects at 5 %."""
-    cut = float(chi2.ppf(LEVEL, 1))
     quantities = setting.quantities()
     truth = {name: q.value(np.array(setting.shares)) for name, q in quantities.items()}
     counted = dict.fromkeys([*quantities, "rejected"], 0)
     for mixture in setting.surveys(number, rng):
-        best = mixture.maximum[1]
         for name, quantity in quantities.items():
-            counted[name] += 2 * (best - profile(mixture, quantity, truth[name])) <= cut
+            counted[name] += excess(mixture, quantity, truth[name], LEVEL) <= 0
         test = samples_agree(mixture) if setting.model is None else compliance_tests(mixture)[0]
         counted["rejected"] += test.pvalue <= 1 - LEVEL
     return {name: count / number for name, count in counted.items()}

@@ -7,6 +7,7 @@ items:  one item of any family, every share in [0, .5], 20 records on: the least
 models: accuracy, recall, confusion and prior, 20 records on
 groups: conditional shares, difference, ratio and odds ratio between groups
 tests:  independence: how often it is rejected when it holds (5 %), and its power
+sizes:  the default tests of two and three questions, from 50 records on: how often they reject
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from tacit import Design, Group, Schema
 from tacit.arrays import Array
 from tacit.channel import Coin, forced, matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.counting import PatternTable
-from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import NaiveBayes
 from tacit.reconstruction import (
@@ -39,7 +39,7 @@ from tacit.reconstruction import (
     wald,
 )
 from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.inference.hypotheses import Independence
+from tacit.reconstruction.inference.hypotheses import Independence, NoTrend
 from tacit.reconstruction.interval import Interval, score_interval
 from tacit.reconstruction.score_test import ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
@@ -102,11 +102,12 @@ def stacked(estimates: list[Estimate]) -> Interval:
     """The intervals of many surveys at once."""
     scores = [e.score for e in estimates if e.score is not None]
     center = np.stack([s.center for s in scores])
-    n = np.stack([np.asarray(s.n_records) for s in scores])
+    n, n_all = (
+        np.stack([np.broadcast_to(getattr(s, k), s.center.shape) for s in scores])
+        for k in ("n_records", "n_all")
+    )
     noise, skew = (np.stack([getattr(s, k) for s in scores], axis=1) for k in ("noise", "skew"))
-    if n.ndim < center.ndim:
-        n = n.reshape(n.shape + (1,) * (center.ndim - n.ndim))
-    return score_interval(ScoreTest(center, noise, skew, n), LEVEL)
+    return score_interval(ScoreTest(center, noise, skew, n, n_all), LEVEL)
 
 
 def covered(interval: Interval, truth: Any) -> Array:
@@ -213,10 +214,9 @@ def groups(runs: int, rng: Any, sizes: Sequence[int] = (50, 200, 1000)) -> None:
             for n in sizes:
                 found = list(_compared(design, table, n, runs, rng))
                 limits = stacked([each.shares for each in found])
-                unknown = runs - len(found)  # nobody seems to be in a group: nothing is claimed
-                hits = {"given": covered(limits, share[[2, 0]])[0] * len(found) + unknown}
+                hits = {"given": covered(limits, share[[2, 0]])[0] * len(found)}
                 for kind, truth in truths.items():
-                    hits[kind] = unknown + sum(
+                    hits[kind] = sum(
                         _holds(each, Interval(low, up), kind, truth)
                         for each, low, up in zip(found, *limits, strict=True)
                     )
@@ -227,8 +227,7 @@ def groups(runs: int, rng: Any, sizes: Sequence[int] = (50, 200, 1000)) -> None:
 def _compared(design: Design, table: Array, n: int, runs: int, rng: Any) -> Iterator[GroupShares]:
     between: Any = ({"a1": "c2"}, {"a1": "c0"})
     for rec in surveys(design, table, n, runs, rng):
-        with suppress(DataError):
-            yield rec._compared({"a0": "c1"}, between)
+        yield rec._compared({"a0": "c1"}, between)
 
 
 def _holds(each: GroupShares, limits: Interval, kind: str, truth: float) -> bool:
@@ -269,7 +268,89 @@ def tests(runs: int, rng: Any) -> None:
             )
 
 
-PARTS = {"items": items, "models": models, "groups": groups, "tests": tests}
+def _of_each(schema: Schema, coins: Sequence[Coin]) -> Design:
+    return Design(schema, [Group([n], c) for n, c in zip(schema.names, coins, strict=True)])
+
+
+YES_NO, THREE_BY_THREE = Schema(attributes_of((2, 2))), Schema(attributes_of((3, 3)))
+TRIPLE, MIXED_TRIPLE = Schema(attributes_of((2, 2, 2))), Schema(attributes_of((2, 3, 2)))
+#: Design and margins of each question; some shares are rare, some disguises strong.
+NULLS: dict[str, tuple[Design, list[list[float]]]] = {
+    **{name: (design, [[0.68, 0.32], [0.5, 0.3, 0.2]]) for name, design in DESIGNS.items()},
+    "related .6 each, rare": (
+        _of_each(YES_NO, [related("0.6")] * 2),
+        [[0.95, 0.05], [0.9, 0.1]],
+    ),
+    "related .6, one group": (
+        Design(YES_NO, [Group(list(YES_NO.names), related("0.6"))]),
+        [[0.8, 0.2], [0.7, 0.3]],
+    ),
+    "related .6, truthful": (
+        _of_each(YES_NO, [related("0.6"), truthful()]),
+        [[0.9, 0.1], [0.7, 0.3]],
+    ),
+    "uniform .5 each": (
+        _of_each(THREE_BY_THREE, [uniform_perturbation("1/2")] * 2),
+        [[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]],
+    ),
+    "three truthful": (
+        Design(TRIPLE, [Group(list(TRIPLE.names), truthful())]),
+        [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]],
+    ),
+    "three related .7": (
+        _of_each(TRIPLE, [related("0.7")] * 3),
+        [[0.8, 0.2], [0.7, 0.3], [0.6, 0.4]],
+    ),
+    "three mixed": (
+        _of_each(TRIPLE, [forced("4/6", ["1/2", "1/2"]), related("0.8"), truthful()]),
+        [[0.8, 0.2], [0.7, 0.3], [0.6, 0.4]],
+    ),
+    "three in one group": (
+        Design(MIXED_TRIPLE, [Group(list(MIXED_TRIPLE.names), related("0.8"))]),
+        [[0.8, 0.2], [0.5, 0.3, 0.2], [0.6, 0.4]],
+    ),
+}
+
+
+def _product(margins: Sequence[Sequence[float]]) -> Array:
+    return reduce(np.multiply.outer, [np.array(margin) for margin in margins])
+
+
+def rejections(
+    name: str, n: int, runs: int, rng: Any, method: Callable[..., Any] = pearson
+) -> dict[str, float]:
+    """How often the tests of independence and of a trend reject at 5 % if they hold."""
+    design, margins = NULLS[name]
+    channel, axes = design.channel(design.schema.names), len(margins)
+    expected = np.maximum(channel.disguised(_product(margins)), 0).ravel()
+    drawn = rng.multinomial(n, expected / expected.sum(), runs)
+    distinct, times = np.unique(drawn, axis=0, return_counts=True)
+    blocks = tuple((axis,) for axis in range(axes))
+    hypotheses: dict[str, Any] = {"independence": Independence("", axes, blocks)}
+    if axes == 2:
+        scores = (np.arange(len(margins[0]), dtype=float), np.arange(len(margins[1]), dtype=float))
+        hypotheses["trend"] = NoTrend("", 2, blocks, (), scores)
+    shape = channel.reported.sizes
+    problems = [
+        TableProblem(own.reshape(shape).astype(float), channel, axes, n) for own in distinct
+    ]
+    return {
+        kind: float(times @ [method(problem, own).pvalue < ALPHA for problem in problems]) / runs
+        for kind, own in hypotheses.items()
+    }
+
+
+def sizes(runs: int, rng: Any, sizes: Sequence[int] = (50, 100, 500, 2000)) -> None:
+    """Size of the default tests, and the least expected number of a report."""
+    for name, (design, margins) in NULLS.items():
+        least = design.channel(design.schema.names).disguised(_product(margins)).min()
+        for n in sizes:
+            found = rejections(name, n, runs, rng)
+            shown = " ".join(f"{kind} {share:.4f}" for kind, share in found.items())
+            show(f"sizes   {name:22} n={n:5} expected {n * least:6.1f} {shown}")
+
+
+PARTS = {"items": items, "models": models, "groups": groups, "tests": tests, "sizes": sizes}
 
 
 def run_parts(parts: Mapping[str, Callable[..., None]]) -> None:

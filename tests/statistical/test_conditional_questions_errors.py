@@ -48,8 +48,9 @@ DESIGN = Design(
     ],
     {"packs": {"smokes": ["yes"]}, "brand": {"smokes": ["yes"], "packs": ["few", "many"]}},
 )
-#: What is estimated: MANY, BRANDS[1], and the share of those who are not asked.
-TRUTHS = (MANY, BRANDS[1], 1 - SMOKE)
+#: What is estimated: MANY, BRANDS[1], the share of those who are not asked, and among everybody
+#: the share with many packs, from the table of this question.
+TRUTHS = (MANY, BRANDS[1], 1 - SMOKE, SMOKE * MANY)
 #: Two-sided test of a mean.
 FAR = float(norm.isf(FALSE_ALARM / 2))
 
@@ -62,12 +63,13 @@ def people(rng: np.random.Generator, n: int = PEOPLE) -> Codes:
 
 
 class Simulated(NamedTuple):
-    """Of each survey: estimates of MANY, of BRANDS[1] and of those not asked, whether their
-    intervals cover, and other estimates of MANY."""
+    """Of each survey: estimates of the TRUTHS, whether their intervals cover, and other estimates
+    of MANY."""
 
     many: Array
     blue: Array
     unasked: Array
+    heavy: Array
     covers: Array
     direct: Array
     naive: Array
@@ -82,7 +84,8 @@ def simulated() -> Simulated:
         reported = disguise(people(rng), DESIGN, rng)
         found = reconstruct(reported, DESIGN)
         joint = found.table(["smokes", "packs"])
-        tables = (found.asked("packs"), 1), (found.asked("brand"), 1), (joint, (0, 2))
+        asked = (found.asked("packs"), 1), (found.asked("brand"), 1)
+        tables = (*asked, (joint, (0, 2)), (found.table(["packs"]), 1))
         ends = [(low[cell], high[cell]) for own, cell in tables for low, high in [own.interval()]]
         raw = found.table(["smokes", "packs"], inversion).value
         packs = reported[:, 1]
@@ -96,7 +99,7 @@ def simulated() -> Simulated:
             ]
         )
     columns = np.array(rows, float).T
-    return Simulated(*columns[:3], columns[3:6], *columns[6:])
+    return Simulated(*columns[:4], columns[4:8], *columns[8:])
 
 
 def is_unbiased(estimates: Array, truth: float) -> bool:
@@ -110,6 +113,7 @@ def test_shares_of_those_asked_are_unbiased() -> None:
     assert is_unbiased(found.many, MANY)
     assert is_unbiased(found.blue, BRANDS[1])
     assert is_unbiased(found.unasked, 1 - SMOKE)
+    assert is_unbiased(found.heavy, SMOKE * MANY)
 
 
 def test_taking_the_reports_as_they_are_is_biased() -> None:
@@ -121,8 +125,8 @@ def test_taking_the_reports_as_they_are_is_biased() -> None:
 
 def test_intervals_cover() -> None:
     covered = simulated().covers.sum(axis=1)
-    assert looks_like(covered, SURVEYS, np.full(3, 0.95))
-    assert not looks_like(covered, SURVEYS, np.full(3, 0.80)), "the test can fail"
+    assert looks_like(covered, SURVEYS, np.full(4, 0.95))
+    assert not looks_like(covered, SURVEYS, np.full(4, 0.80)), "the test can fail"
 
 
 def test_structural_zeros_make_the_share_more_precise() -> None:

@@ -27,6 +27,7 @@ from tests.statistical.inference_study import (
     TABLE,
     Best,
     covered,
+    rejections,
     stacked,
     surveys,
 )
@@ -132,3 +133,18 @@ def test_a_dependence_is_found_about_as_often_as_expected() -> None:
     few, many = (binom.ppf(t, runs, p) for t, p in zip(tails, powers, strict=True))
     assert few <= found <= many
     assert not few <= runs * ncx2.sf(chi2.isf(0.05, 2), 2, 2 * strength) <= many
+
+
+@pytest.mark.parametrize("name", ["related .6 each, rare", "uniform .5 each", "three related .7"])
+def test_no_default_test_rejects_more_often_than_stated_in_small_surveys(name: str) -> None:
+    runs = 500
+    found = rejections(name, 50, runs, np.random.default_rng(SEED))
+    most = binom.isf(FALSE_ALARM, runs, 0.065) / runs
+    assert [kind for kind, share in found.items() if share > most] == []
+
+
+def test_wald_would_reject_three_independent_questions_too_often() -> None:
+    """The negative control: variances at the estimate instead of under the hypothesis."""
+    runs = 500
+    found = rejections("three in one group", 50, runs, np.random.default_rng(SEED), method=wald)
+    assert found["independence"] > binom.isf(FALSE_ALARM, runs, 0.065) / runs

@@ -18,18 +18,16 @@ import time
 from pathlib import Path
 
 import pytest
-from scipy.stats import poisson
 
 from tacit.service.store import Store
 from tacit.service.store.store_values import id_of, token_hash
 from tacit.service.writer import Writer
-from tests.support.chance import FALSE_ALARM
+from tests.support.linking import Pairs, most_by_chance, right_guesses
 from tests.support.log_links import (
     FINGERPRINT,
     SURVEY,
     Arriving,
     Copy,
-    Pairs,
     copy_of,
     invited,
     tied,
@@ -38,19 +36,13 @@ from tests.support.published import responses
 from tests.support.serving import serving
 
 N, COPIES, KILLS = 100, 40, 3
-#: More right guesses come by chance once in a million copies; all copies of a test together.
-BY_CHANCE = int(poisson.isf(FALSE_ALARM / COPIES, 1)) + 1
+BY_CHANCE = most_by_chance(COPIES)
 
 
 def _right_guesses(copy: Copy, pairs: Pairs, chance: random.Random) -> int:
     """How many of the answers somebody with a copy ties to the right links."""
-    ids, hashes = {own for own, _ in pairs}, {own for _, own in pairs}
-    known = tied(copy, ids, hashes)
-    left_ids = sorted(ids - {own for own, _ in known})
-    left_hashes = sorted(hashes - {own for _, own in known})
-    chance.shuffle(left_hashes)
-    guessed = known | set(zip(left_ids, left_hashes, strict=False))
-    return len(guessed & pairs)
+    tied_in_log = tied(copy, {id_ for id_, _ in pairs}, {hash_ for _, hash_ in pairs})
+    return right_guesses(tied_in_log, pairs, chance)
 
 
 def _copied(path: Path, n: int, copies: int, seed: int) -> tuple[list[Copy], Pairs]:
@@ -119,7 +111,8 @@ def test_a_log_that_is_not_truncated_is_caught(
 ) -> None:
     """The negative control: without truncation, and while answers keep coming."""
     monkeypatch.setattr("tacit.service.writer.IDLE", 3600.0)
-    monkeypatch.setattr("tacit.service.store.sqlite.FEWEST_IN_LOG", 0)
+    monkeypatch.setattr("tacit.service.store.store_values.FEWEST_TO_ERASE", 2 * N)
+    monkeypatch.setattr("tacit.service.store.sqlite.FEWEST_TOGETHER", 0)
     copies, pairs = _copied(tmp_path / "survey.db", N, 2, seed=4)
     chance = random.Random(5)
     assert min(_right_guesses(copy, pairs, chance) for copy in copies) > BY_CHANCE + 1

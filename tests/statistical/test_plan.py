@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tacit.plan import plan
 from tests.statistical.inference_study import surveys
 from tests.support.chance import FALSE_ALARM
 from tests.support.planned_surveys import (
@@ -70,6 +73,22 @@ def test_a_difference_is_found_as_often_as_planned(name: str) -> None:
     assert agrees(simulated_group_power(case, found.n, runs, rng), found.power, runs)
     fewer = simulated_group_power(case, found.n // 2, runs, rng)
     assert not agrees(fewer, found.power, runs)
+
+
+def test_a_difference_between_unequal_groups_is_found_as_often_as_planned() -> None:
+    """15 % are women. The negative control is a plan for equal groups."""
+    case, rng, runs = CASES["related(.7)"], np.random.default_rng(SEED), 300
+    given: Any = {"power": 0.8, "difference": case.difference, "by": "sex", "attribute": "q"}
+    found = plan(case.design, prevalence=case.shares | {"sex": 0.15}, **given)
+    assert found.power is not None
+    table = case.table(case.difference) * np.array([0.85, 0.15]) / 0.5
+    recs = surveys(case.design, table, found.n, runs, rng)
+    lower, upper = difference_limits([rec._compared(*question(case)) for rec in recs])
+    power = float(np.mean((lower > 0) | (upper < 0)))
+    assert agrees(power, found.power, runs)
+    equal = plan(case.design, prevalence=case.shares, **(given | {"power": None}), n=found.n)
+    assert equal.power is not None
+    assert not agrees(power, equal.power, runs)
 
 
 def test_the_simulation_uses_the_intervals_that_are_printed() -> None:

@@ -68,7 +68,7 @@ def _sent(url: str, folder: Path, erase_order: bool = True, n: int = N, servers:
     async def one_by_one() -> None:
         writers = [Writer(store) for store in stores]
         for store in [] if erase_order else stores:
-            store.tidy = lambda today: None  # type: ignore[method-assign]
+            store.tidy = lambda *_: None  # type: ignore[method-assign]
             store.erase_order = lambda: None  # type: ignore[method-assign]
         for number, response in enumerate(batch):
             assert (await writers[number % servers].submit(response)).acknowledged

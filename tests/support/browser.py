@@ -44,19 +44,28 @@ DESKTOP = {"width": 1280, "height": 800}
 PATIENCE = 15_000
 
 
-def found() -> str | None:
-    """The Chromium that is installed."""
-    return next((path for path in map(shutil.which, _NAMES) if path), None)
+def executable() -> str | None:
+    """The Chromium of the tests: the one that TACIT_TEST_BROWSER names, else one that is installed.
+
+    `none` stands for a machine without a browser. A browser that is named and missing is an error.
+    """
+    name = os.environ.get("TACIT_TEST_BROWSER", "")
+    if name == "none":
+        return None
+    path = next((path for path in map(shutil.which, [name] if name else _NAMES) if path), None)
+    if name and path is None:
+        pytest.fail(f"TACIT_TEST_BROWSER={name}: there is no such command")
+    return path
 
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser; where none is installed the test is skipped, but not in CI."""
-    path = found()
+    path = executable()
     if path is None:
         if os.environ.get("TACIT_REQUIRE_ALL") == "1":
-            pytest.fail("Chromium is not installed, and TACIT_REQUIRE_ALL=1")
-        pytest.skip("Chromium is not installed")
+            pytest.fail("there is no Chromium, and TACIT_REQUIRE_ALL=1")
+        pytest.skip("there is no Chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
         yield browser
@@ -73,7 +82,7 @@ class Seen:
     @property
     def bodies(self) -> list[str]:
         """What was submitted, in order."""
-        return [r.post_data for r in self.requests if r.method == "POST"]
+        return [r.post_data for r in self.requests if r.url.endswith("/responses")]
 
     @property
     def addresses(self) -> list[str]:
@@ -138,11 +147,10 @@ class SharedDevice:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server: where each survey is, the database, tokens of an invited survey."""
+    """A running server: where each survey is, and the database."""
 
     addresses: dict[str, str]
     database: Path
-    links: tuple[str, ...]
 
     def __getitem__(self, published: Published) -> str:
         return self.addresses[published.survey.fingerprint]
@@ -158,6 +166,12 @@ class Served:
             )
             return int(found.fetchone()[0])
 
+    def link(self, published: Published) -> str:
+        """A new personal link to an invited survey."""
+        with contextlib.closing(Store(str(self.database))) as store:
+            (token,) = store.invite(published.survey.fingerprint, 1)
+        return f"{self[published]}#{token}"
+
     @property
     def origin(self) -> str:
         return next(iter(self.addresses.values())).split("/s/")[0]
@@ -165,15 +179,14 @@ class Served:
 
 @contextlib.contextmanager
 def serving(surveys: Sequence[Published], folder: Path) -> Iterator[Served]:
-    """`tacit serve` as a process of its own, on a free port; the first survey may be invited."""
+    """`tacit serve` as a process of its own, on a free port."""
     files = [folder / f"survey{i}.json" for i in range(len(surveys))]
     for file, survey in zip(files, surveys, strict=True):
         file.write_text(survey.to_json(), encoding="utf-8")
     database = folder / "survey.db"
-    links = _links(surveys[0], str(database))
     options = ["--port", "0", "--database", str(database), "--rate", "off"]
     with _running(["serve", *map(str, files), *options], folder) as server:
-        yield Served(_addresses(server, surveys), database, links)
+        yield Served(_addresses(server, surveys), database)
 
 
 @contextlib.contextmanager
@@ -198,14 +211,6 @@ def _running(arguments: list[str], folder: Path) -> Iterator[Process]:
             server.terminate()
             server.wait(60)
             server.stdout.close()
-
-
-def _links(survey: Published, database: str) -> tuple[str, ...]:
-    if survey.survey.access != "invited":
-        return ()
-    with contextlib.closing(Store(database)) as store:
-        store.register(survey)
-        return tuple(store.invite(survey.survey.fingerprint, 5))
 
 
 def _addresses(server: Process, surveys: Sequence[Published]) -> dict[str, str]:

@@ -135,6 +135,7 @@ def answer(
         stored(person)
         with page.expect_navigation():
             page.get_by_role("button", name="Someone else is answering").click()
+        page.get_by_role("button", name="I have not answered yet").click()
 
 
 # The newcomer -------------------------------------------------------------------------------------

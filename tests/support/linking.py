@@ -1,21 +1,28 @@
-"""Attempts to find out in which order responses came, and how sure a finding is.
+"""Attempts to find out in which order and by which links responses came, and how sure it is.
 
 An order of record numbers that has nothing to do with their arrival is a random permutation. Two
 statistics see what is not: the rank correlation (a global order) and the number of ascents between
 neighbours (an order within pages, whose own order is random).
+
+Guesses of links that have nothing to do with the responses are right as often as a random
+permutation has fixed points: nearly Poisson with mean 1.
 """
 
 from __future__ import annotations
 
 import math
+import random
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm, poisson, spearmanr
 
 from tests.support.chance import FALSE_ALARM
 
+#: Pairs of an id and a hash that are said to belong together.
+Pairs = set[tuple[bytes, bytes]]
 #: Numbers from which the approximations below are good.
 FEWEST = 100
 
@@ -70,3 +77,57 @@ def files_below(folder: Path, since: float = 0.0) -> Iterable[tuple[Path, bytes]
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.stat().st_mtime >= since:
             yield path, path.read_bytes().rstrip(b"\0")
+
+
+def right_guesses(tied: Pairs, pairs: Pairs, chance: random.Random) -> int:
+    """How many answers somebody ties to the right links who guesses where nothing ties them."""
+    ids, hashes = ({pair[side] for pair in pairs} for side in (0, 1))
+    other_ids = sorted(ids - {id_ for id_, _ in tied})
+    other_hashes = sorted(hashes - {hash_ for _, hash_ in tied})
+    chance.shuffle(other_hashes)
+    return len((tied | set(zip(other_ids, other_hashes, strict=False))) & pairs)
+
+
+def most_by_chance(copies: int) -> int:
+    """More right guesses than these come by chance once in a million tests of so many copies."""
+    return int(poisson.isf(FALSE_ALARM / copies, 1)) + 1
+
+
+#: Where PostgreSQL puts the key of a row after the row's begin: a head of 24 bytes, the number of
+#: the survey, and one byte for the length. The head begins with xmin and xmax.
+_KEY_IN_ROW = 29
+
+
+def row_transactions(content: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int, int]]:
+    """The number of a key, and xmin and xmax of its row, wherever a file of PostgreSQL has one.
+
+    Reads raw bytes, so it also finds rows that were deleted, and remains in the gaps of pages.
+    """
+    for place, number in places_in(content, keys):
+        if place >= _KEY_IN_ROW:
+            xmin, xmax = np.frombuffer(content, "<u4", 2, place - _KEY_IN_ROW).tolist()
+            yield number, xmin, xmax
+
+
+def tied_by_transactions(
+    records: bytes, links: bytes, ids: Sequence[bytes], hashes: Sequence[bytes]
+) -> Pairs:
+    """The pairs that two files of PostgreSQL tie: those of the records and of the links.
+
+    A transaction that stored one record and deleted one link ties the two. If none did both, the
+    last record is tied to the last link, the one before to the one before, and so on.
+    """
+    stored, deleted = defaultdict[int, set[bytes]](set), defaultdict[int, set[bytes]](set)
+    for number, xmin, _ in row_transactions(records, ids):
+        stored[xmin].add(ids[number])
+    for number, _, xmax in row_transactions(links, hashes):
+        if xmax:
+            deleted[xmax].add(hashes[number])
+    both = [(stored[xid], deleted[xid]) for xid in stored.keys() & deleted.keys()]
+    if both:
+        return {(*a, *b) for a, b in both if len(a) == len(b) == 1}
+    latest = [
+        [keys for _, keys in sorted(rows.items(), reverse=True) if len(keys) == 1]
+        for rows in (stored, deleted)
+    ]
+    return {(*a, *b) for a, b in zip(*latest, strict=False)}

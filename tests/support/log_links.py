@@ -28,6 +28,7 @@ import httpx
 
 from tacit.service.store import Store
 from tacit.service.store.store_values import Response, id_of, token_hashes
+from tests.support.linking import Pairs
 from tests.support.load import Plan, plan
 from tests.support.published import published
 from tests.support.serving import Served, serving
@@ -35,8 +36,6 @@ from tests.support.serving import Served, serving
 _HEAD, _FRAME_HEAD = 32, 24
 SURVEY = published(access="invited")
 FINGERPRINT = SURVEY.survey.fingerprint
-#: Pairs of an id and a hash that are said to belong together.
-Pairs = set[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True)
@@ -120,20 +119,36 @@ class Arriving:
 
     def __init__(self, served: Served, tokens: Sequence[str], rate: float, seed: int = 1) -> None:
         self._plan: Plan = plan(SURVEY, served.host, served.port, 1, tokens=tokens)
-        self._rate, self._chance = rate, random.Random(seed)
+        self.rate, self._chance = rate, random.Random(seed)
         self._client = httpx.Client(base_url=served.origin, timeout=60)
         self._tokens = tokens
-        self.pairs: Pairs = set()
+        #: Pairs of an id and a hash, in the order in which they were sent.
+        self.sent: list[tuple[bytes, bytes]] = []
+        self._bodies: dict[int, str] = {}
+
+    @property
+    def pairs(self) -> Pairs:
+        return set(self.sent)
 
     def send(self, number: int) -> None:
         key = self._chance.randbytes(16)
-        body = self._plan.filled(key.hex(), number)
+        self._bodies[number] = self._plan.filled(key.hex(), number)
         (own,) = token_hashes(FINGERPRINT, [self._tokens[number]])
-        json_type = {"content-type": "application/json"}
-        self.pairs.add((id_of(Response(FINGERPRINT, key, b"")), own))
+        self.sent.append((id_of(Response(FINGERPRINT, key, b"")), own))
         with suppress(httpx.TransportError):  # the server was killed
-            answer = self._client.post(self._plan.path, content=body, headers=json_type)
-            assert answer.status_code == 201, answer.text
+            self._post(number, 201)
+
+    def repeat(self, number: int) -> None:
+        """Send again what is stored."""
+        self._post(number, 200)
+
+    def _post(self, number: int, status: int) -> None:
+        answer = self._client.post(
+            self._plan.path,
+            content=self._bodies[number],
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code == status, answer.text
 
     def run(self, seconds: float) -> None:
         """Send from threads, so that nobody waits for another."""
@@ -143,7 +158,7 @@ class Arriving:
                 break
             sending.append(threading.Thread(target=self.send, args=(number,)))
             sending[-1].start()
-            time.sleep(self._chance.expovariate(self._rate))
+            time.sleep(self._chance.expovariate(self.rate))
         for thread in sending:
             thread.join()
 
@@ -151,7 +166,7 @@ class Arriving:
         self._client.close()
 
 
-def invited(database: Path, n: int) -> list[str]:
+def invited(database: str | Path, n: int) -> list[str]:
     """The tokens of n links of a survey in a database, which may be new."""
     store = Store(database)
     store.register(SURVEY)
@@ -171,7 +186,7 @@ def _measure(rate: float, seconds: float) -> None:
         work.start()
         until = time.monotonic() + seconds - 1
         while time.monotonic() < until:
-            copies.append((len(arriving.pairs), copy_of(served.database)))
+            copies.append((len(arriving.sent), copy_of(served.database)))
             time.sleep(0.01)
         served.process.kill()
         served.process.wait()

@@ -165,11 +165,6 @@ OPEN = published(_ONE | {"title": "Open"})
 INVITED = published(_ONE | {"title": "Invited", "access": "invited"})
 FULL = published(_ONE | {"title": "Full", "quota": 1})
 GERMAN = published(_ONE | {"title": "Offen", "languages": ["de"]})
-#: The questions of OPEN once more, as a second wave of a panel asks them.
-WAVE = published(_ONE | {"title": "Second wave"})
-INVITED_WAVE = published(_ONE | {"title": "Second wave, invited", "access": "invited"})
-#: The names and coins of OPEN, but another question.
-REWORDED = published(_ONE | {"title": "Open", "questions": [yes_no("a", text="Another?")]})
 THROWN = published(_ONE | {"title": "Thrown", "device": "birth_month"})
 #: Numbers that may not be all that one can type: edges, and limits if there are any.
 LIMITS: list[dict[str, Any]] = [
@@ -258,6 +253,23 @@ RELOADED = published(
         "practice": {"text": "Try?", "answers": ["No", "Yes"]},
     }
 )  # fmt: skip
+_TEAM = {
+    "questions": [
+        {"name": "team", "kind": "choice", "text": "Which team?", "categories": ["north", "south"],
+         "sensitive": False},
+        yes_no("a", sensitive=False),
+        yes_no("b"),
+    ],
+    "groups": [
+        {"questions": ["a"], "family": "related", "theta": 0},
+        {"questions": ["b"], "family": "related", "theta": "3/4"},
+    ],
+}  # fmt: skip
+#: Two waves with links and two without; the team is sent as it is, `a` always as its opposite.
+TEAM = published(_TEAM | {"title": "Team", "access": "invited"})
+TEAM_WAVE = published(_TEAM | {"title": "Team, second wave", "access": "invited"})
+TEAM_OPEN = published(_TEAM | {"title": "Team, open"})
+TEAM_OPEN_WAVE = published(_TEAM | {"title": "Team, open, second wave"})
 _LABELS = {"no": {"en": "No", "fr": "Non"}, "yes": {"en": "Yes", "fr": "Oui"}}
 FRENCH = published(
     {
@@ -358,10 +370,10 @@ HALF = published(
 
 
 def every_survey() -> list[Published]:
-    """All that the server of the tests serves; the invited one first."""
+    """All that the server of the tests serves."""
     return [
         *(INVITED, OPEN, FULL, OPPOSITE, FRENCH, HOSTILE, LONG, WIDE, SPLIT, HALF, every_kind()),
-        *(REWORDED, THROWN, PAIR, DEGREES, WAVE, INVITED_WAVE, EARLY, LATE),
-        *(RELOADED, FORTY, GERMAN, NUMBERS),
+        *(THROWN, PAIR, DEGREES, EARLY, LATE),
+        *(RELOADED, FORTY, GERMAN, NUMBERS, TEAM, TEAM_WAVE, TEAM_OPEN, TEAM_OPEN_WAVE),
         *map(own_device, DEVICES),
     ]

@@ -26,12 +26,20 @@ class Line:
 
         Not finished: the request is not complete, the server must answer all the same.
         """
+        self.send(request)
+        return self.receive(finished)
+
+    def send(self, request: bytes) -> None:
+        """Send a request whose answer is read later."""
         connection = self._open()
         self.sent += len(request)
         with suppress(OSError):  # it may hang up while more is sent than it takes
             connection.sendall(request)
+
+    def receive(self, finished: bool = True) -> int | None:
+        """The status of the next answer."""
         try:
-            head, body = self._answer(connection)
+            head, body = self._answer(self._open())
         except OSError:
             head, body = b"", b""
         if not finished or not head or b"\r\nconnection: close\r\n" in head:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +105,16 @@ class Respondent:
     def _presses(self, button: Locator) -> None:
         self.tabs_to(button)
         self.page.keyboard.press("Enter")
+
+    def is_still_there(self) -> None:
+        """Say that she is the one who began, or who answered; the page asks after a reload."""
+        said = re.compile("^(Yes, go on|I am the one who answered)$")
+        self._presses(self.page.get_by_role("button", name=said))
+
+    def reloads(self) -> None:
+        """Load the page again, and say who she is."""
+        self.page.reload()
+        self.is_still_there()
 
     def reaches(self, heading: str) -> None:
         self.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()

@@ -154,6 +154,7 @@ def browser_steps(page: Page, served: Served, shoot: Shoot) -> None:
     shoot("ordered")
     reloaded(page)
     shoot("reloaded")
+    page.get_by_role("button", name="Yes, go on").click()
     answered(page)
     page.locator("input").fill("5")
     shoot("number")
@@ -188,18 +189,18 @@ _FAILURES = (
 
 def sending(page: Page, shoot: Shoot) -> None:
     """The respondent hesitates; then the server is busy, is down, refuses, and stores."""
-    reloaded(page)
+    returned(page)
     shoot("unsent")
     page.get_by_role("button", name="Do not send").click()
     shoot("not-sent")
-    reloaded(page)
+    returned(page)
     for status, problem, wait, told, name in _FAILURES:
         page.route("**/responses", refusing(status, problem, wait))
         page.locator("button.primary").click()
         page.locator(f"form:has-text('{told}')").wait_for()
         shoot(name)
         page.unroute("**/responses")
-        reloaded(page)
+        returned(page)
     shoot("pending")
     page.locator("button.primary").click()
     page.get_by_role("heading", name="Stored").wait_for()
@@ -217,16 +218,18 @@ def reloaded(page: Page) -> None:
     page.wait_for_selector("h1")
 
 
+def returned(page: Page) -> None:
+    """The respondent comes back, and says that it is she."""
+    reloaded(page)
+    page.get_by_role("button", name="I am the one who answered").click()
+
+
 def notices(page: Page, served: Served, shoot: Shoot) -> None:
-    """Surveys that cannot be answered: no link was given, or none exists."""
+    """Surveys that cannot be answered: no link was given, or one that cannot be used."""
     page.goto(served[INVITED])
     page.wait_for_selector("h1")
     shoot("no-link")
     page.goto(f"{served[INVITED]}#used-before")
-    page.locator("button[type=submit]").wait_for()
-    go(page)
-    answered(page)
-    page.locator("button.primary").click()
     page.get_by_role("heading", name="cannot be used").wait_for()
     shoot("link-used")
     for address, name in (

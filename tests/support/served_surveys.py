@@ -75,9 +75,9 @@ def simulated(folder: Path, surveys: int, respondents: int, seed: int) -> Iterat
         for survey in published:
             store.register(survey)
         accounts = studio_of(store, folder / "studio").accounts
-        account = accounts.create(accounts.invite(administrator=True), "Ada", PASSWORD)
+        account = accounts.create(accounts.first_link(), "Ada", PASSWORD)
         assert account is not None
-        token = accounts.issue_token(account.id, "study", Role.VIEWER)
+        token = accounts.issue_token(account.id, "study", Role.OWNER)
     flags = ["serve", "--database", database, "--port", "0", "--rate", "off", "--open-rate", "off"]
     studio = running(database, folder / "studio", known=True)
     with started(flags, Path(database)) as served, studio as (address, _):
@@ -88,7 +88,9 @@ def simulated(folder: Path, surveys: int, respondents: int, seed: int) -> Iterat
                 columns = [rng.choice(len(p), respondents, p=p) for p in shares.values()]
                 true = np.stack(columns, axis=1).astype(np.uint8)
                 send(served.origin, survey, disguise(true, survey.design, rng))
-                answer = client.get(f"surveys/{survey.slug}/estimates.json")
+                address = f"api/surveys/{survey.slug}"
+                client.post(f"{address}/close", json={"confirm": survey.title}).raise_for_status()
+                answer = client.get(f"{address}/results")
                 assert answer.status_code == 200, answer.text
                 content = answer.json()
                 assert content["records"] == respondents

@@ -16,13 +16,15 @@ from argon2 import PasswordHasher
 from tacit import disguise
 from tacit.arrays import Codes
 from tacit.service.store import Response, Store, packed
-from tacit.studio.accounts import Account, Role
-from tacit.studio.guess_delay import GuessDelay
+from tacit.studio.accounts import Account, Accounts, Role
+from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.site import Studio
 from tacit.studio.studio_server import studio_app, studio_of
 from tacit.survey import Published, survey_from_dict
 
 PASSWORD = "a long pass phrase"
+#: Who invites the accounts of a test.
+FIRST = "First administrator"
 #: Hashes in a moment; the real one takes 64 MiB and a tenth of a second.
 WEAK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 MARKUP = "<script>alert(1)</script>"
@@ -93,15 +95,16 @@ class Browser:
 
     def __init__(self, app: Any) -> None:
         self.app, self.cookies, self.headers = app, httpx.Cookies(), dict[str, str]()
+        self.address, self.base_url = "127.0.0.1", "http://testserver"
 
     def request(self, method: str, path: str, **given: Any) -> httpx.Response:
         """Send one request."""
         headers = self.headers | given.pop("headers", {})
 
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self.app)
+            transport = httpx.ASGITransport(self.app, client=(self.address, 4711))
             async with httpx.AsyncClient(
-                transport=transport, base_url="http://testserver", cookies=self.cookies
+                transport=transport, base_url=self.base_url, cookies=self.cookies
             ) as client:
                 found = await client.request(method, path, headers=headers, **given)
                 self.cookies = client.cookies
@@ -138,22 +141,46 @@ class Tried:
     def account(
         self, name: str, role: Role | None = None, administrator: bool = False, of: str = "mine"
     ) -> Account:
-        """A new account with a role for one of the surveys."""
-        accounts = self.studio.accounts
-        survey = getattr(self, of).survey.fingerprint if role is not None else None
-        made = accounts.create(accounts.invite(administrator, survey, role), name, PASSWORD)
-        assert made is not None
-        return made
+        """A new account with a role for one of the surveys, invited by a first administrator."""
+        return new_account(
+            self.studio.accounts, name, role, getattr(self, of).survey.fingerprint, administrator
+        )
 
 
-def tried(folder: Path, records: int = 400) -> Tried:
-    """A studio on a new database."""
+def new_account(
+    accounts: Accounts,
+    name: str,
+    role: Role | None = None,
+    survey: str = "a",
+    administrator: bool = False,
+) -> Account:
+    """A new account; the first administrator invites it, who is made before if there is none."""
+    if not accounts.any():
+        assert accounts.create(accounts.first_link(), FIRST, PASSWORD) is not None
+    first = accounts.check_password(FIRST, PASSWORD)
+    assert first is not None
+    _, secret = accounts.invite(first, survey, role or Role.VIEWER)
+    made = accounts.create(secret, name, PASSWORD)
+    assert made is not None
+    if role is None:
+        accounts.give(made.id, survey, None)
+    if administrator:
+        accounts.make_administrator(made.id)
+    found = accounts.of_number(made.id)
+    assert found is not None
+    return found
+
+
+def tried(folder: Path, records: int = 400, closed: bool = False) -> Tried:
+    """A studio on a new database; `closed` says whether its survey with records is closed."""
     store = Store(folder / "survey.db")
     mine, other = survey(), survey("Other", access="invited")
     store.register(mine)
     store.register(other)
     if records:
         send(store, mine, reports(mine, records))
+    if closed:
+        store.close_survey(mine.survey.fingerprint)
     studio = studio_of(store, folder / "studio", WEAK_HASHER)
-    studio.delay = GuessDelay(lambda: 0.0)  # no wait ends during a test
+    studio.guesses = GuessLimits(lambda: 0.0)  # no wait ends during a test
     return Tried(store, studio, mine, other)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,23 @@ from tests.support.serving import SECONDS
 
 
 @contextmanager
-def running(database: str, folder: Path, known: bool = False) -> Iterator[tuple[str, str | None]]:
+def running(
+    database: str,
+    folder: Path,
+    known: bool = False,
+    *,
+    flags: Sequence[str] = (),
+    **environment: str,
+) -> Iterator[tuple[str, str | None]]:
     """A studio process: its address, and the link that it prints at its first start.
 
-    It prints none if an account is `known`, or the folder has a file of this name.
+    It prints none if an account is `known`, or the folder has a file of this name. `environment`
+    sets variables.
     """
-    flags = ["--database", database, "--data", str(folder), "--port", "0"]
+    own = ["--database", database, "--data", str(folder), "--port", "0"]
     with (folder.parent / "log").open("w") as log:
-        process = warm_start.start(["studio", *flags], stderr=log)
+        command = ["studio", *own, *flags]
+        process = warm_start.start(command, stderr=log, env={**os.environ, **environment})
         assert process.stdout is not None
         try:
             address = process.stdout.readline().split()[1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socketserver
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -21,9 +22,12 @@ _OWN = ("connection", "content-length", "date", "server", "transfer-encoding")
 
 
 @cache
-def _answer(url: str, accept: str) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
+def _answer(
+    url: str, accept: str, kind: str = "", sent: bytes | None = None
+) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
     """What the server sends, asked for once: status, headers and body."""
-    asked = urllib.request.Request(url, headers={"Accept": accept})
+    given = {"Accept": accept, "Content-Type": kind}
+    asked = urllib.request.Request(url, sent, given)
     try:
         answer = urllib.request.urlopen(asked)
     except urllib.error.HTTPError as error:
@@ -34,15 +38,25 @@ def _answer(url: str, accept: str) -> tuple[int, tuple[tuple[str, str], ...], by
 
 
 @contextlib.contextmanager
-def tampering(origin: str, change: Change) -> Iterator[str]:
-    """A proxy in front of a server that changes what is read: its origin."""
+def tampering(
+    origin: str, change: Change, statuses: Mapping[str, int] | None = None
+) -> Iterator[str]:
+    """A proxy in front of a server that changes what is read: its origin.
+
+    `statuses` has other ones for addresses with these ends.
+    """
 
     class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, told, body = _answer(origin + self.path, self.headers.get("Accept", "*/*"))
+        def do_POST(self) -> None:
+            self.do_GET(self.rfile.read(int(self.headers["Content-Length"])))
+
+        def do_GET(self, sent: bytes | None = None) -> None:
+            accept, kind = (self.headers.get(name, "") for name in ("Accept", "Content-Type"))
+            status, told, body = _answer(origin + self.path, accept or "*/*", kind, sent)
             headers = list(told)
             body = change(self.path, body, headers)
-            self.send_response(status)
+            ends = [own for end, own in (statuses or {}).items() if self.path.endswith(end)]
+            self.send_response_only(ends[0] if ends else status)
             for name, value in headers:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
@@ -53,7 +67,26 @@ def tampering(origin: str, change: Change) -> Iterator[str]:
         def log_request(self, *_: object) -> None:
             """Nothing is logged."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+    with _running(ThreadingHTTPServer(("127.0.0.1", 0), Proxy)) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """A server that sends these bytes to everybody: its origin."""
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.rfile.readline()
+            self.wfile.write(answer)
+
+    with _running(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answer)) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def _running(server: socketserver.TCPServer) -> Iterator[str]:
+    with server:
         thread = threading.Thread(target=server.serve_forever, args=[_POLL])
         thread.start()
         try:

@@ -32,7 +32,9 @@ def test_a_plot_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.delitem(sys.modules, "tacit.optimize.front_plot", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     found = front([0.2, 0.3, 0.5], 1000, method=Warner(5))
-    with pytest.raises(MissingExtraError, match=r"matplotlib .* pip install 'tacit\[plot\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"matplotlib .* pip install 'tacit-survey\[plot\]'"
+    ):
         found.plot()
 
 
@@ -46,9 +48,9 @@ def test_a_command_without_its_extra_ends_with_one_line() -> None:
     code = LIGHT.format(commands=commands)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == [
-        "error: sqlalchemy is not installed; run: pip install 'tacit[service]'",
+        "error: sqlalchemy is not installed; run: pip install 'tacit-survey[service]'",
         "2",
-        "error: matplotlib is not installed; run: pip install 'tacit[plot]'",
+        "error: matplotlib is not installed; run: pip install 'tacit-survey[plot]'",
         "2",
         "0",
     ]
@@ -59,5 +61,7 @@ def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.Monke
 
     monkeypatch.delitem(sys.modules, "tacit.service.store.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"psycopg .* pip install 'tacit\[postgres\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"psycopg .* pip install 'tacit-survey\[postgres\]'"
+    ):
         Store("postgresql://localhost/survey")

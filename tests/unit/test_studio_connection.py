@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Tried, str]]:
-    studio = tried(tmp_path_factory.mktemp("studio"))
+    studio = tried(tmp_path_factory.mktemp("studio"), closed=True)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(studio_app(studio.studio), log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -80,15 +80,20 @@ def bound_of(
 
 
 class DesignReports:
-    """All reports that an adversary sees: those of the groups `seen`, of all groups if None."""
+    """All reports that an adversary sees: those of the groups `seen`, of all groups if None.
 
-    def __init__(self, design: Design, seen: Sequence[Group] | None = None) -> None:
+    In several `waves` the same people answer again and every wave draws anew: each group is then
+    seen that many times. How the answers of two waves depend on each other is not assumed either,
+    so the bound holds for answers that change and for answers that stay.
+    """
+
+    def __init__(self, design: Design, seen: Sequence[Group] | None = None, waves: int = 1) -> None:
         self._design = design
         groups = design.groups if seen is None else seen
         self._channels = {
             group: group.coin.channel(design.attributes_of(group)) for group in groups
         }
-        channels = self._channels.values()
+        channels = [*self._channels.values()] * waves
         self._kinds = Counter(experiments_of(channel) for channel in channels)
         self._erased = float(
             math.prod((channel.overlap for channel in channels), start=Fraction(1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -116,6 +117,14 @@ class Channel(LocallyPrivate):
     @abstractmethod
     def moments(self, power: int) -> SecondMoments:
         """The same for another power of the weights."""
+
+    @cached_property
+    def undisguised(self) -> bool:
+        """Whether a report reveals the true answers, so that shares of them are counted."""
+        if self.inverse is None or not self.reconstructable:
+            return False
+        moments = self.second_moments
+        return bool((moments.own == 1).all() and (moments.high == 0).all())
 
     @property
     def matrix(self) -> Array:

@@ -60,6 +60,8 @@ class Coin(ABC):
     #: A respondent is asked for the answer, one of two questions, whether two answers agree, or
     #: whether any of two answers is yes.
     asks: ClassVar[Literal["answer", "either", "comparison", "any_yes"]] = "answer"
+    #: Further words for the categories of a report, by which records may name them.
+    report_words: ClassVar[tuple[str, ...]] = ()
 
     def check(self, attributes: Attributes) -> None:
         """Raise DesignError if the coin cannot disguise these attributes."""
@@ -71,7 +73,16 @@ class Coin(ABC):
 
     def reported(self, attributes: Attributes) -> Attributes:
         """The attributes of a report; the true ones unless reports have categories of their own."""
-        return attributes
+        return tuple(
+            Attribute(a.name, a.categories, a.missing, a.edges, self.report_words)
+            if self.report_words
+            else a
+            for a in attributes
+        )
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        """What a report says about the answer."""
+        return "the true answer, or one that chance chose"
 
     @abstractmethod
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:

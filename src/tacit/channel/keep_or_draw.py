@@ -88,6 +88,9 @@ class Truthful(Replacing):
 
     family: ClassVar[str] = "truthful"
 
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "the true answer"
+
     def weight(self, attributes: Attributes) -> Fraction:
         return Fraction(1)
 
@@ -118,6 +121,9 @@ class Unrelated(KnownDraw):
     family: ClassVar[str] = "unrelated"
     known: ClassVar[str] = "personal"
     asks = "either"
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "the true answer, or the answer to the personal question"
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,9 @@ class Matrix(Coin):
     def separable(self) -> bool:
         return False
 
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "a row of the matrix, drawn by the column of the true answer"
+
     def reported(self, attributes: Attributes) -> Attributes:
         """The true attributes if M is square, else one attribute with a category per row."""
         if self.labels is None and len(self.rows) == len(self.columns):

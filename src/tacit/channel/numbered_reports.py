@@ -77,6 +77,11 @@ class Kuk(NumberedReports):
         "take another red_yes or red_no"
     )
 
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        likely = yes if self.red_yes > self.red_no else no
+        return f"the number of red cards; a large number makes {likely} more likely"
+
     @property
     def columns(self) -> Columns:
         return binomial(self.red_no, self.cards), binomial(self.red_yes, self.cards)
@@ -97,6 +102,10 @@ class Christofides(NumberedReports):
         "a distribution that reads the same from both ends hides the answer from everyone; "
         "make small or large numbers more likely"
     )
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"the drawn number if the answer is {no}, counted from the other end if it is {yes}"
 
     @property
     def columns(self) -> Columns:

@@ -45,6 +45,10 @@ class Mangat(OneSided):
     family: ClassVar[str] = "mangat"
     advice: ClassVar[str] = "take p above 0"
 
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{no} only if it is true; {yes} if it is true, or by chance"
+
     def weight(self, attributes: Attributes) -> Fraction:
         return self.p
 
@@ -59,6 +63,11 @@ class Triangular(OneSided):
         "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
     )
     asks = "any_yes"
+    report_words = ("both no", "at least one yes")
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
 
     def weight(self, attributes: Attributes) -> Fraction:
         return 1 - self.p

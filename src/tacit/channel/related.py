@@ -93,6 +93,7 @@ class Crosswise(RelatedDevice):
     p: Fraction
     family: ClassVar[str] = "crosswise"
     asks = "comparison"
+    report_words = ("different", "same")
     remedy = (
         "an innocent question with p = 1/2 hides the answer from everyone; "
         "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
@@ -100,6 +101,10 @@ class Crosswise(RelatedDevice):
 
     def check(self, attributes: Attributes) -> None:
         require_one_yes_no(self.family, attributes)
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{yes} if both answers are the same, {no} if they are different"
 
     @property
     def equivalent(self) -> Related:

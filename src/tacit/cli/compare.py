@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from tacit.cli import show
@@ -15,6 +16,7 @@ from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.number_text import decimals, number_of, span
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.estimate import NO_UPPER_LIMIT
 from tacit.reconstruction.fit import misfit
 from tacit.schema import Schema
 from tacit.table import Table
@@ -89,13 +91,16 @@ def _table(estimates: list[Estimate], level: float) -> Table:
     rows: list[tuple[Any, ...]] = []
     for kind, each in zip(_KINDS, estimates, strict=True):
         lower, upper = (float(limit) for limit in each.interval(level))
-        numbers = (decimals(float(each.value)), decimals(float(each.stderr)), span(lower, upper))
-        rows.append((kind, *numbers))
+        value, stderr = float(each.value), float(each.stderr)
+        shown = each.value_text(value, stderr, lower, upper)
+        rows.append((kind, shown, decimals(stderr), span(lower, upper)))
     first, second = estimates[:2]
     people = number_of(first.n_records, "reported record")
     if first.n_left_out:
         people += f" ({first.n_left_out:,} without an answer left out)"
     title = f"{first.name} and {second.name} from {people}"
-    title = "\n".join(filter(None, [misfit(first.fit), title]))
+    endless = any(np.isinf(each.interval(level).upper) for each in estimates)
+    notes = [misfit(first.fit), title, NO_UPPER_LIMIT if endless else ""]
+    title = "\n".join(filter(None, notes))
     heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
     return Table(heads, rows, title, "lrrr")

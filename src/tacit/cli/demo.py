@@ -112,7 +112,7 @@ def demo(
         say("service", f"a survey published and served; {answered}", "estimates from its database:")
         print_shares(("question", "answer"), served)
     else:
-        say("service", "not installed; to include it: pip install 'tacit[service]'")
+        say("service", "not installed; to include it: pip install 'tacit-survey[service]'")
     truth = f"{sum(held)} of {len(held)} intervals hold the truth"
     say("result", f"{truth}; {records:,} records in {time.perf_counter() - start:.1f} s")
 
@@ -230,7 +230,7 @@ def true_share(known: PatternTable, given: Mapping[str, str]) -> Any:
 
 
 def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
-    """A question that is asked of some, and nobody sees of whom."""
+    """A question that is asked of some, and reports do not show of whom."""
     schema = Schema(
         [
             design.schema[TARGET],
@@ -249,7 +249,7 @@ def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
     found = reconstruct(reported, own).asked(CONDITIONAL)
     code = design.schema[CONDITIONAL].size - 1
     share, truth = plus_minus(found.value[code], found.stderr[code]), codes[asked, 1] == code
-    yield f"{CONDITIONAL} asked only of those with {SOUGHT}, and nobody sees who was asked;"
+    yield f"{CONDITIONAL} asked only of those with {SOUGHT}, no report proves who was asked;"
     yield f"{schema[CONDITIONAL].categories[code]}: {share}, in truth {percent(truth.mean())}"
 
 

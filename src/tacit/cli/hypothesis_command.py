@@ -44,9 +44,7 @@ class AskedTest:
     )
     trend: str | None = _names("Is there a trend between these two ordered attributes?")
     given: str | None = _names("Test --independence or --trend within these groups.")
-    method: str | None = option(
-        None, metavar="|".join(TEST_METHODS), help="likelihood-ratio by default; wald for --trend."
-    )
+    method: str | None = option(None, metavar="|".join(TEST_METHODS), help="pearson by default.")
 
     @cached_property
     def kind(self) -> str:

@@ -21,6 +21,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
+from tacit.distribution import DISTRIBUTION
 from tacit.errors import TacitError
 from tacit.extras import optional_imports
 from tacit.memory_limit import end_limit, exceeded_error, needs_more
@@ -162,7 +163,7 @@ def _without_commands() -> typer.Typer:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tacit {__version__}")
+        typer.echo(f"tacit {__version__} (distribution {DISTRIBUTION})")
         raise typer.Exit
 
 
@@ -173,7 +174,7 @@ def start(
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Ask what people would rather not say; learn the truth about the crowd, never a person.
+    """Ask what people would rather not say; learn about the crowd, not about a person.
 
     Example: [bold]tacit demo[/bold]
     """

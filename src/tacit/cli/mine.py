@@ -65,7 +65,7 @@ def naive_bayes(
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value))
     model.fit(records.counted())
     content = bayes_summary(model, output.level)
-    write_text(out, mine.model_to_json(model))
+    write_text(out, mine.model_to_json(model), private=True)
     output.print(lambda: content, lambda: _render(out, model, content))
 
 
@@ -92,5 +92,5 @@ def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
 
 def _row(cell: dict[str, Any]) -> list[str]:
     labels = [str(cell[key]) for key in ("class", "attribute", "category")]
-    numbers = [decimals(cell[key]) for key in ("estimate", "stderr")]
+    numbers = decimals(cell["estimate"], cell["stderr"]), decimals(cell["stderr"])
     return [*labels, *numbers, span(cell["lower"], cell["upper"])]

@@ -82,7 +82,7 @@ def clusters(
     content = classes_summary(model, output.level)
     if table is not None:
         write_frame(table, pa.table(model.profiles_.columns(output.level)))
-    write_text(out, mine.model_to_json(model))
+    write_text(out, mine.model_to_json(model), private=True)
     output.print(lambda: content, lambda: _render(out, model))
 
 

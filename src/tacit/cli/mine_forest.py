@@ -56,7 +56,7 @@ def forest(
     with show.progress("growing trees") as tell:
         model.fit(patterns, progress=tell)
     content = learnt(model, output.level)
-    write_text(out, mine.model_to_json(model))
+    write_text(out, mine.model_to_json(model), private=True)
     output.print(lambda: content, lambda: _render(out, model, content))
 
 

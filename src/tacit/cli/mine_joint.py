@@ -79,7 +79,7 @@ def joint(
     fidelity = model.fidelity()
     if table is not None:
         write_frame(table, pa.table(model.model_.edge_columns()))
-    write_text(out, mine.model_to_json(model))
+    write_text(out, mine.model_to_json(model), private=True)
     synthesis.write(model)
     if as_json:
         typer.echo(show.json_text(learnt(model, fidelity)))

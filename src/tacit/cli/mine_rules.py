@@ -148,9 +148,9 @@ def _write(mined: AssociationRules, out: Path | None, level: float) -> None:
     if out is None:
         return
     if out.suffix.lower() == ".json":
-        write_text(out, show.json_text(mined.to_dict(level)) + "\n")
+        write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
     else:
-        write_frame(out, mined.to_frame(level, "pyarrow"))
+        write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
 
 
 def _render(mined: AssociationRules, file: Path | None, level: float) -> None:

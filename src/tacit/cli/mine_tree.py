@@ -137,7 +137,7 @@ def tree(
     saved = mine.model_to_json(model)
     if figure is not None:
         show.write_figure(figure, model.figure())
-    write_text(out, saved)
+    write_text(out, saved, private=True)
     output.print(lambda: content, lambda: _render(out, model, content, kept))
 
 

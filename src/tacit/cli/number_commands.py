@@ -184,7 +184,7 @@ def scramble_file(
         data, column, lambda: quantitative.scramble(true[answered], scrambling, rng)
     )
     table = pa.table({column: pa.array(reported, mask=~answered)})
-    write_frame(out, table, Origin(scrambling.fingerprint))
+    write_frame(out, table, Origin(scrambling.fingerprint), private=True)
     typer.echo(f"wrote {out}: {number_of(len(true), 'record')}")
     if not answered.all():
         missing = number_of(int((~answered).sum()), "missing answer")

@@ -62,12 +62,14 @@ def verify(
 
     Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
     """
+    from tacit.service.verification import ALLOWED_HEADERS
     from tacit.service.verification import verify as found_at
 
     found = found_at(url)
     wrong = sum(not finding.right for finding in found)
     if as_json:
         told = {"tacit": "page-verification", "version": __version__, "right": not wrong}
+        told["allowed_headers"] = ALLOWED_HEADERS
         typer.echo(show.json_text({**told, "findings": [vars(finding) for finding in found]}))
     else:
         rows = [(f.name, "ok" if f.right else "WRONG", f.told) for f in found]
@@ -80,6 +82,8 @@ def verify(
                 "server runs another version, check with that version; otherwise do not answer "
                 "there."
             )
+        if any("not allowed" in finding.told for finding in found):
+            out.print(f"Headers that are allowed: {', '.join(ALLOWED_HEADERS)}.")
         out.print(said)
     if wrong:
         raise typer.Exit(DIFFERS)

@@ -109,7 +109,9 @@ class WishOptions:
         None, help="The attribute whose last category is the first group of --difference."
     )
     group_share: float | None = option(
-        None, help="Share of respondents in the first group; 0.5 if left out."
+        None,
+        help="Share of respondents in the first group; if left out, the --prevalence of --by, "
+        "or 0.5.",
     )
     epsilon: float | None = option(None, help="Bound on local differential privacy of an answer.")
     odds: float | None = option(None, help="Bound on the factor by which a report changes odds.")

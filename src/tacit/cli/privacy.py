@@ -92,7 +92,12 @@ class ReportFiles:
 
 
 RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
-Repeat = Annotated[int | None, typer.Option(min=1, help="How often one person takes part.")]
+Repeat = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="How often one person takes part; of a survey, its waves if left out."
+    ),
+]
 Compare = Annotated[
     bool,
     typer.Option(
@@ -167,7 +172,9 @@ def _measured(
     content = json.loads(read_text(design_file))
     wording = None
     if content.get("tacit") == "published-survey":
-        wording = wording_of(read_published(design_file).survey)
+        survey = read_published(design_file).survey
+        wording = wording_of(survey)
+        repeat = repeat or survey.waves
     with show.progress("measuring") as tell:
         limits = replace(limits, progress=tell)
         return report(

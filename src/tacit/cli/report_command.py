@@ -44,5 +44,5 @@ def report(
     counts = records.counted()
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")
-    write_bytes(out, made(Release(published, counts)))
+    write_bytes(out, made(Release(published, counts)), private=True)
     typer.echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

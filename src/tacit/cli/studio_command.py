@@ -21,6 +21,13 @@ def studio(
     ),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8001,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TACIT_STUDIO_ADDRESS",
+            help="Where people open the studio, such as https://studio.example.org.",
+        ),
+    ] = None,
     collect: Annotated[
         bool, typer.Option("--collect", help="Collect responses too, in the same process.")
     ] = False,
@@ -31,8 +38,12 @@ def studio(
 ) -> None:
     """Serve the studio: surveys and their results in the browser, for people with an account.
 
-    The first start prints a link that makes the first account. Results are shown from 100 records
-    on and are updated in batches, so that no single answer can be read from a change.
+    The first start prints a link that makes the first account. Results are shown from 132 records
+    on and are updated in batches, so that no single answer can be read from a change. Once a survey
+    is closed, all its records are shown, if there are 100, and groups can be compared.
+
+    With --address, nothing depends on the Host header of requests: passkeys, links and the check of
+    forms from other sites use this address. Give it if the studio is behind a proxy.
 
     With --collect, the process also does what tacit serve does, on a port of its own. Its other
     settings come from variables such as TACIT_HOST, and from the file that TACIT_CONFIG names.
@@ -42,13 +53,14 @@ def studio(
     from tacit.extras import optional_imports
 
     with optional_imports():
-        from tacit.studio.studio_server import serve_studio, studio_beside
+        from tacit.studio.studio_server import StudioPlace, serve_studio, studio_beside
+    at = StudioPlace(host, port, address)
     if not collect:
         if collect_port is not None:
             raise typer.BadParameter("needs --collect", param_hint="--collect-port")
-        serve_studio(database, data, host, port, typer.echo)
+        serve_studio(database, data, at, typer.echo)
         return
-    with studio_beside(database, data, host, port, typer.echo) as running:
+    with studio_beside(database, data, at, typer.echo) as running:
         _collect(database, collect_port, running)
 
 

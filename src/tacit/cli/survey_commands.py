@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import outward
-from tacit.bounds import is_undisguised
+from tacit.bounds import DesignReports, is_undisguised
+from tacit.channel.numbers import sum_up
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
 from tacit.cli.simulate import simulate
@@ -118,7 +119,7 @@ def check(
     told = report(survey.design, wording=wording)
     out = show.console()
     out.print("How private an answer is:")
-    for said in told.sentences:
+    for said in (*_waves(survey), *told.sentences):
         out.print(said)
     for said in told.warnings:
         if said != told.disclosure.warning:
@@ -184,34 +185,45 @@ def schema() -> None:
 
 
 def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
-    design = survey.design
+    design, waves = survey.design, survey.waves or 1
+    reports = DesignReports(design, waves=waves)
+    shares = {name: told.prior.table([name])[:, 0].tolist() for name in design.schema.names}
+
+    def of_all_waves(epsilon: float | None) -> float | None:
+        return None if epsilon is None else sum_up([epsilon] * waves)
+
     return {
         "tacit": "survey-check",
         "version": 1,
         "fingerprint": design.fingerprint,
         "survey_fingerprint": survey.fingerprint,
         "warnings": list(told.warnings),
+        "waves": waves,
         "respondents": planned[0].respondents,
         "attributes": [
             {
                 "name": width.attribute,
                 "categories": list(design.schema[width.attribute].categories),
                 "asked_if": design.asked_if.get(width.attribute),
-                "epsilon": told.epsilon.attributes[width.attribute],
+                "epsilon": of_all_waves(told.epsilon.attributes[width.attribute]),
                 "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
             }
             for width in planned
         ],
         "groups": [
-            {"attributes": list(group.attributes), "coin": group.coin.to_dict(), "epsilon": epsilon}
+            {
+                "attributes": list(group.attributes),
+                "coin": group.coin.to_dict(),
+                "epsilon": of_all_waves(epsilon),
+            }
             for group, epsilon in zip(design.groups, told.epsilon.groups, strict=True)
         ],
         "record": {
-            "epsilon": told.epsilon.record,
-            "epsilon_disguised": told.epsilon_disguised,
-            "bound": told.disclosure.record.bound,
+            "epsilon": of_all_waves(told.epsilon.record),
+            "epsilon_disguised": of_all_waves(told.epsilon_disguised),
+            "bound": min(reports.bound(name, p).accuracy for name, p in shares.items()),
         },
-        "sentences": list(told.sentences),
+        "sentences": [*_waves(survey), *told.sentences],
     }
 
 
@@ -238,8 +250,13 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
         out.print("“Does not apply” is disguised as any other answer to the question.\n")
     for said in _visible(survey):
         out.print(f"{said}\n")
-    heads = ("group", "attributes", "coin", "epsilon")
-    show.print_table(Table(heads, _group_rows(survey.design), align="rllr"))
+    waves = survey.waves or 1
+    epsilon = "epsilon" if waves == 1 else f"epsilon, {waves} waves"
+    heads = ("group", "attributes", "coin", epsilon)
+    show.print_table(Table(heads, _group_rows(survey.design, waves), align="rllr"))
+    for meaning in survey.design.report_meanings:
+        out.print(meaning)
+    out.print()
     rows = []
     for width in planned:
         halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
@@ -248,6 +265,13 @@ def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     n = number_of(planned[0].respondents, "respondent")
     title = f"95 % intervals of a share from {n}, in points of 100:"
     show.print_table(Table(("attribute", "share 10 %", "share 50 %", "at worst"), rows, title))
+
+
+def _waves(survey: Survey) -> tuple[str, ...]:
+    """What all waves together reveal; those sentences that follow are about one."""
+    from tacit.survey.disclosure_bound import waves_sentence
+
+    return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
 
 
 def _visible(survey: Survey) -> Iterator[str]:
@@ -267,17 +291,16 @@ def _few(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"
 
 
-def _group_rows(design: Design) -> list[list[str]]:
+def _group_rows(design: Design, waves: int) -> list[list[str]]:
+    def epsilon(names: tuple[str, ...]) -> str:
+        return outward.epsilon(sum_up([design.channel(names).epsilon] * waves))
+
     rows = [
-        [str(number), _few(group.attributes), str(group.coin), _epsilon(design, group.attributes)]
+        [str(number), _few(group.attributes), str(group.coin), epsilon(group.attributes)]
         for number, group in enumerate(design.groups, start=1)
     ]
     disguised = [g for g in design.groups if not is_undisguised(g)]
     if 0 < len(disguised) < len(design.groups):
         names = tuple(name for group in disguised for name in group.attributes)
-        rows.append(["", "all disguised answers", "", _epsilon(design, names)])
-    return [*rows, ["", "the whole record", "", _epsilon(design, design.schema.names)]]
-
-
-def _epsilon(design: Design, names: tuple[str, ...]) -> str:
-    return outward.epsilon(design.channel(names).epsilon)
+        rows.append(["", "all disguised answers", "", epsilon(names)])
+    return [*rows, ["", "the whole record", "", epsilon(design.schema.names)]]

@@ -68,7 +68,8 @@ class ExportedFiles:
         if self.labels or self.kind in _STATISTICS:
             from tacit.studio.labelled_records import LabelledRecords
 
-            write_bytes(self.out, LabelledRecords(published, codes).file(self.kind, self.labels))
+            content = LabelledRecords(published, codes).file(self.kind, self.labels)
+            write_bytes(self.out, content, private=True)
         else:
             origin = Origin(published.fingerprint, published.title)
             reported = published.design.reported
@@ -117,7 +118,7 @@ def export(
     files.write(published, codes)
     typer.echo(f"wrote {files.out}: {number_of(len(codes), 'record')}")
     if files.texts is not None:
-        write_text(files.texts, Table(("question", "text"), texts).csv())
+        write_text(files.texts, Table(("question", "text"), texts).csv(), private=True)
         typer.echo(f"wrote {files.texts}: {number_of(len(texts), 'text')}")
     if state.open:
         typer.echo(

@@ -2,11 +2,12 @@
 
     q = (1 - b) M p + b uniform,    q_anchor = (1 - b) M' known + b uniform
 
-Atsusaka & Stevens (2021), "Bias-corrected crosswise estimators for sensitive inquiries", Political
-Analysis 31, 134-148: the anchor is a question whose true prevalence is known, 0 in their study.
-Here for any channel and any number of categories. If the same people answer both questions, the
-pairs of reports are used: careless people answer both at random, independently; for the others,
-answer and anchor are independent, as they are if everybody has the same answer to the anchor.
+Atsusaka & Stevenson (2023), "A bias-corrected estimator for the crosswise model with inattentive
+respondents", Political Analysis 31(1), 134-148: the anchor is a question whose true prevalence is
+known, 0 in their study. Here for any channel and any number of categories. If the same people
+answer both questions, the pairs of reports are used: careless people answer both at random,
+independently; for the others, answer and anchor are independent, as they are if everybody has the
+same answer to the anchor.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,10 @@ from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, rea
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
 from tacit.schema import Attribute, Label
+
+#: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
+#: in 1,000 surveys by chance.
+LARGE_GAIN = float(np.log(1000))
 
 
 class NoncomplianceModel(ABC):
@@ -78,8 +83,10 @@ class NoncomplianceModel(ABC):
                 f"these samples cannot identify the {self.share_name}: {self.remedy}; "
                 "tacit.compliance.sensitivity shows the estimate for assumed shares"
             )
+        distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
+        warning = _coding_warning(read, mixture)
         return ComplianceEstimate(
-            mixture_estimate(mixture, shares, (target,), target.name + self.among),
+            replace(distribution, warning_of=lambda _: warning),
             mixture_estimate(mixture, [share], (), self.share_name),
             *compliance_tests(mixture),
             *self.bounds(mixture, target),
@@ -88,6 +95,35 @@ class NoncomplianceModel(ABC):
     def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
         """Lower and upper bounds on the shares of all people, if others may have any answer."""
         return ()
+
+
+def _coding_warning(samples: Sequence[SampleCounts], mixture: ReportMixture) -> str:
+    """A warning if the reports of comparisons fit far better when their categories are exchanged.
+
+    They have the likelihood of exchanged rows of the matrices.
+    """
+    coins = {
+        name: sample.design.group_of(name).coin
+        for sample in samples
+        for name in sample.channel.reported.names
+        if name in sample.design.schema
+    }
+    reversible = [name for name, coin in coins.items() if coin.report_words]
+    if not reversible:
+        return ""
+    exchanged = []
+    for sample in samples:
+        reported = sample.channel.reported
+        axes = tuple(reported.index(name) for name in reversible if name in reported)
+        exchanged.append(np.flip(sample.counts.reshape(reported.sizes), axes).ravel())
+    other = ReportMixture(tuple(exchanged), mixture.matrices)
+    gain = other.maximum[1] - mixture.maximum[1]
+    if gain < LARGE_GAIN:
+        return ""
+    return (
+        f"CODING: are the reports of {', '.join(reversible)} reversed? Coded the other way round "
+        f"they fit the model far better (log-likelihood {gain:+.1f})"
+    )
 
 
 def safe_code(safe: Label | None, attribute: Attribute, place: str) -> int:

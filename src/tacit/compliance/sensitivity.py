@@ -91,7 +91,7 @@ class SensitivityCurve(TabularResult):
         rows = zip(
             (f"{share:.2f}" for share in columns["share"]),
             map(str, columns["category"]),
-            map(decimals, columns["estimate"]),
+            map(decimals, columns["estimate"], columns["stderr"]),
             map(decimals, columns["stderr"]),
             map(span, columns["lower"], columns["upper"]),
             strict=True,

@@ -36,8 +36,8 @@ class ColumnKind(Enum):
 def category_values(attribute: Attribute, kind: ColumnKind) -> dict[Label, int]:
     """The values of a column of this kind that are categories, each with its code."""
     found: dict[Label, int] = {}
-    for code, label in enumerate(attribute.categories):
-        value = _value(text(label), kind)
+    for label, code in attribute.codes.items():
+        value = _value(label, kind)
         if value is not None:
             found[value] = code
     return found

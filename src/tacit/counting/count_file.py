@@ -112,7 +112,7 @@ class StoredCounts:
         noted = table.replace_schema_metadata({_KEY: json.dumps(content, ensure_ascii=False)})
         sink = pa.BufferOutputStream()
         pyarrow.parquet.write_table(noted, sink, compression="zstd", write_page_checksum=True)
-        write_bytes(path, sink.getvalue().to_pybytes())
+        write_bytes(path, sink.getvalue().to_pybytes(), private=True)
 
 
 def _alike(one: PatternTable, other: PatternTable) -> tuple[PatternTable, PatternTable]:

@@ -2,6 +2,10 @@
 
 Output goes to a temporary file in the same folder and is renamed when complete. On an error or
 Ctrl-C it is removed, and an existing file stays unchanged.
+
+A private file can be read by its owner only: records always are, and whatever else may show what
+single people reported. Other files follow the umask. A file that replaces another one is at most
+as readable as that one.
 """
 
 from __future__ import annotations
@@ -70,23 +74,25 @@ def writing_records(
         yield write_records
 
 
-def write_frame(path: str | Path, table: Any, origin: Origin | None = None) -> None:
+def write_frame(
+    path: str | Path, table: Any, origin: Origin | None = None, private: bool = False
+) -> None:
     """Write a PyArrow table of text and numbers as CSV or Parquet; `origin` as for records."""
     texts = [column for column in table.columns if pa.types.is_string(column.type)]
     labels = (label for column in texts for label in column.unique().to_pylist())
-    with _tables(Path(path), (label for label in labels if label is not None), origin) as write:
+    known = (label for label in labels if label is not None)
+    with _tables(Path(path), known, origin, private) as write:
         write(table)
 
 
 def write_text(path: str | Path, content: str, private: bool = False) -> None:
-    """Write a text file; a private one can be read by its owner only."""
-    with _atomic(Path(path), 0o600 if private else 0o666) as stream:
-        stream.write(content.encode())
+    """Write a text file."""
+    write_bytes(path, content.encode(), private)
 
 
-def write_bytes(path: str | Path, content: bytes) -> None:
+def write_bytes(path: str | Path, content: bytes, private: bool = False) -> None:
     """Write a file of any kind, such as a figure."""
-    with _atomic(Path(path)) as stream:
+    with _atomic(Path(path), private) as stream:
         stream.write(content)
 
 
@@ -134,13 +140,13 @@ def _texts(codes: Codes, schema: Schema, absent: Mask | None) -> Any:
 
 @contextmanager
 def _tables(
-    path: Path, labels: Iterable[str], origin: Origin | None = None
+    path: Path, labels: Iterable[str], origin: Origin | None = None, private: bool = True
 ) -> Iterator[Callable[[Any], None]]:
     """Write tables of one schema, one after the other; `labels` are all texts that may occur."""
     kind = kind_of(path)
     # Arrow quotes all text or none.
     quotes = "none" if all(map(_NEEDS_NO_QUOTES.fullmatch, labels)) else "needed"
-    with _noted(path, origin), _atomic(path) as stream, ExitStack() as sinks:
+    with _noted(path, origin), _atomic(path, private) as stream, ExitStack() as sinks:
         if kind == CSV_GZ:
             # Without name and time, so that equal records make equal files.
             zipped = gzip.GzipFile("", "wb", GZIP_LEVEL, stream, mtime=0)
@@ -186,11 +192,14 @@ def _csv(stream: Any, table: Any, quotes: str) -> Any:
 
 
 @contextmanager
-def _atomic(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+def _atomic(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
     """A stream to a temporary file that is renamed at the end, or removed on an error."""
     target = _target(path)
     part = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    mode = 0o600 if private else 0o666
     try:
+        if target.exists():
+            mode &= target.stat().st_mode
         with (
             unfinished(part),
             open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream,

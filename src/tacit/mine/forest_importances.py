@@ -54,7 +54,7 @@ class ForestImportances(TabularResult):
 
     def to_table(self) -> Table:
         """The importances as a person reads them."""
-        numbers = (map(decimals, self.value), map(decimals, self.stderr))
+        numbers = (map(decimals, self.value, self.stderr), map(decimals, self.stderr))
         rows = list(zip(self.names, *numbers, strict=True))
         heads = ("attribute", "importance", "std. error")
         return Table(heads, rows, f"importance for {self.target}", "lrr")

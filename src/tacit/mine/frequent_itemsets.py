@@ -124,7 +124,7 @@ class Itemsets(TabularResult):
         """The sets as a table to print."""
         columns = self.columns(level)
         rows = [
-            [itemset, decimals(support), decimals(stderr), span(lower, upper)]
+            [itemset, decimals(support, stderr), decimals(stderr), span(lower, upper)]
             for itemset, _, support, stderr, lower, upper in zip(*columns.values(), strict=True)
         ]
         heads = ("itemset", "support", "std. error", f"{100 * level:g} % interval")

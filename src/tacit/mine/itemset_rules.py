@@ -72,9 +72,9 @@ class AssociationRule:
         """The rule in words; +- is one standard error."""
         return (
             f"if {_words(_single(self.conditions))} then {_words(self.conclusion)} "
-            f"(support {self.support:.4f} +- {self.support_stderr:.4f}, confidence "
-            f"{self.confidence:.4f} +- {self.confidence_stderr:.4f}, lift {self.lift:.2f} +- "
-            f"{self.lift_stderr:.2f})"
+            f"(support {decimals(self.support)} +- {decimals(self.support_stderr)}, confidence "
+            f"{decimals(self.confidence)} +- {decimals(self.confidence_stderr)}, "
+            f"lift {self.lift:.2f} +- {self.lift_stderr:.2f})"
         )
 
 

@@ -21,7 +21,7 @@ from tacit.errors import DataError, SchemaError
 from tacit.label_codes import code_type
 from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.joint_errors import QueryErrors
-from tacit.number_text import UNKNOWN, number_of
+from tacit.number_text import decimals, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.events import event_codes, event_text
 from tacit.reconstruction.interval import Interval, normal_interval
@@ -177,8 +177,8 @@ class JointModel:
             (
                 label(e.first),
                 label(e.second),
-                f"{e.information:.4f}",
-                UNKNOWN if math.isnan(e.stderr) else f"{e.stderr:.4f}",
+                decimals(e.information, e.stderr),
+                decimals(e.stderr),
                 "< 1e-99" if e.adjusted < _SMALLEST else f"{e.adjusted:.2g}",
             )
             for e in self.edges

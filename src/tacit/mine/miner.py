@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -18,9 +19,11 @@ from tacit.counting import PatternTable, count, count_or_list, count_reported
 from tacit.design import Design, check_design
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
+from tacit.frames import NEEDS_TRUTH, warn_about_reports
 from tacit.label_codes import encode
 from tacit.mine.learnt_model import LearntModel
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.fit import misfit
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.schema import Attribute, Schema
 
@@ -104,7 +107,10 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         return np.asarray(self.classes_[likeliest])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy. With a design it is estimated from reported records, given as to `fit`."""
+        """Accuracy. With a design it is estimated from reported records, given as to `fit`.
+
+        Records that contradict the design, as true ones may, are a warning.
+        """
         check_is_fitted(self)
         if self.design is None and self.features_ is not None:
             raise DataError("test a saved model with tacit.evaluate.accuracy and its design")
@@ -112,7 +118,15 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
             raise DataError("sample_weight is not supported for reported records")
-        return float(accuracy(self, reported_patterns(X, y, self.design, self.target), self.design))
+        found = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
+        if misfit(found.fit):
+            warnings.warn(
+                "score() needs reported records, and compares predictions with true ones by "
+                f"accuracy_score(y, model.predict(X)) of scikit-learn; {misfit(found.fit)}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return float(found)
 
     def design_and_target(self) -> tuple[Design, str]:
         """Design and target of a model that still has the reports it was learnt from."""
@@ -143,6 +157,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         """True records to predict, as codes of the features."""
         check_is_fitted(self)
         if self.features_ is not None:
+            warn_about_reports(X, self.features_.names, NEEDS_TRUTH)
             return encode(X, self.features_)
         X = validate_data(self, X, dtype="int", reset=False)
         check_non_negative(X, f"{type(self).__name__} (input X)")

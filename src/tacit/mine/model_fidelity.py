@@ -32,7 +32,7 @@ from tacit.arrays import Array
 from tacit.mine.joint_errors import ReportErrors
 from tacit.mine.pair_dependence import holm
 from tacit.mine.unit_tables import UnitTables
-from tacit.number_text import number_of
+from tacit.number_text import decimals, number_of
 from tacit.reconstruction.linear_estimate import mean_and_covariance
 from tacit.table import Table
 from tacit.tree_distribution import TreeDistribution
@@ -109,8 +109,8 @@ class Fidelity:
             (
                 row["n_attributes"],
                 f"{row['compared']:,} of {row['possible']:,}",
-                f"{row['distance']:.4f}",
-                f"{row['by_noise']:.4f}",
+                decimals(row["distance"], scale=1),
+                decimals(row["by_noise"], scale=1),
                 f"{row['differ']:,} of {row['tested']:,}",
             )
             for row in self.to_dict()["summary"]
@@ -126,7 +126,7 @@ class Fidelity:
             worst = sorted(self.differ(number), key=lambda one: (one.p_value, -one.distance))
             found += [
                 f"the model does not describe {' x '.join(one.names)}: distance "
-                f"{one.distance:.4f}, by noise alone {one.by_noise:.4f}"
+                f"{decimals(one.distance, 1)}, by noise alone {decimals(one.by_noise, 1)}"
                 for one in worst[:_LISTED]
             ]
             if len(worst) > _LISTED:

@@ -22,7 +22,7 @@ from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.interval import score_interval
 from tacit.reconstruction.restricted import sums_of_cells
-from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.schema import Attribute
 
@@ -80,7 +80,7 @@ def expected_difference(
     """The expected shares of a category in two groups, and their difference.
 
     The first attribute of `table` makes the groups: its last category is the first group, the
-    others are the second. The category is one of the second attribute.
+    others are the second, each with the same shares. The category is one of the second attribute.
     """
     joint = estimate_from(channel, channel.disguised(table), 2, n)
     rows, columns = joint.value.shape
@@ -92,7 +92,21 @@ def expected_difference(
     covariance = collapse @ joint.covariance @ collapse.T
     quarters = Estimate.of_covariance(axes, value, covariance, n, "inversion", "")
     shares = conditional_shares(quarters, 1, "").part(np.array([0, 2]), axes[:1], "")
+    if any(0 in f.true_axes and f.channel.undisguised for f in channel.factors):
+        shares = shares.with_tests(_tests_of_groups(joint, category))
     return shares, GroupShares(shares, "", ("", "")).difference()
+
+
+def _tests_of_groups(joint: Estimate, category: int) -> dict[int, ScoreTest]:
+    """The tests of the shares of a category among the records of undisguised groups."""
+    if joint.score is None or not np.any(joint.score.n_all):
+        return {}
+    (rows, columns), records = joint.value.shape, joint.n_records * joint.value.sum(axis=1)
+    first = joint.score.part(np.array([(rows - 1) * columns + category]), ())
+    largest, others = int(records[:-1].argmax()), records[:-1].sum()
+    second = joint.score.part(np.array([largest * columns + category]), ())
+    second = second.times(others / max(records[largest], NO_RECORDS))
+    return {0: first.given(records[-1]), 1: second.given(others)}
 
 
 def group_table(

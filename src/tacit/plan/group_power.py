@@ -37,12 +37,14 @@ class BetweenGroups:
     """Two groups; the share in the first is that in the second plus `difference`.
 
     `by` is the attribute whose last category is the first group; None is a group that is known
-    from elsewhere. `share` is the part of respondents that are in the first group.
+    from elsewhere. `share` is the part of respondents that are in the first group; `groups` are the
+    shares of all categories of `by`, if they are assumed to be unequal.
     """
 
     difference: float
     by: str | None = None
     share: float = 0.5
+    groups: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
@@ -109,6 +111,8 @@ class _Comparison:
     @cached_property
     def _groups(self) -> Array:
         """The distribution of the attribute that makes the groups."""
+        if self.wanted.groups is not None:
+            return np.array(self.wanted.groups)
         full, by = self._full
         others = full.schema[by].size - 1
         return np.append(np.full(others, (1 - self.wanted.share) / others), self.wanted.share)

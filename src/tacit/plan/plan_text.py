@@ -1,4 +1,4 @@
-"""What plans are given as text, on the command line and in forms: coins and shares."""
+"""What plans are given as text, on the command line and in forms: coins, shares and numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def family_of_text(
     more: dict[str, Any] = {}
     if name in ("unrelated", "forced"):
         size = categories or 2
-        shares = [f"1/{size}"] * size if drawn is None else drawn.split(",")
+        shares: list[Any] = [f"1/{size}"] * size
+        if drawn is not None:
+            shares = [_fraction(part, f"{dashes}drawn") for part in drawn.split(",")]
         more = {"personal" if name == "unrelated" else "forced": shares}
     elif drawn is not None:
         raise DataError(f"{dashes}drawn is for unrelated and forced")
@@ -31,7 +33,7 @@ def family_of_text(
         raise DataError(f"{dashes}theta: {name} has no such parameter")
     make = FAMILIES[name]
     if theta is not None:
-        return make(theta, **more)
+        return make(_fraction(theta, f"{dashes}theta"), **more)
 
     def coin(value: Any) -> Coin:
         return make(value, **more)
@@ -46,7 +48,7 @@ def shares_of_texts(given: Sequence[str], dashes: str = "") -> Any:
     plain: list[Any] = []
     for text in given:
         name, separator, value = text.rpartition("=")
-        parts = [_number(part, dashes) for part in value.split(",")]
+        parts = [number_of_text(part, f"{dashes}prevalence") for part in value.split(",")]
         share = parts[0] if len(parts) == 1 else parts
         if separator:
             named[name.strip()] = share
@@ -59,10 +61,19 @@ def shares_of_texts(given: Sequence[str], dashes: str = "") -> Any:
     return named or (plain[0] if plain else DEFAULT_PREVALENCE)
 
 
-def _number(text: str, dashes: str) -> float:
+def number_of_text(text: str, what: str) -> float:
+    """A number such as 0.2, 1/5 or 20 %; errors call it `what`."""
+    return float(_fraction(text, what))
+
+
+def _fraction(text: str, what: str) -> Fraction:
+    """The same, exact."""
+    part = text.strip().removesuffix("%")
     try:
-        return float(Fraction(text.strip()))
-    except (ValueError, ZeroDivisionError):
+        number = Fraction(part.strip())
+        float(number)
+    except (ValueError, ZeroDivisionError, OverflowError):
         raise DataError(
-            f"{dashes}prevalence: {text!r} is not a number such as 0.2 or 1/5"
+            f"{what}: {text.strip()!r} is not a number such as 0.2, 1/5 or 20 %"
         ) from None
+    return number / 100 if part != text.strip() else number

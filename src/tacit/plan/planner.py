@@ -13,8 +13,8 @@ and the first prevalence + difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.bounds import is_undisguised
@@ -43,7 +43,7 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     null: float | None = None,
     difference: float | None = None,
     by: str | None = None,
-    group_share: float = 0.5,
+    group_share: float | None = None,
     epsilon: float | None = None,
     odds: float | None = None,
     worst_posterior: float | None = None,
@@ -59,8 +59,9 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     of the interval, .03 is ± 3 points. prevalence: the share of one category (`category`, by
     default the last), or a distribution over all; for a design also a mapping from attribute to
     either. power: of the comparison with `null`, or of a `difference` between groups; the first
-    group, `group_share` of all, is known from elsewhere or is the last category of the attribute
-    `by`. level: of intervals; tests have the error rate 1 - level.
+    group is known from elsewhere or is the last category of the attribute `by`. Its share of all is
+    `group_share`, or what `prevalence` says about `by`, or half. level: of intervals; tests have
+    the error rate 1 - level.
 
     >>> from tacit import related
     >>> plan(related(0.7), width=0.03, prevalence=0.2).n
@@ -68,13 +69,17 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     """
     check_level(level)
     check_respondents(n)
-    wanted = Requirements(width, power, _comparison(null, difference, by, group_share), level)
+    compared = _comparison(null, difference, by, group_share)
+    wanted = Requirements(width, power, compared, level)
     wish = PrivacyWish(epsilon, odds, worst_posterior)
     given = design_of(subject)
     if given is not None:
         if categories is not None:
             raise DataError("categories is for a coin or a family; a design has its own")
         assumed = assume_all(given, prevalence, category, attribute)
+        named = isinstance(prevalence, Mapping) and by in prevalence
+        if named and isinstance(compared, BetweenGroups):
+            wanted = replace(wanted, comparison=_of_prevalence(compared, assumed, group_share))
         return _Task(given, _names(given, attribute, by), assumed, wanted).fixed(n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
@@ -92,18 +97,32 @@ def _family(subject: Any, assumed: Assumptions, wish: PrivacyWish) -> CoinFamily
 
 
 def _comparison(
-    null: float | None, difference: float | None, by: str | None, share: float
+    null: float | None, difference: float | None, by: str | None, share: float | None
 ) -> Comparison | None:
     if null is not None and difference is not None:
         raise DataError("give null or difference, not both: they are two different comparisons")
     if null is not None:
         return AgainstNull(null)
     if difference is not None:
-        size, part = check_number(difference, "difference"), check_number(share, "group_share")
-        return BetweenGroups(size, by, part)
+        part = 0.5 if share is None else check_number(share, "group_share")
+        return BetweenGroups(check_number(difference, "difference"), by, part)
     if by is not None:
         raise DataError("by needs a difference between the groups")
     return None
+
+
+def _of_prevalence(
+    compared: BetweenGroups, assumed: Assumptions, share: float | None
+) -> BetweenGroups:
+    """The comparison of groups with the assumed shares of the attribute that makes them."""
+    assert compared.by is not None
+    groups = tuple(assumed[compared.by].shares.tolist())
+    if share is not None and not math.isclose(share, groups[-1]):
+        raise DataError(
+            f"group_share is {share:g}, but the prevalence of {compared.by!r} says {groups[-1]:g}; "
+            "leave one of them out"
+        )
+    return replace(compared, share=groups[-1], groups=groups)
 
 
 def _names(design: Design, attribute: str | None, by: str | None) -> tuple[str, ...]:

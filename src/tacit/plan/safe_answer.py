@@ -6,7 +6,8 @@ makes this category least likely: "no" in most designs. If a share f of carriers
     bias = f p (w(safe) - 1)
 
 where w(safe) is the weight of that report in the estimate: for related(theta) on a yes/no question
--f p theta / (2 theta - 1). No number of respondents makes it smaller.
+-f p theta / (2 theta - 1). No number of respondents makes it smaller. Near theta = 1/2 that is more
+than the share itself; as an estimated share is at least 0, the bias is then -p.
 """
 
 from __future__ import annotations
@@ -49,6 +50,6 @@ def safe_answer_biases(
         moved = reported - part * joint[own.category]
         moved[safe] += part * own.share
         table = moved.reshape(channel.reported.sizes)
-        value = estimate_from(channel, table, 1, n).value
-        found.append(SafeAnswerBias(part, float(value[own.category]) - own.share))
+        value = float(estimate_from(channel, table, 1, n).value[own.category])
+        found.append(SafeAnswerBias(part, min(max(value, 0.0), 1.0) - own.share))
     return tuple(found)

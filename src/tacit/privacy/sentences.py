@@ -15,6 +15,7 @@ from tacit.bounds import is_undisguised
 from tacit.design import Group
 from tacit.privacy.sent_answers import SentAnswer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
+from tacit.survey.disclosure_bound import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -33,9 +34,13 @@ _NOT_IN_MODEL = ", if answers that its rules do not tie together were unrelated"
 
 
 def sentences(report: Report) -> tuple[str, ...]:
-    """One sentence per attribute, then the record, then an adversary who knows other answers."""
+    """All waves if there are several, then about one of them: a sentence per attribute, the record,
+    an adversary who knows other answers."""
     told = [_attribute(report, name) for name in report.design.schema.names]
-    if len(told) > 1:
+    number = len(told)
+    if report.repeated is not None and not report.repeated.memoised:
+        told.insert(0, waves_sentence(report.design, report.repeated.reports))
+    if number > 1:
         told += [_record(report), _others_known(report), *_with_model(report)]
     return tuple(told)
 

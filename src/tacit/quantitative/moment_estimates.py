@@ -7,9 +7,12 @@ With E[u | x] = slope x + shift and E[u^2 | x] = square x^2 + linear x + constan
 have the means x and x^2 for every true number x. So, without bias,
 
     mean(x) = mean(g)                             Var = var(g) / n
-    var(x) = mean(h) - mean(g)^2 + var(g) / n     Var = var(h - 2 mean(g) g) / n, by linearisation
+    var(x) = mean(h) - mean(g)^2 + var(g) / n     Var = var(h - 2 mean(g) g) / n + 2 V^2 n / (n - 1)
 
-var(x) is that of the population, and may be estimated below 0 when the noise is large.
+with V = var(g) / n. The last term is the variance of mean(g)^2 beyond linearisation (Hoeffding,
+1948); it matters for few numbers, of which the deviations may all be alike. var(g) is at least the
+variance of the noise, which is known: a few reports may be equal by chance. var(x) is that of the
+population, and may be estimated below 0 when the noise is large.
 
 Incomes and their squares are skewed, so the estimate minus the truth, T by its standard error, is
 skewed too. With a = skewness of the weights / sqrt(n),
@@ -18,8 +21,9 @@ skewed too. With a = skewness of the weights / sqrt(n),
 
 is nearly normal, and intervals come from this (a = 0: Student's).
 
-Reference: P. Hall, On the removal of skewness by transformation, Journal of the Royal Statistical
-Society B 54 (1992) 221-228.
+References: W. Hoeffding, A class of statistics with asymptotically normal distribution, Annals of
+Mathematical Statistics 19 (1948) 293-325, equation 5.13. P. Hall, On the removal of skewness by
+transformation, Journal of the Royal Statistical Society B 54 (1992) 221-228.
 """
 
 from __future__ import annotations
@@ -52,7 +56,9 @@ def mean(reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArgum
     weights, _ = _weights(reported, scrambling)
     people = _People(sampling, len(weights))
     unit, origin = float(scrambling.unit), float(scrambling.origin)
-    return people.estimate("mean", origin + unit * people.mean(weights), unit * weights)
+    center = people.mean(weights)
+    floor = unit**2 * _noise(scrambling, center) / people.n
+    return people.estimate("mean", origin + unit * center, unit * weights, floor=floor)
 
 
 def variance(
@@ -67,7 +73,16 @@ def variance(
     center, square = people.mean(first), float(scrambling.unit) ** 2
     value = people.mean(second) - center**2 + people.variance_of_mean(first)
     influence = square * (second - 2 * center * first)
-    return people.estimate("variance", square * value, influence, least=0.0)
+    error = max(people.variance_of_mean(first), _noise(scrambling, center) / people.n)
+    more = 2 * (square * error) ** 2 * people.n / (people.n - 1)
+    return people.estimate("variance", square * value, influence, least=0.0, more=more)
+
+
+def _noise(scrambling: Scrambling, true: float) -> float:
+    """The variance of g for one true number, in units of the scrambling."""
+    m = scrambling.moments
+    square = float(m.square) * true**2 + float(m.linear) * true + float(m.constant)
+    return max(square - (float(m.slope) * true + float(m.shift)) ** 2, 0.0) / float(m.slope) ** 2
 
 
 def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
@@ -109,22 +124,31 @@ class _People:
         return float(self.sample.covariance(values[:, None])[0, 0])
 
     def estimate(
-        self, name: str, value: float, influence: Array, least: float = -math.inf
+        self,
+        name: str,
+        value: float,
+        influence: Array,
+        least: float = -math.inf,
+        floor: float = 0.0,
+        more: float = 0.0,
     ) -> Estimate:
-        """An estimate that varies like the mean of the influence; no limit is below `least`."""
-        simple = self._simple(name, value, influence)
+        """An estimate that varies like the mean of the influence; no limit is below `least`.
+
+        Its variance is at least `floor`, and `more` comes on top.
+        """
+        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
+        simple = self._simple(name, value, max(spread, floor) + more)
         sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
         if sample is not None:  # the skewness of totals of few clusters is not known
-            variance = np.asarray([[self.variance_of_mean(influence)]])
+            variance = np.asarray([[max(self.variance_of_mean(influence), floor) + more]])
             df, skewness = sample.df, 0.0
             simple = simple.of_sample(variance, df)
         limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
         return replace(simple, interval_of=limits)
 
-    def _simple(self, name: str, value: float, influence: Array) -> Estimate:
+    def _simple(self, name: str, value: float, variance: float) -> Estimate:
         """The estimate as if from a simple random sample."""
-        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
-        center, covariance = np.asarray(value), np.asarray([[spread]])
+        center, covariance = np.asarray(value), np.asarray([[variance]])
         return Estimate.of_covariance((), center, covariance, self.n, "moments", name)
 
 

@@ -10,6 +10,9 @@ the variance that r0 implies (Fieller, 1954; Wilson, 1927),
 
 so an interval lies in [0, 1] and is never empty; it is all of [0, 1] if P(B) could be 0. Without
 disguise it is the exact interval among the records of B.
+
+If all conditions of B are on undisguised attributes, the records of B are known, and the test is
+that of the share among them (see `score_test`), also if they are few.
 """
 
 from __future__ import annotations
@@ -26,14 +29,16 @@ from tacit.reconstruction.reported_shares import reported_within
 from tacit.reconstruction.score_test import ScoreTest
 
 
-def conditional_shares(table: Estimate, given: int, name: str) -> Estimate:
+def conditional_shares(
+    table: Estimate, given: int, name: str, undisguised: bool = False
+) -> Estimate:
     """The last axes of a joint table given the first ones; the table keeps its attributes.
 
     Where the estimate of P(B) is not positive, the share is not a number and its interval is all
-    of [0, 1].
+    of [0, 1]. `undisguised` says that the first axes are.
     """
     if table.simple is not None:
-        return _sampled_shares(table, table.simple, given, name)
+        return _sampled_shares(table, table.simple, given, name, undisguised)
     shape = table.value.shape
     groups = math.prod(shape[:given])
     joint = table.value.reshape(groups, -1)
@@ -53,6 +58,9 @@ def conditional_shares(table: Estimate, given: int, name: str) -> Estimate:
         reported_of=partial(_reported, table, given),
         name=name,
     )
+    if undisguised and table.score is not None and np.any(table.score.n_all):
+        records = table.n_records * np.nan_to_num(total) * np.ones(joint.shape)
+        return found.with_score(table.score.given(records.reshape(shape)))
     return found.with_score(_score(joint, total, spread, table.n_records, shape))
 
 
@@ -60,9 +68,11 @@ def _reported(table: Estimate, given: int) -> Array | None:
     return reported_within(table.reported, given)
 
 
-def _sampled_shares(table: Estimate, simple: Estimate, given: int, name: str) -> Estimate:
+def _sampled_shares(
+    table: Estimate, simple: Estimate, given: int, name: str, undisguised: bool
+) -> Estimate:
     """The shares with the errors of a sample."""
-    found = conditional_shares(simple, given, name)
+    found = conditional_shares(simple, given, name, undisguised)
     groups = math.prod(table.value.shape[:given])
     total = table.value.reshape(groups, -1).sum(axis=1, keepdims=True)
     total = np.where(total > 0, total, np.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ _WHOLE = 0.95
 #: A variance below this share of that of a simple random sample is rounding.
 _ROUNDING = 1e-9
 NOT_INFORMATIVE = "not informative"
+NO_UPPER_LIMIT = "no upper limit: the reports allow a share of 0 or 1 in one of the groups"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +50,8 @@ class Estimate(TabularResult):
     In a sample with design weights or clusters, `simple` is the estimate as if these records were a
     simple random sample, and `df` the degrees of freedom of the variance. `n_left_out` records had
     no answer. `no_effect` is the value of a comparison if groups do not differ. `errors_by` is the
-    method of the errors, where it is not that of the values.
+    method of the errors, where it is not that of the values. `warning_of` says what is suspicious
+    about the estimate.
     """
 
     attributes: tuple[Attribute, ...]
@@ -69,6 +71,7 @@ class Estimate(TabularResult):
     reported_of: Callable[[], Array | None] | None = None
     no_effect: float | None = None
     errors_by: str = "inversion"
+    warning_of: Callable[[Estimate], str] | None = None
 
     @classmethod
     def of_covariance(
@@ -85,15 +88,33 @@ class Estimate(TabularResult):
         found = partial(np.asarray, covariance)
         return cls(attributes, value, stderr, n_records, method, name, found)
 
-    def as_probability(self, third: Array | None = None) -> Estimate:
-        """The estimate with intervals inside [0, 1]; `third` is the mean of the cubed weights."""
-        score = ScoreTest.of_noise(self.value, self.stderr, self.n_records, third)
+    def as_probability(self, third: Array | None = None, share: Array | None = None) -> Estimate:
+        """The estimate with intervals inside [0, 1]; `third` is the mean of the cubed weights.
+
+        `share` is that of the records that meet the undisguised conditions of each cell.
+        """
+        if share is None:
+            score = ScoreTest.of_noise(self.value, self.stderr, self.n_records, third)
+        else:
+            score = ScoreTest.of_noise_within(self.value, share, self.stderr, self.n_records, third)
         return self.with_score(score)
 
     def with_score(self, score: ScoreTest) -> Estimate:
         """The estimate with this score test, and standard errors that agree with it."""
         stderr = score.nearest_stderr(self.stderr)
         return replace(self, score_of=partial(_same, score), stderr=stderr)
+
+    def with_tests(self, tests: Mapping[int, ScoreTest]) -> Estimate:
+        """The estimate with these score tests in some of its cells, of simple random sampling."""
+        if self.simple is not None:
+            simple = self.simple.with_tests(tests)
+            sampled = simple.of_sample(self.covariance, self.df)
+            return replace(self, simple=simple, score_of=sampled.score_of, stderr=sampled.stderr)
+        assert self.score is not None
+        score = self.score
+        for place, test in tests.items():
+            score = score.with_cell(place, test)
+        return self.with_score(score)
 
     def of_sample(self, covariance: Array, df: float, weight_effect: float = 1.0) -> Estimate:
         """The estimate with the errors of a sample; its own are those of simple random sampling.
@@ -189,6 +210,11 @@ class Estimate(TabularResult):
         return None if self.fit_of is None else self.fit_of()
 
     @property
+    def warning(self) -> str:
+        """What is suspicious about the estimate, if anything."""
+        return "" if self.warning_of is None else self.warning_of(self)
+
+    @property
     def reported(self) -> Array | None:
         """The same shares among the reports; None if reports have other categories."""
         return None if self.reported_of is None else self.reported_of()
@@ -241,6 +267,8 @@ class Estimate(TabularResult):
         if self.simple is not None:
             result["df"] = self.df
             result["table"]["design_effect"] = np.ravel(self.design_effect).tolist()
+        if self.warning:
+            result["warning"] = self.warning
         if self.convergence is not None:
             result["convergence"] = vars(self.convergence)
         if self.fit is not None:
@@ -251,16 +279,25 @@ class Estimate(TabularResult):
         """The table as a person reads it, under its caption."""
         columns = self.columns(level)
         estimates, errors, lower, upper = (columns.pop(name) for name in _NUMBERS)
-        texts = list(map(decimals, estimates))
-        if self.score is not None:
-            whole = (up - low >= _WHOLE for low, up in zip(lower, upper, strict=True))
-            texts = [NOT_INFORMATIVE if w else t for w, t in zip(whole, texts, strict=True)]
+        texts = map(self.value_text, estimates, errors, lower, upper)
         shown = texts, map(decimals, errors), map(span, lower, upper)
         heads = [*columns, "estimate", "std. error", f"{100 * level:g} % interval"]
         labels = [map(str, column) for column in columns.values()]
         rows = list(zip(*labels, *shown, strict=True))
-        title = "\n".join(filter(None, [misfit(self.fit), self.caption()]))
-        return Table(heads, rows, title, "l" * len(labels) + "rrr")
+        title = [misfit(self.fit), self.warning, self.caption()]
+        if self.no_effect is not None and math.inf in upper:
+            title.append(NO_UPPER_LIMIT)
+        return Table(heads, rows, "\n".join(filter(None, title)), "l" * len(labels) + "rrr")
+
+    def value_text(self, value: float, stderr: float, lower: float, upper: float) -> str:
+        """A value as it is printed; without it where its interval is nearly all possible values."""
+        if self.score is not None:
+            whole = upper - lower >= _WHOLE
+        elif self.no_effect == 0:
+            whole = upper - lower >= 2 * _WHOLE
+        else:
+            whole = self.no_effect == 1 and lower <= 0 and math.isinf(upper)
+        return NOT_INFORMATIVE if whole else decimals(value, stderr)
 
     def plot(self, level: float = 0.95) -> Figure:
         """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
@@ -289,7 +326,7 @@ class Estimate(TabularResult):
 def _effective_score(simple: Estimate, effect: Array) -> ScoreTest:
     """The score test of as many records of a simple random sample as have the same variance."""
     assert simple.score is not None
-    return simple.score.with_records(simple.score.n_records / effect)
+    return simple.score.times(1 / effect)
 
 
 def _effect_text(effects: Array) -> str:

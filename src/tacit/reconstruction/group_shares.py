@@ -11,6 +11,9 @@ and the upper limit with u1 and l2. The limits of a ratio are those t at which t
 r1 - t r2 ends at 0 (Donner & Zou, 2012; Fieller, 1954): the upper one is infinite if r2 could be 0.
 Those of an odds ratio are of the difference of log-odds; one is 0 or infinite if a share could be
 0 or 1.
+
+If nobody seems to be in a group (its estimated share of the records is 0 or less), nothing is known
+about the comparison: it is not a number, and its interval has all possible values.
 """
 
 from __future__ import annotations
@@ -82,12 +85,16 @@ class GroupShares:
 
     def _difference_limits(self, level: float) -> Interval:
         share, lower, upper = self._limits(level)
+        if np.isnan(share).any():
+            return _limits(-1.0, 1.0)
         down, up = _reaches(share, lower, upper, self._correlation)
         d = float(share[0] - share[1])
         return _limits(max(-1.0, d - down), min(1.0, d + up))
 
     def _ratio_limits(self, level: float) -> Interval:
         share, lower, upper = self._limits(level)
+        if np.isnan(share).any():
+            return _limits(0.0, math.inf)
         (r1, r2), (l1, l2), (u1, u2), c = share, lower, upper, self._correlation
         middle = r1 * r2 - c * (r1 - l1) * (u2 - r2)
         least, scale = l1 * (2 * r1 - l1), u2 * (2 * r2 - u2)
@@ -99,6 +106,8 @@ class GroupShares:
 
     def _odds_limits(self, level: float) -> Interval:
         share, lower, upper = (_log_odds(each) for each in self._limits(level))
+        if np.isnan(share).any():
+            return _limits(0.0, math.inf)
         if not np.isfinite(share).all():
             lowest, highest = lower[0] - upper[1], upper[0] - lower[1]
             return _limits(*map(_power, (lowest, highest)))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.arrays import Array
-from tacit.number_text import number_of
+from tacit.number_text import decimals, number_of
 from tacit.table import Table, TabularResult
 
 #: P-values below this are printed as a bound.
@@ -108,5 +108,5 @@ def small_p(pvalue: float) -> str:
 
 
 def decimals_of(statistic: float) -> str:
-    """A statistic with four decimals, or "infinite"."""
-    return "infinite" if math.isinf(statistic) else f"{statistic:.4f}"
+    """A statistic as text, or "infinite"."""
+    return "infinite" if math.isinf(statistic) else decimals(statistic, scale=1.0)

@@ -11,19 +11,31 @@ at p near 0 an estimate of 0 or less is likely. While it has more than half of t
 probability it cannot be rejected, and the whole error probability is that of large estimates; from
 there on, both sides have a half. The same holds at 1. At every p the estimate is rejected with the
 stated probability, or less.
+
+The probability of an event with undisguised conditions is r s: s is the share of the records that
+meet the conditions, and r that of the event among them. Both have exact limits of their own, l to u
+and l' to u'. They are combined as independent deviations (MOVER: Zou & Donner, 2008), where s moves
+from its estimate at the limit of r:
+
+    lower = r s - sqrt((s (r - l))^2 + (l (s - l'))^2)
+    upper = r s + sqrt((s (u - r))^2 + (u (u' - s))^2), at most u'
+
+So the lower limit is 0 exactly if the reports of the group allow r = 0. u may exceed 1 here: cut at
+1, it would not tell how far the reports are from contradicting r = 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.arrays import TINY, Array, Mask
 from tacit.errors import DataError
-from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
 
 #: Steps of the search for a limit, which ends when none moves further than this.
 _STEPS, _CLOSE = 60, 1e-11
@@ -55,7 +67,7 @@ def normal_interval(value: Array, stderr: Array, level: float, df: float = math.
 
 
 def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Interval:
-    """All p in [0, 1] that the estimate does not reject.
+    """All p in [0, 1] that the estimate does not reject; all of them if there are no records.
 
     If the variance is estimated with `df` degrees of freedom, the records count for fewer: by the
     squared ratio of the deviates of the normal and of Student's distribution (Korn & Graubard,
@@ -64,12 +76,25 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
     check_level(level)
     if not math.isinf(df):
         tail = (1 - level) / 2
-        score = score.with_records((_deviate(tail) / t_deviate(tail, df)) ** 2 * score.n_records)
-    error, mirrored = 1 - level, score.mirrored()
+        score = score.times((_deviate(tail) / t_deviate(tail, df)) ** 2)
+    inner, reach = _inner_interval(score, 1 - level)
+    nobody = np.broadcast_to(score.n_records, score.center.shape) < NO_RECORDS
+    inner = Interval(np.where(nobody, 0.0, inner.lower), np.where(nobody, 1.0, inner.upper))
+    product = np.broadcast_to(score.n_all, score.center.shape) > 0
+    if not product.any():
+        return inner
+    joint = _product_interval(score, inner.lower, reach, 1 - level)
+    return Interval(*(np.where(product, *limits) for limits in zip(joint, inner, strict=True)))
+
+
+def _inner_interval(score: ScoreTest, error: float) -> tuple[Interval, Array]:
+    """The interval of the estimate among its records, and an upper limit that may exceed 1."""
+    score = replace(score, n_records=np.maximum(score.n_records, NO_RECORDS))
+    mirrored = score.mirrored()
     center = np.clip(score.center, 0.0, 1.0)
     ones = np.ones_like(center)
     # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
-    one, zero, low_half, low_whole, high_half, high_whole = _limits(
+    limits = _limits(
         [
             _Wanted(score, ones, error / 2),
             _Wanted(mirrored, ones, error / 2),
@@ -79,9 +104,29 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
             _Wanted(mirrored, 1 - center, error),
         ]
     )
+    reach = np.maximum(1 - limits[4], center)
+    one, zero, low_half, low_whole, high_half, high_whole = (np.clip(x, 0.0, 1.0) for x in limits)
     low = _lower(center, low_half, low_whole, 1 - zero, one)
     high = 1 - _lower(1 - center, high_half, high_whole, 1 - one, zero)
-    return Interval(np.minimum(low, center), np.maximum(high, center))
+    return Interval(np.minimum(low, center), np.maximum(high, center)), reach
+
+
+def _product_interval(score: ScoreTest, low: Array, high: Array, error: float) -> Interval:
+    """The interval of the estimate times the share of the records that it is from."""
+    from scipy.special import betaincinv  # slow to load
+
+    n, r = np.maximum(score.n_all, NO_RECORDS), np.clip(score.center, 0.0, 1.0)
+    inside = np.clip(score.n_records, 0.0, n)
+    share, outside = inside / n, n - inside
+    least, rest = (
+        np.where(count > 0, betaincinv(np.maximum(count, TINY), n - count + 1, error / 2), 0.0)
+        for count in (inside, outside)
+    )
+    most = 1 - rest
+    lower = r * share - np.hypot(share * (r - low), low * (share - least))
+    upper = r * share + np.hypot(share * (high - r), high * (most - share))
+    upper = np.where(inside < NO_RECORDS, most, np.minimum(upper, most))
+    return Interval(np.maximum(lower, 0.0), upper)
 
 
 def _lower(center: Array, half: Array, whole: Array, zero: Array, one: Array) -> Array:
@@ -118,7 +163,7 @@ def _limits(wanted: Sequence[_Wanted]) -> list[Array]:
 
 
 def _limit(score: ScoreTest, tail: Array) -> Array:
-    """The p at which an estimate of the center or more has this probability; at least 0."""
+    """The p at which an estimate of the center or more has this probability; it may be below 0."""
     binomial = np.asarray(score.binomial)
     found = _normal_limit(score, tail)
     point = score.two_point(found)
@@ -126,8 +171,9 @@ def _limit(score: ScoreTest, tail: Array) -> Array:
     if binomial.any():
         found = np.where(binomial, _exact_limit(score, tail), found)
     if rough.any():
-        found = np.where(rough, _searched_limit(score, tail, rough), found)
-    return np.asarray(np.clip(found, 0.0, 1.0))
+        searched = _searched_limit(score, tail, rough)
+        found = np.where(rough & ((searched > 0) | (found > 0)), searched, found)
+    return found
 
 
 def _normal_limit(score: ScoreTest, tail: Array) -> Array:

@@ -88,16 +88,30 @@ def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
 
 def _score(problem: TableProblem, maps: list[Linear], value: Array) -> ScoreTest:
     second, third = (_known(problem, maps, power) for power in (2, 3))
-    return ScoreTest.of(value, problem.n_records, second, third)
+    shares = problem.undisguised_shares
+    if shares is None:
+        return ScoreTest.of(value, problem.n_records, second, third)
+    return ScoreTest.within(value, shares, problem.n_records, second, third)
 
 
 def _known(problem: TableProblem, maps: list[Linear], power: int) -> KnownMoments:
-    """A power of each cell's weights: for all reports, and by whether the record is in the cell."""
+    """A power of each cell's weights: for all reports, and by whether the record is in the cell.
+
+    Where some attributes are undisguised, only records with the same answers to them are compared.
+    """
     mean = _pull(problem, [m.power(power) for m in maps], problem.frequencies)
-    each = partial(_moments, power=power)
-    found = reduce(mul, map(each, problem.channel.factors, maps))
-    bounds = (found.own, found.low, found.high)
-    return KnownMoments(mean, *(arranged(b, _wanted_axes(problem), mean.shape) for b in bounds))
+    within = problem.undisguised_shares is not None
+    parts = [
+        (_moments(factor, used, power), axes)
+        for factor, used, axes in zip(
+            problem.channel.factors, maps, _wanted_axes(problem), strict=True
+        )
+        if not (within and problem.is_counted(factor))
+    ]
+    found, groups = reduce(mul, (m for m, _ in parts)), [axes for _, axes in parts]
+    kept = [n if any(a in axes for axes in groups) else 1 for a, n in enumerate(mean.shape)]
+    bounds = (arranged(b, groups, mean.shape) for b in (found.own, found.low, found.high))
+    return KnownMoments(mean, *(np.broadcast_to(b.reshape(kept), mean.shape) for b in bounds))
 
 
 def _moments(factor: Factor, used: Linear, power: int) -> SecondMoments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Unpack
@@ -16,23 +16,36 @@ from tacit.design import Design, check_design
 from tacit.errors import DataError, SchemaError
 from tacit.question_conditions import impossible_cells
 from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.conditions import Condition, check_known, condition_of, events_of
+from tacit.reconstruction.conditions import (
+    Condition,
+    check_known,
+    condition_of,
+    condition_weights,
+    events_of,
+)
 from tacit.reconstruction.contrast import Function, contrast
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.expectation import expectation, tabulate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.inference import TestMethod, likelihood_ratio, wald
+from tacit.reconstruction.inference import TestMethod, pearson
 from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
 from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
 from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.joint_conditions import asked_answers, has_zeros, joint_probabilities
+from tacit.reconstruction.joint_conditions import (
+    asked_answers,
+    chained_parts,
+    has_zeros,
+    joint_probabilities,
+    with_chains,
+)
 from tacit.reconstruction.method_choice import check_table_method, checked_test, given_text
 from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
+from tacit.reconstruction.report_coding import coding_warning
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.reported_shares import reported_share
-from tacit.reconstruction.restricted import restricted
+from tacit.reconstruction.restricted import mean_of_cells, restricted
 from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
 from tacit.reconstruction.table_problem import TableProblem, channel_problem
 from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
@@ -57,6 +70,9 @@ class Reconstruction(ReconstructionSummary):
 
     patterns: PatternTable
     design: Design
+    #: The reports from which chains of questions are estimated: those that every record has, if
+    #: not all.
+    answered: frozenset[str] | None = None
 
     def table(
         self,
@@ -72,8 +88,13 @@ class Reconstruction(ReconstructionSummary):
         check_table_method(method)
         if given is not None:
             return self._table_given(attributes, method, given)
-        problem = self._problem(attributes)
-        return self._with_fit(method(problem), [a.name for a in problem.attributes])
+        problem = self._problem(attributes, with_others=method is not inversion)
+        names = [a.name for a in problem.attributes]
+        found = self._with_fit(method(problem), names)
+        coin = self.design.group_of(names[0]).coin
+        if len(names) > 1 or not coin.report_words:
+            return found
+        return replace(found, warning_of=partial(coding_warning, coin))
 
     def _table_given(
         self, attributes: Sequence[str], method: TableMethod, given: Sequence[str]
@@ -85,7 +106,7 @@ class Reconstruction(ReconstructionSummary):
         linear = method in (inversion, restricted)
         joint = self.table([*given, *attributes], method if linear else restricted)
         name = f"P({', '.join(attributes)} | {', '.join(given)})"
-        found = conditional_shares(joint, len(given), name)
+        found = conditional_shares(joint, len(given), name, self._undisguised(given))
         if linear:
             return found
         moved = self.table([*given, *attributes], method)
@@ -109,24 +130,47 @@ class Reconstruction(ReconstructionSummary):
         conditions.
         """
         own = condition_of(self.design, event)
-        if given is None and has_zeros(self.design, own.names):
-            joint = self._joint([own], (Attribute("event", range(2)),))
-            share = joint.part(np.array([0]), (), f"P({own.text})").as_probability()
-            return replace(share, reported_of=self._reported(own))
         if given is None:
-            reports = self._answered(own.names)._report_weights
-            share = event_probability(reports, events_of(self.design, [own]), f"P({own.text})")
-            share = replace(share, reported_of=self._reported(own))
-            return self._with_fit(share, own.names)
+            return self._probability(own)
         group = condition_of(self.design, given, "condition")
-        shares = self._shares(own, [group])
-        found = shares.part(np.array([0]), (), f"P({own.text} | {group.text})")
-        return replace(found, reported_of=self._reported(own, group))
+        found = self._shares(own, [group])
+        name = f"P({own.text} | {group.text})"
+        return replace(found, name=name, reported_of=self._reported(own, group))
+
+    def _probability(self, event: Condition) -> Estimate:
+        """Probability of an event, among the records that have answers to its attributes."""
+        own = self._answered(event.names)
+        if has_zeros(self.design, event.names, self._answered_by_all):
+            if all(len(codes) == 1 for codes in event.codes.values()):
+                return self._cell(event)
+            joint = self._joint([event], (Attribute("event", range(2)),))
+            share = joint.part(np.array([0]), (), f"P({event.text})")
+            share = share.as_probability(share=own._undisguised_share(event))
+        else:
+            events = events_of(self.design, [event])
+            share = event_probability(own._report_weights, events, f"P({event.text})")
+            share = self._with_fit(share, event.names)
+        return replace(share, reported_of=self._reported(event))
+
+    def _cell(self, event: Condition) -> Estimate:
+        """Probability of one cell of a table."""
+        table = self.table(event.names)
+        codes = tuple(codes[0] for codes in event.codes.values())
+        place = np.ravel_multi_index(codes, table.value.shape)
+        share = table.part(np.array([place]), (), f"P({event.text})")
+        return replace(share, reported_of=self._reported(event))
 
     def asked(self, attribute: str) -> Estimate:
         """Distribution of the answers among those to whom a conditional question applies."""
         check_known(self.design, [attribute])
-        return asked_answers(self.design, self.table, attribute)
+        return asked_answers(self.design, self.table, attribute, self._answered_by_all)
+
+    def apart_from(self, reports: Collection[str]) -> Reconstruction:
+        """The same, but a chain with one of these reports is not estimated together.
+
+        A table then depends on them only if it is a table of their questions.
+        """
+        return replace(self, answered=self._answered_by_all.difference(reports))
 
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
@@ -184,24 +228,44 @@ class Reconstruction(ReconstructionSummary):
         if first.codes == second.codes:
             raise SchemaError(f"both groups are {first.text}; give two different conditions")
         shares = self._shares(own, [first, second])
-        axis = (Attribute("group", range(2)),)
-        return GroupShares(
-            shares.part(np.array([0, 2]), axis, ""), own.text, (first.text, second.text)
-        )
+        return GroupShares(shares, own.text, (first.text, second.text))
 
     def _shares(self, event: Condition, groups: Sequence[Condition]) -> Estimate:
-        """P(event | group) and P(not the event | group) of each group, flattened."""
+        """P(event | group) of each group; not a number where nobody seems to be in it."""
         conditions = [c for group in groups for c in (event & group, group)]
         axes = (Attribute("group", range(2)),) if len(groups) > 1 else ()
         found = self._joint(conditions, (*axes, Attribute("event", range(2))), parts=True)
-        totals = found.value.reshape(len(groups), 2).sum(axis=1)
-        for group, total in zip(groups, totals.tolist(), strict=True):
-            if total <= 0:
-                raise DataError(
-                    f"the condition {group.text} has an estimated probability of {total:.4f}, so "
-                    "nothing is known about the records that meet it"
-                )
-        return conditional_shares(found, len(axes), "")
+        shares = conditional_shares(found, len(axes), "")
+        shares = shares.part(np.arange(0, 2 * len(groups), 2), axes, "")
+        names = tuple(dict.fromkeys(name for c in conditions for name in c.names))
+        own, tests = self._answered(names), {}
+        for place, group in enumerate(groups):
+            if self._undisguised(group.names):
+                test = own._probability(event & group)
+                test = test if test.simple is None else test.simple
+                if test.score is not None and np.any(test.score.n_all):
+                    others = [name for name in event.names if name not in group.codes]
+                    further = any(self._undisguised([name]) for name in others)
+                    n_all = own._records(group) if further else 0.0
+                    tests[place] = replace(test.score, n_all=n_all)
+        return shares.with_tests(tests) if tests else shares
+
+    def _undisguised(self, names: Sequence[str]) -> bool:
+        """Whether the true answers to all of these attributes are reported."""
+        factors = self.design.channel(self.design.closure(names)).factors
+        return all(factor.channel.undisguised for factor in factors)
+
+    def _undisguised_share(self, event: Condition) -> Array | None:
+        """The share of records that meet the undisguised part of an event, if there are both."""
+        codes = {name: codes for name, codes in event.codes.items() if self._undisguised([name])}
+        if len(codes) in (0, len(event.codes)):
+            return None
+        return self._records(Condition(codes, "")) / self.n_records
+
+    def _records(self, condition: Condition) -> Array:
+        """How many records meet a condition on undisguised attributes."""
+        weights = condition_weights(self._report_weights, self.design, [condition])[:, 0]
+        return np.asarray(self.patterns.counts @ weights)
 
     def _joint(
         self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
@@ -209,22 +273,27 @@ class Reconstruction(ReconstructionSummary):
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
         names = list(dict.fromkeys(name for c in conditions for name in c.names))
         own = self._answered(names)
-        found = joint_probabilities(own._report_weights, own.table, conditions, axes, parts)
+        zeros = has_zeros(self.design, names, self._answered_by_all)
+        found = joint_probabilities(own._report_weights, self.table, conditions, axes, parts, zeros)
         return self._with_fit(found, names)
 
     def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""
         problem = self._problem(attributes)
-        names = ", ".join(a.name for a in problem.attributes)
-        name = f"E[{getattr(h, '__name__', 'h')}({names})]".replace("<lambda>", "h")
-        mean = expectation(problem, tabulate(h, problem.attributes), name)
-        return self._with_fit(mean, [a.name for a in problem.attributes])
+        names = [a.name for a in problem.attributes]
+        name = f"E[{getattr(h, '__name__', 'h')}({', '.join(names)})]".replace("<lambda>", "h")
+        values = tabulate(h, problem.attributes)
+        if has_zeros(self.design, names, self._answered_by_all):
+            mean = mean_of_cells(self.table(names), values, name)
+        else:
+            mean = expectation(problem, values, name)
+        return self._with_fit(mean, names)
 
     def independence(
         self,
         attributes: Sequence[str],
         given: Sequence[str] | None = None,
-        method: TestMethod = likelihood_ratio,
+        method: TestMethod = pearson,
     ) -> HypothesisTest:
         """Test whether true answers are independent of each other, also within groups (`given`)."""
         names, groups = self._names(attributes), self._names(given or [], least=0)
@@ -238,7 +307,7 @@ class Reconstruction(ReconstructionSummary):
         self,
         attributes: Sequence[str],
         across: Sequence[str],
-        method: TestMethod = likelihood_ratio,
+        method: TestMethod = pearson,
     ) -> HypothesisTest:
         """Test whether these answers have the same joint distribution in all groups."""
         names, groups = self._names(attributes), self._names(across)
@@ -248,7 +317,7 @@ class Reconstruction(ReconstructionSummary):
         return self._independent((*names, *groups), (), blocks, text, method)
 
     def goodness_of_fit(
-        self, attributes: Sequence[str], expected: Any, method: TestMethod = likelihood_ratio
+        self, attributes: Sequence[str], expected: Any, method: TestMethod = pearson
     ) -> HypothesisTest:
         """Test whether the true distribution is `expected`, a table with one axis per attribute."""
         names = self._names(attributes)
@@ -262,7 +331,7 @@ class Reconstruction(ReconstructionSummary):
         attributes: Sequence[str],
         scores: Mapping[str, Sequence[float]] | None = None,
         given: Sequence[str] | None = None,
-        method: TestMethod = wald,
+        method: TestMethod = pearson,
     ) -> HypothesisTest:
         """Test for a trend between two attributes whose categories are in order.
 
@@ -317,8 +386,21 @@ class Reconstruction(ReconstructionSummary):
             return self
         reports = self.design.channel(self.design.closure(names)).reported.names
         if reports not in self._complete:
-            self._complete[reports] = Reconstruction(self.patterns.complete(reports), self.design)
+            self._complete[reports] = Reconstruction(
+                self.patterns.complete(reports), self.design, self._answered_by_all.union(reports)
+            )
         return self._complete[reports]
+
+    @cached_property
+    def _answered_by_all(self) -> frozenset[str]:
+        """The reports that every record has."""
+        if self.answered is not None:
+            return self.answered
+        names = self.patterns.schema.names
+        if not isinstance(self.patterns, IncompletePatterns):
+            return frozenset(names)
+        absent = np.asarray(self.patterns.absent.any(axis=0))
+        return frozenset(n for n, some in zip(names, absent, strict=True) if not some)
 
     @cached_property
     def _complete(self) -> dict[tuple[str, ...], Reconstruction]:
@@ -334,9 +416,12 @@ class Reconstruction(ReconstructionSummary):
         """Problems of small tables, kept with their inverses for further questions."""
         return {}
 
-    def _problem(self, attributes: Sequence[str]) -> TableProblem:
+    def _problem(self, attributes: Sequence[str], with_others: bool = False) -> TableProblem:
+        """The problem of a table; `with_others` of their chains, which report on them too."""
         asked = tuple(attributes) if isinstance(attributes, Iterator) else attributes
         names = self.design.closure(asked)
+        if with_others:
+            names = with_chains(self.design, names, self._answered_by_all)
         known = self._problems.get((names, len(asked)))
         if known is not None:
             return known
@@ -349,7 +434,10 @@ class Reconstruction(ReconstructionSummary):
             )
         impossible = impossible_cells(self.design.conditions, channel.true)
         patterns = self._answered(names).patterns
-        problem = channel_problem(patterns, channel, len(asked), impossible)
+        parts = () if impossible is None else chained_parts(self.design)
+        inside = [tuple(name for name in part if name in names) for part in parts]
+        channels = tuple(self.design.channel(part) for part in inside if part)
+        problem = channel_problem(patterns, channel, len(asked), impossible, channels)
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, len(asked)] = problem
         return problem

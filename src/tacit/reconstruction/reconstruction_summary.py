@@ -63,7 +63,7 @@ class ReconstructionSummary(TabularResult, ABC):
             except SingularChannelError:
                 rows += [(attribute.name, str(c), *[UNKNOWN] * 4) for c in attribute.categories]
                 continue
-            told |= dict.fromkeys(filter(None, [misfit(found.fit)]))
+            told |= dict.fromkeys(filter(None, [misfit(found.fit), found.warning]))
             rows += _rows(attribute.name, found, level)
         records = number_of(self.n_records, "reported record")
         title = f"Each of {number_of(len(self.design.schema), 'attribute')} from {records}"
@@ -84,6 +84,6 @@ def _rows(name: str, found: Estimate, level: float) -> list[tuple[Any, ...]]:
     shown = np.full(found.value.shape, np.nan) if reported is None else reported
     numbers = zip(shown, found.value, found.stderr, lower, upper, strict=True)
     return [
-        (name, str(label), decimals(r), decimals(v), decimals(e), span(float(lo), float(up)))
+        (name, str(label), decimals(r), decimals(v, e), decimals(e), span(float(lo), float(up)))
         for (label,), (r, v, e, lo, up) in zip(found.cells(), numbers, strict=True)
     ]

@@ -22,7 +22,7 @@ from tacit.reconstruction.events import Events
 from tacit.reconstruction.gls import left_inverse
 from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.linear_estimate import linear_estimate, sampled
-from tacit.reconstruction.score_test import KnownMoments, ScoreTest, event_moments
+from tacit.reconstruction.score_test import UNDISGUISED, KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.weights import weights_of_channel
 from tacit.sampling.weighted_patterns import sample_of
 
@@ -108,25 +108,42 @@ def event_probability(reports: ReportWeights, event: Events, name: str) -> Estim
     found = linear_estimate([(weights, counts)], name)
     if not any(reports.conditioned(event)):
         return found  # certain, whatever was reported
-    value = float(found.value)
-    known = [_known(reports, event, weights[:, 0], value, power) for power in (2, 3)]
-    share = found.with_score(ScoreTest.of(found.value, found.n_records, *known))
+    share = found.with_score(_score(reports, event, weights[:, 0], found))
     sample = sample_of(reports.patterns)
     if sample is None:
         return share
     return sampled(share, [(weights, counts)], sample)
 
 
+def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimate) -> ScoreTest:
+    """The test of one event, among the reports that meet its undisguised conditions."""
+    groups = list(reports.conditioned(event))
+    plain = [group for group in groups if group.weights.moments(event) == UNDISGUISED]
+    disguised = [group for group in groups if group not in plain]
+    if not plain or not disguised:
+        plain, disguised = [], groups
+    shares = reports.patterns.counts / reports.patterns.n_records
+    for group in plain:
+        shares = shares * group.weights.weights(event, group.states(event))[0]
+    known = [_known(disguised, event, shares, weights, found, power) for power in (2, 3)]
+    if not plain:
+        return ScoreTest.of(found.value, found.n_records, *known)
+    return ScoreTest.within(found.value, shares.sum(), found.n_records, *known)
+
+
 def _known(
-    reports: ReportWeights, event: Events, weights: Array, value: float, power: int
+    groups: list[GroupReports],
+    event: Events,
+    shares: Array,
+    weights: Array,
+    found: Estimate,
+    power: int,
 ) -> KnownMoments:
     """A power of the weights for one event: its mean, and what is known inside and outside."""
-    groups = list(reports.conditioned(event))
-    shares = reports.patterns.counts / reports.patterns.n_records
     moments = reduce(mul, (group.weights.moments(event, power) for group in groups))
     inside = shares
     if moments.inside[0] < moments.inside[1]:
         for group in groups:
             inside = inside * group.weights.inside_weights(event, group.states(event), power)[0]
     mean = float(shares @ weights**power)
-    return event_moments(mean, value, moments, float(inside.sum()))
+    return event_moments(mean, float(found.value), moments, float(inside.sum()))

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from tacit.arrays import Array, Mask
-from tacit.channel.linear_maps import Linear
-from tacit.channel.product import ProductChannel
+from tacit.channel.linear_maps import Linear, chain
+from tacit.channel.product import Factor, ProductChannel, arranged
 from tacit.counting import PatternTable
 from tacit.design import Design
 from tacit.reconstruction.gls import left_inverse
@@ -26,7 +26,8 @@ class TableProblem:
     `channel.true` starts with the `wanted` attributes; more follow if a joint matrix ties others to
     them, and the method sums these out. `spread` says how reported shares vary in a sample with
     design weights or clusters. `impossible` are the cells of `channel.true` that conditions between
-    questions exclude, None if there are none.
+    questions exclude, None if there are none; `parts` are then channels whose product `channel` is,
+    one for the attributes of each chain of conditions.
     """
 
     counts: Array
@@ -35,6 +36,7 @@ class TableProblem:
     n_records: int
     spread: ReportSpread | None = None
     impossible: Mask | None = None
+    parts: tuple[ProductChannel, ...] = ()
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -50,11 +52,37 @@ class TableProblem:
     def inverses(self) -> tuple[Linear, ...]:
         """W of each group."""
         return tuple(
-            left_inverse(f.channel, partial(self._margin, f.reported_axes), self.n_records)
+            left_inverse(f.channel, partial(self.margin, f.reported_axes), self.n_records)
             for f in self.channel.factors
         )
 
-    def _margin(self, axes: tuple[int, ...]) -> Array:
+    def is_counted(self, factor: Factor) -> bool:
+        """Whether a group is undisguised, and all of its attributes are asked for."""
+        return factor.channel.undisguised and max(factor.true_axes) < self.wanted
+
+    @cached_property
+    def undisguised_shares(self) -> Array | None:
+        """For each cell of the table asked for, the share of records with its undisguised answers.
+
+        None if all attributes asked for are disguised, or none is.
+        """
+        plain = [
+            (factor, inverse)
+            for factor, inverse in zip(self.channel.factors, self.inverses, strict=True)
+            if self.is_counted(factor)
+        ]
+        axes = sorted(axis for factor, _ in plain for axis in factor.true_axes)
+        if len(axes) in (0, self.wanted):
+            return None
+        reported = tuple(axis for factor, _ in plain for axis in factor.reported_axes)
+        counted = chain([w for _, w in plain], self.margin(reported).reshape(-1, 1))
+        outward = [tuple(map(axes.index, factor.true_axes)) for factor, _ in plain]
+        sizes = [attribute.size for attribute in self.attributes]
+        table = arranged(counted, outward, tuple(sizes[axis] for axis in axes))
+        kept = [size if axis in axes else 1 for axis, size in enumerate(sizes)]
+        return np.broadcast_to(table.reshape(kept), sizes)
+
+    def margin(self, axes: tuple[int, ...]) -> Array:
         """p* of some reported axes, in that order, flattened."""
         others = tuple(i for i in range(self.frequencies.ndim) if i not in axes)
         kept = sorted(axes)
@@ -69,10 +97,14 @@ def table_problem(patterns: PatternTable, design: Design, names: Sequence[str]) 
 
 
 def channel_problem(
-    patterns: PatternTable, channel: ProductChannel, wanted: int, impossible: Mask | None = None
+    patterns: PatternTable,
+    channel: ProductChannel,
+    wanted: int,
+    impossible: Mask | None = None,
+    parts: tuple[ProductChannel, ...] = (),
 ) -> TableProblem:
     """The problem of the reports that came through a channel."""
     names = channel.reported.names
     counts = patterns.marginal(names).astype(np.float64)
     spread = ReportSpread(patterns, names) if isinstance(patterns, WeightedPatterns) else None
-    return TableProblem(counts, channel, wanted, patterns.n_records, spread, impossible)
+    return TableProblem(counts, channel, wanted, patterns.n_records, spread, impossible, parts)

@@ -176,7 +176,7 @@ class CoefficientTable(TabularResult):
         columns = self.columns(alpha)
         shown = [
             columns["coefficient"],
-            map(decimals, columns["estimate"]),
+            map(decimals, columns["estimate"], columns["stderr"]),
             map(decimals, columns["stderr"]),
             (f"{z:.2f}" for z in columns["z"]),
             (f"{p:.4f}" if p >= 5e-5 else "<.0001" for p in columns["pvalue"]),

@@ -54,15 +54,9 @@ def _estimate(rows: Array, times: Array, name: str, sample: RegressionSample | N
     """The correlation of moments that are means of `rows`, each of which counts `times`."""
     n = round(times.sum())
     weights = times if sample is None else sample.weights
-    x, y, xx, yy, xy = means = rows @ weights / weights.sum()
-    vx, vy, c = xx - x * x, yy - y * y, xy - x * y
-    if vx <= 0 or vy <= 0:
-        which = name.strip(")").partition("(")[2].split(", ")[0 if vx <= 0 else 1]
-        raise DataError(
-            f"{which!r} has no variance that can be told from the noise of the disguise; a "
-            "correlation needs more records"
-        )
-    r = c / np.sqrt(vx * vy)
+    x, y, xx, yy, _ = means = rows @ weights / weights.sum()
+    vx, vy = xx - x * x, yy - y * y
+    r = _correlation(rows, name, weights)
     slopes = np.array([-y, -x, 0, 0, 1]) / np.sqrt(vx * vy) - r / 2 * np.array(
         [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
     )
@@ -70,9 +64,24 @@ def _estimate(rows: Array, times: Array, name: str, sample: RegressionSample | N
     variance = float((times * influence) @ influence) / n**2
     found = Estimate.of_covariance((), np.array(r), np.array([[variance]]), n, "inversion", name)
     if sample is not None:
-        found = found.of_sample(sample.total_covariance(influence[:, None]) / n**2, sample.df)
+        refitted = partial(_correlation, rows, name)
+        covariance = sample.covariance(r, refitted, influence[:, None], np.array([[1 / n]]))
+        found = found.of_sample(covariance, sample.df)
     limits = partial(_interval, float(r), float(found.stderr), found.df)
     return replace(found, interval_of=limits, no_effect=0)
+
+
+def _correlation(rows: Array, name: str, weights: Array) -> Array:
+    """The correlation of moments that are means of `rows` with these weights."""
+    x, y, xx, yy, xy = rows @ weights / weights.sum()
+    vx, vy = xx - x * x, yy - y * y
+    if vx <= 0 or vy <= 0:
+        which = name.strip(")").partition("(")[2].split(", ")[0 if vx <= 0 else 1]
+        raise DataError(
+            f"{which!r} has no variance that can be told from the noise of the disguise; a "
+            "correlation needs more records"
+        )
+    return np.asarray((xy - x * y) / np.sqrt(vx * vy))
 
 
 def _interval(r: float, stderr: float, df: float, level: float) -> Interval:

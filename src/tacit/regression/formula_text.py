@@ -12,6 +12,10 @@ from tacit.extras import optional_imports
 
 #: A disguised attribute as a category: C(name), or C(name, contrast).
 _CATEGORY = re.compile(r"C\(\s*`?(?P<name>.+?)`?\s*(?:,.*)?\)", re.DOTALL)
+#: A term whose coefficient is 1.
+OFFSET = "offset"
+#: Transforms of formulaic whose columns depend on all records, which must be counted for them.
+_LEARNING = frozenset({"poly", "bs", "cr", "cs", "cc", "center", "scale", "standardize"})
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
 
 
@@ -19,13 +23,16 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
 class FormulaText:
     """The outcome, the right side as formulaic has it, and the names that it uses.
 
-    `categories` are those that it uses as C(name) only.
+    `categories` are those that it uses as C(name) only; `offsets` are terms such as offset(name).
+    `learns` says whether a transform such as center() learns from the records.
     """
 
     outcome: str
     right: Any
     names: tuple[str, ...]
     categories: frozenset[str]
+    offsets: frozenset[str]
+    learns: bool
 
 
 def parsed(formula: str, known: Collection[str], disguised: Collection[str]) -> FormulaText:
@@ -47,33 +54,64 @@ def parsed(formula: str, known: Collection[str], disguised: Collection[str]) -> 
         raise DataError(unknown("outcome", outcome, known, " in the formula"))
     try:
         terms = formulaic.Formula(right.strip())
-        needed = {str(name) for name in terms.required_variables}
     except (formulaic.errors.FormulaicError, SyntaxError) as error:
         raise DataError(f"the formula {formula!r} cannot be read: {_one_line(error)}") from None
     if not isinstance(terms, formulaic.SimpleFormula):
         raise DataError(f"the formula {formula!r} has several parts; give one model")
+    uses = _uses(terms, known)
+    needed = set().union(*uses.values())
     for name in sorted(needed):
         if name not in known:
             raise DataError(unknown("name", name, known, " in the formula"))
     if outcome in needed:
         raise DataError(f"{outcome!r} is on both sides of the formula {formula!r}")
-    uses = _uses(terms, needed)
     _check_uses(uses, needed & set(disguised))
     other = {name for expression, used in uses.items() for name in used if not _by_c(expression)}
-    return FormulaText(outcome, terms, tuple(sorted(needed)), frozenset(needed - other))
+    return FormulaText(
+        outcome,
+        terms,
+        tuple(sorted(needed)),
+        frozenset(needed - other),
+        _offsets(terms),
+        any(call in _LEARNING for expression in uses for call in _calls(expression)),
+    )
 
 
-def _uses(terms: Any, needed: Collection[str]) -> dict[str, set[str]]:
-    """The names in each expression of the formula."""
-    from formulaic.utils.variables import get_required_variables
+def _uses(terms: Any, known: Collection[str]) -> dict[str, set[str]]:
+    """The names in each expression of the formula, without those of transforms.
 
-    found = {}
+    formulaic itself lists no names within transforms that learn from the records.
+    """
+    from formulaic.transforms import TRANSFORMS
+    from formulaic.utils.variables import Variable, get_required_variables
+
+    functions = {*TRANSFORMS, OFFSET}
+    uses = {}
     for factor in (factor for term in terms for factor in term.factors):
-        named = {factor.expr}
+        names = {str(factor.expr)} if factor.eval_method.value == "lookup" else set()
         if factor.eval_method.value == "python":
-            named = {str(name.root) for name in get_required_variables(factor.expr)}
-        found[str(factor.expr)] = named & set(needed)
-    return found
+            for variable in get_required_variables(factor.expr):
+                name, value = str(variable.root), Variable.Role.VALUE in variable.root.roles
+                if name not in functions or (value and name in known):
+                    names.add(name)
+        uses[str(factor.expr)] = names
+    return uses
+
+
+def _calls(expression: str) -> list[str]:
+    return re.findall(r"(\w+)\s*\(", expression)
+
+
+def _offsets(terms: Any) -> frozenset[str]:
+    """The expressions of the form offset(...); each is a term of its own."""
+    offsets = set()
+    for term in terms:
+        expressions = [str(factor.expr) for factor in term.factors]
+        if any(OFFSET in _calls(expression) for expression in expressions):
+            if len(expressions) > 1 or not expressions[0].startswith(f"{OFFSET}("):
+                raise DataError(f"{':'.join(expressions)}: offset() must be a term of its own")
+            offsets.add(expressions[0])
+    return frozenset(offsets)
 
 
 def _by_c(expression: str) -> str | None:

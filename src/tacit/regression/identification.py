@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ from tacit.errors import DataError
 from tacit.regression.newton import Maximum
 from tacit.regression.report_likelihood import ReportLikelihood
 
+#: Splines of formulaic whose columns add up to a constant.
+_SPLINE = re.compile(r"(cr|cs|cc)\(")
 #: Smallest eigenvalue of the scaled cross products that rounding does not explain.
 _RANK = 1e-12
 #: Share of a direction from which on a coefficient is named.
@@ -28,9 +31,10 @@ def check_collinear(matrices: Sequence[Array], names: Sequence[str]) -> None:
     values, vectors = np.linalg.eigh(cross / np.outer(size, size))
     if values[0] < _RANK * len(names):
         involved = [n for n, v in zip(names, vectors[:, 0], strict=True) if abs(v) > _NAMED / 10]
-        raise DataError(
-            f"the covariates are collinear: {', '.join(involved)}; leave one of them out"
-        )
+        remedy = "leave one of them out"
+        if any(_SPLINE.match(name) for name in involved):
+            remedy += ", or give the spline constraints='center'"
+        raise DataError(f"the covariates are collinear: {', '.join(involved)}; {remedy}")
 
 
 def unbounded_terms(
@@ -49,7 +53,7 @@ def unbounded_terms(
     direction = vectors[:, 0] / scale
     n_effects = likelihood.n_effects
     moved = max(
-        float(np.abs(_moves(likelihood, matrix, direction[:n_effects])).max())
+        float(np.abs(likelihood.model.moves(matrix, direction[:n_effects])).max())
         for matrix in likelihood.matrices
     )
     if moved == 0:
@@ -60,12 +64,6 @@ def unbounded_terms(
         return []
     share = np.abs(vectors[: len(names), 0])
     return [name for name, own in zip(names, share, strict=True) if own > _NAMED * share.max()]
-
-
-def _moves(likelihood: ReportLikelihood, matrix: Array, direction: Array) -> Array:
-    """The change of the linear predictors along a direction."""
-    zero = likelihood.model.predictors(matrix, 0 * direction)
-    return likelihood.model.predictors(matrix, direction) - zero
 
 
 def _spread(likelihood: ReportLikelihood, size: int) -> Array:

@@ -21,7 +21,7 @@ from tacit.arrays import Array
 from tacit.attribute import Attribute
 from tacit.design import Design
 from tacit.errors import DataError
-from tacit.number_text import number_of
+from tacit.number_text import decimals, number_of
 from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.covariates import CategoryColumn, numbers_of
 from tacit.regression.identification import check_collinear
@@ -32,6 +32,7 @@ from tacit.regression.regression_problem import (
     disguise_lines,
     regression_problem,
 )
+from tacit.regression.regression_sample import SANDWICH
 from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
@@ -49,11 +50,14 @@ class LinearResult(CoefficientTable):
         if data is None:
             check_fitted(self.problem)
         matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
-        return np.asarray(matrix @ self.values)
+        known = matrix[:, -1] if terms.has_offset else 0.0
+        return np.asarray(matrix[:, : len(self.names)] @ self.values + known)
 
     def figures(self) -> list[str]:
-        fit = f"R-squared {self.rsquared:.4f}, residual variance {self.scale:.4f}"
-        lines = [f"{fit}; standard errors sandwich", *super().figures()]
+        fit = f"R-squared {decimals(self.rsquared)}, residual variance {decimals(self.scale)}"
+        sample = self.problem.sample
+        errors = SANDWICH if sample is None else sample.error_method
+        lines = [f"{fit}; standard errors {errors}", *super().figures()]
         return [*lines, *disguise_lines(self.problem)]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
@@ -61,15 +65,21 @@ class LinearResult(CoefficientTable):
 
 
 class CellMoments(NamedTuple):
-    """The weight of each record for a cell, and the same times y and times y squared."""
+    """The weight of each record for a cell, and the same times y and times y squared.
+
+    y is measured from `centre`, so that the residuals of large numbers keep their digits.
+    """
 
     weight: Array
     outcome: Array
     square: Array
+    centre: float = 0.0
 
-    def times(self, weights: Array) -> CellMoments:
-        """The moments with design weights."""
-        return CellMoments(*(own * weights for own in self))
+    def less(self, offset: Array) -> CellMoments:
+        """The moments of y less a number per record."""
+        outcome = self.outcome - offset * self.weight
+        square = self.square - 2 * offset * self.outcome + offset**2 * self.weight
+        return CellMoments(self.weight, outcome, square, self.centre)
 
 
 def linear(
@@ -85,9 +95,22 @@ def linear(
     those of `logit`; standard errors are always those of the sandwich.
     """
     problem = regression_problem(formula, data, design, covariates, Sampling(**sampling))
-    matrices = problem.terms.matrices()
-    check_collinear(matrices, problem.terms.names)
-    moments, times = _cell_moments(problem), problem.row_counts
+    names, matrices, moments = problem.terms.names, problem.terms.matrices(), _cell_moments(problem)
+    if problem.terms.has_offset:
+        moments = [own.less(matrix[:, -1]) for own, matrix in zip(moments, matrices, strict=True)]
+        matrices = tuple(matrix[:, :-1] for matrix in matrices)
+    check_collinear(matrices, names)
+    values, inverse = _solution(problem, matrices, moments, problem.row_counts)
+    return _result(problem, matrices, moments, values, inverse)
+
+
+def _solution(
+    problem: RegressionProblem,
+    matrices: tuple[Array, ...],
+    moments: list[CellMoments],
+    times: Array,
+) -> tuple[Array, Array]:
+    """The coefficients and A^-1, if each row counts `times`."""
     cross = np.asarray(
         sum(
             matrix.T @ (matrix * (times * own.weight)[:, None])
@@ -95,7 +118,10 @@ def linear(
         )
     )
     right = np.asarray(
-        sum((times * own.outcome) @ matrix for matrix, own in zip(matrices, moments, strict=True))
+        sum(
+            (times * (own.outcome + own.centre * own.weight)) @ matrix
+            for matrix, own in zip(matrices, moments, strict=True)
+        )
     )
     inverse = solved(cross, np.eye(len(cross)))
     if inverse is None:
@@ -103,8 +129,7 @@ def linear(
             f"{number_of(problem.n_records, 'record')} are too few for disguised predictors with "
             "this much noise: their corrected cross products are not positive definite"
         )
-    values = inverse @ right
-    return _result(problem, matrices, moments, values, inverse)
+    return inverse @ right, inverse
 
 
 def _result(
@@ -117,22 +142,28 @@ def _result(
     n, size, times = problem.n_records, len(values), problem.row_counts
     psi, residual = np.zeros((problem.n_rows, size)), 0.0
     for matrix, own in zip(matrices, moments, strict=True):
-        fitted = matrix @ values
+        fitted = matrix @ values - own.centre
         psi += matrix * (own.outcome - own.weight * fitted)[:, None]
         residual += float(times @ (own.square - 2 * own.outcome * fitted + own.weight * fitted**2))
     total = sum(float(times @ own.square) for own in moments)
     mean = sum(float(times @ own.outcome) for own in moments) / n
     spread = total - n * mean**2
     free = max(n - size, 1)
-    squares = psi.T @ (psi * times[:, None]) * (n / free)
-    if problem.sample is not None:
-        squares = problem.sample.total_covariance(psi)
+    if problem.sample is None:
+        covariance = inverse @ (psi.T @ (psi * times[:, None]) * (n / free)) @ inverse
+    else:
+        covariance = problem.sample.covariance(
+            values,
+            lambda weights: _solution(problem, matrices, moments, weights)[0],
+            psi,
+            inverse,
+        )
     records = number_of(n, "record")
     return LinearResult(
         title=f"Linear regression of {problem.name} from {records}, by corrected moments",
         names=problem.terms.names,
         values=values,
-        covariance=inverse @ squares @ inverse,
+        covariance=covariance,
         nobs=n,
         n_left_out=problem.n_left_out,
         warnings=(),
@@ -150,8 +181,10 @@ def _cell_moments(problem: RegressionProblem) -> list[CellMoments]:
     weights = problem.used.inverse()
     if not isinstance(problem.outcome, Attribute):
         y = problem.outcome.values.astype(np.float64)
+        centre = float(y.mean())
+        y = y - centre
         own = (row[problem.used.reports] for row in weights)
-        return [CellMoments(g, g * y, g * y**2) for g in own]
+        return [CellMoments(g, g * y, g * y**2, centre) for g in own]
     labels = numbers_of(problem.outcome)
     if labels is None:
         raise DataError(_not_numbers(problem.name))

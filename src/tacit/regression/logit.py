@@ -16,27 +16,34 @@ channel).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
+from tacit.arrays import Array, Index
+from tacit.attribute import Attribute, Label
 from tacit.design import Design
 from tacit.errors import DataError
 from tacit.number_text import number_of
 from tacit.reconstruction.likelihood import most_likely
-from tacit.regression.covariates import CategoryColumn
+from tacit.regression.covariates import CategoryColumn, NumberColumn
 from tacit.regression.identification import check_collinear, unbounded_terms
-from tacit.regression.logit_result import LogitResult
+from tacit.regression.logit_result import FROM_INFORMATION, LogitResult
 from tacit.regression.newton import Maximum, maximum, solved
 from tacit.regression.regression_problem import (
     RegressionProblem,
     exact_categories,
     regression_problem,
 )
+from tacit.regression.regression_sample import SANDWICH
 from tacit.regression.report_likelihood import ReportLikelihood, cell_matrix
-from tacit.regression.response_models import Multinomial, ProportionalOdds, ResponseModel
+from tacit.regression.response_models import (
+    Multinomial,
+    ProportionalOdds,
+    ResponseModel,
+    WithOffset,
+)
 from tacit.regression.row_patterns import row_patterns
 from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
@@ -84,20 +91,31 @@ def logit(
         matrices, others = tuple(matrix[first] for matrix in matrices), others[first]
     likelihood = ReportLikelihood(model, channel, matrices, reports[first], counts, others)
     found = maximum(likelihood, _start(likelihood))
-    squares = None
+    information = solved(found.information, np.eye(found.theta.size))
+    inverse = np.full_like(found.information, np.nan) if information is None else information
+    covariance, errors = inverse, FROM_INFORMATION
     if problem.sample is not None:
-        squares = problem.sample.total_covariance(likelihood.scores(found.theta)[which])
+        scores = likelihood.scores(found.theta)[which]
+        refitted = partial(_refitted, likelihood, which, found.theta)
+        covariance = problem.sample.covariance(found.theta, refitted, scores, inverse)
+        errors = problem.sample.error_method
     elif robust:
-        squares = likelihood.outer_products(found.theta)
-    return replace(_result(problem, likelihood, found, squares), reports=reports)
+        covariance, errors = inverse @ likelihood.outer_products(found.theta) @ inverse, SANDWICH
+    result = _result(problem, likelihood, found, covariance)
+    return replace(result, reports=reports, errors=errors)
+
+
+def _refitted(likelihood: ReportLikelihood, which: Index, start: Array, weights: Array) -> Array:
+    """The estimates with other weights of the records."""
+    counts = np.bincount(which, weights).astype(np.float64)
+    return maximum(replace(likelihood, counts=counts), start).theta
 
 
 def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseModel, Array, Any]:
     """The response model, M[report, outcome, cell], and the joint report of each record."""
-    kind = ProportionalOdds if ordered else Multinomial
     cells = problem.n_cells
     if isinstance(problem.outcome, Attribute):
-        model = kind(problem.outcome.categories)
+        model = _model(problem, problem.outcome.categories, ordered)
         _check_varied(problem)
         return (
             model,
@@ -109,11 +127,20 @@ def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseM
             f"the order of the categories of {problem.name!r} is unknown; make it an attribute of "
             "the design, an ordered categorical column or numbers"
         )
-    categories, codes = exact_categories(problem.name, problem.outcome)
+    categories, codes = exact_categories(problem.name, problem.outcome, ordered)
     k, n_reports = len(categories), len(problem.used.matrix)
     channel = np.asarray(np.kron(np.eye(k), problem.used.matrix), np.float64)
     shape = (k * n_reports, k, cells)
-    return kind(categories), channel.reshape(shape), codes * n_reports + problem.used.reports
+    model = _model(problem, categories, ordered)
+    return model, channel.reshape(shape), codes * n_reports + problem.used.reports
+
+
+def _model(
+    problem: RegressionProblem, categories: tuple[Label, ...], ordered: bool
+) -> ResponseModel:
+    kind = ProportionalOdds if ordered else Multinomial
+    model: ResponseModel = kind(categories)
+    return WithOffset(categories, model) if problem.terms.has_offset else model
 
 
 def _check_varied(problem: RegressionProblem) -> None:
@@ -127,6 +154,7 @@ def _check_varied(problem: RegressionProblem) -> None:
 def _check_terms(problem: RegressionProblem, matrices: tuple[Array, ...], ordered: bool) -> None:
     """Raise for collinear covariates; cut points are like a constant."""
     names = problem.terms.names
+    matrices = tuple(matrix[:, : len(names)] for matrix in matrices)
     if not ordered:
         check_collinear(matrices, names)
         return
@@ -155,41 +183,39 @@ def _start(likelihood: ReportLikelihood) -> Array:
 
 
 def _result(
-    problem: RegressionProblem, likelihood: ReportLikelihood, found: Maximum, squares: Array | None
+    problem: RegressionProblem,
+    likelihood: ReportLikelihood,
+    found: Maximum,
+    covariance: Array,
 ) -> LogitResult:
-    """The result; `squares` is the covariance of the score, if it is not the information."""
     warnings = _warnings(likelihood, found, problem)
-    known = solved(found.information, np.eye(found.theta.size))
-    inverse = np.full_like(found.information, np.nan) if known is None else known
-    if known is None:
+    if np.isnan(covariance).any():
         warnings.append("the information is singular at the estimate: standard errors are unknown")
-    if squares is not None:
-        inverse = inverse @ squares @ inverse
     names = tuple(likelihood.model.parameter_names(problem.terms.names))
     shown = len(names)
     return LogitResult(
         title=_title(problem, likelihood.model),
         names=names,
         values=found.theta[:shown],
-        covariance=inverse[:shown, :shown],
+        covariance=covariance[:shown, :shown],
         nobs=problem.n_records,
         n_left_out=problem.n_left_out,
         warnings=tuple(warnings),
         llf=found.value,
         converged=found.converged,
         iterations=found.iterations,
-        robust=squares is not None,
+        errors=FROM_INFORMATION,
         problem=problem,
         likelihood=likelihood,
         reports=likelihood.reports,
         theta=found.theta,
-        full_covariance=inverse,
+        full_covariance=covariance,
         df=np.inf if problem.sample is None else problem.sample.df,
     )
 
 
 def _title(problem: RegressionProblem, model: ResponseModel) -> str:
-    kind = "Ordered logit" if isinstance(model, ProportionalOdds) else "Logit"
+    kind = "Ordered logit" if model.is_ordered else "Logit"
     base = model.categories[0]
     what = f"{problem.name} ({model.categories[1]} against {base})"
     if len(model.categories) > 2:
@@ -210,11 +236,19 @@ def _warnings(
             f"not converged after {number_of(found.iterations, 'iteration')}: do not rely on the "
             "estimates"
         )
+    n_categories = len(likelihood.model.categories)
+    unordered = n_categories > 2 and not likelihood.model.is_ordered
+    if isinstance(problem.outcome, NumberColumn) and unordered:
+        warnings.append(
+            f"the outcome {problem.name!r} is a number with {n_categories} values, treated as "
+            "categories without order; ordered=True keeps their order, linear their distances"
+        )
     names = likelihood.model.parameter_names(problem.terms.names)
     unbounded = unbounded_terms(likelihood, found, names)
     if unbounded:
         warnings.append(
             f"separation: the likelihood has no maximum at finite values of "
-            f"{', '.join(unbounded)}; these estimates and their errors are not valid"
+            f"{', '.join(unbounded)}; these estimates and their errors are not valid; "
+            "profile_conf_int() gives limits"
         )
     return warnings

@@ -12,12 +12,14 @@ from tacit.errors import DataError
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.marginal_effects import MarginalEffects, marginal_effects
+from tacit.regression.model_terms import same_offset
 from tacit.regression.nested_models import nested_maximum
 from tacit.regression.profile_intervals import profile_end
 from tacit.regression.regression_problem import RegressionProblem, check_fitted, disguise_lines
 from tacit.regression.report_likelihood import ReportLikelihood
-from tacit.regression.response_models import ProportionalOdds
 
+#: How standard errors are computed, unless something else is asked for.
+FROM_INFORMATION = "from the observed information"
 #: A nested model may have a larger likelihood by rounding only.
 _ROUNDING = 1e-6
 
@@ -29,12 +31,17 @@ class LogitResult(CoefficientTable):
     llf: float
     converged: bool
     iterations: int
-    robust: bool
+    errors: str
     problem: RegressionProblem
     likelihood: ReportLikelihood
     reports: Index
     theta: Array
     full_covariance: Array
+
+    @property
+    def robust(self) -> bool:
+        """Whether standard errors hold also if the model is wrong."""
+        return self.errors != FROM_INFORMATION
 
     @property
     def n_parameters(self) -> int:
@@ -112,15 +119,19 @@ class LogitResult(CoefficientTable):
         disguised.
         """
         self._check_simple("a likelihood-ratio test")
+        models = [own.likelihood.model for own in (self, nested)]
         same = (
             self.problem.name == nested.problem.name
             and self.nobs == nested.nobs
-            and self.likelihood.model == nested.likelihood.model
+            and models[0].categories == models[1].categories
+            and models[0].is_ordered == models[1].is_ordered
         )
         if not same:
             raise DataError(
                 "a likelihood-ratio test needs two models of the same outcome and the same records"
             )
+        if not same_offset(self.problem.terms, nested.problem.terms):
+            raise DataError("a likelihood-ratio test needs two models with the same offset")
         df = len(self.names) - len(nested.names)
         statistic = 2 * (self.llf - self._likelihood_of(nested))
         if df <= 0 or statistic < -_ROUNDING * abs(self.llf):
@@ -142,15 +153,14 @@ class LogitResult(CoefficientTable):
 
     def is_constant(self, name: str) -> bool:
         cuts = len(self.likelihood.model.categories) - 1
-        ordered = isinstance(self.likelihood.model, ProportionalOdds)
-        return super().is_constant(name) or (ordered and name in self.names[:cuts])
+        is_cut = self.likelihood.model.is_ordered and name in self.names[:cuts]
+        return super().is_constant(name) or is_cut
 
     def figures(self) -> list[str]:
-        errors = "sandwich" if self.robust else "from the observed information"
         fit = f"log-likelihood {self.llf:.4f}"
         if self.problem.sample is None:
             fit += f", AIC {self.aic:.2f}, BIC {self.bic:.2f}"
-        lines = [f"{fit}; standard errors {errors}", *super().figures()]
+        lines = [f"{fit}; standard errors {self.errors}", *super().figures()]
         return [*lines, *disguise_lines(self.problem)]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:

@@ -22,15 +22,25 @@ from tacit.regression.covariates import (
     as_categories,
     plain_column,
 )
-from tacit.regression.formula_text import FormulaText, evaluation_error
+from tacit.regression.formula_text import OFFSET, FormulaText, evaluation_error
 
 INTERCEPT = "Intercept"
+#: Records from which a transform may learn, if they were counted.
+_MOST_RECORDS = 10_000_000
 
 
 class ModelTerms(ABC):
-    """Named columns of a model matrix; one matrix per cell of the disguised predictors."""
+    """Named columns of a model matrix; one matrix per cell of the disguised predictors.
+
+    If there is an offset, it is the last column of every matrix and has no name.
+    """
 
     names: tuple[str, ...]
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether the matrices have an offset."""
+        return False
 
     @abstractmethod
     def matrices(self) -> tuple[Array, ...]:
@@ -43,6 +53,13 @@ class ModelTerms(ABC):
     @abstractmethod
     def changes(self) -> Iterator[Change]:
         """What marginal effects compare, one after the other: each has copies of all records."""
+
+
+def same_offset(first: ModelTerms, second: ModelTerms) -> bool:
+    """Whether two models of the same records have the same offset, or none."""
+    if not (first.has_offset and second.has_offset):
+        return first.has_offset == second.has_offset
+    return np.array_equal(first.matrices()[0][:, -1], second.matrices()[0][:, -1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +140,12 @@ class FormulaTerms(ModelTerms):
     disguised: tuple[Attribute, ...]
     n_records: int
     shown: tuple[int, ...]
+    offsets: tuple[int, ...]
     first: Array
+
+    @property
+    def has_offset(self) -> bool:
+        return bool(self.offsets)
 
     def matrices(self) -> tuple[Array, ...]:
         return self._all
@@ -148,14 +170,15 @@ class FormulaTerms(ModelTerms):
         ]
 
     def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
-        found = _materialised(self.spec, columns, n_records)[1]
-        return np.ascontiguousarray(found[:, list(self.shown)])
+        return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
 
     def new_matrix(self, data: Any) -> Array:
         from tacit import frames
         from tacit.label_codes import encode
         from tacit.schema import Schema
 
+        hidden = [attribute.name for attribute in self.disguised]
+        frames.warn_about_reports(data, hidden, frames.NEEDS_TRUTH)
         frame = frames.open_frame(data)
         columns = {n: _series(_like(frame, n, c)) for n, c in self.columns.items()}
         for attribute in self.disguised:
@@ -178,9 +201,11 @@ class FormulaTerms(ModelTerms):
             yield from self._differences(name, column.categories, same)
         elif np.ptp(column.values) > 0:
             step = 1e-5 * float(column.values.std())
-            shifted = (NumberColumn(column.values + sign * step) for sign in (-1, 1))
-            low, high = (self._matrices({name: values}) for values in shifted)
-            yield Change(name, low, high, 2 * step)
+            low, high = column.values.min() + step, column.values.max() - step
+            inner = np.clip(column.values, low, high)  # splines end at the least and largest value
+            shifted = (NumberColumn(inner + sign * step) for sign in (-1, 1))
+            before, after = (self._matrices({name: values}) for values in shifted)
+            yield Change(name, before, after, 2 * step)
 
     def _differences(
         self, name: str, labels: Sequence[Label], values: list[Any]
@@ -197,14 +222,24 @@ def formula_terms(
     disguised: Sequence[Attribute],
     n_records: int,
     intercept: bool = True,
+    counts: Array | None = None,
 ) -> FormulaTerms:
-    """The terms of a formula; an ordered model has cut points instead of an intercept."""
+    """The terms of a formula; an ordered model has cut points instead of an intercept.
+
+    `counts` says how many records each row stands for, if rows were counted.
+    """
     plain = {name: _series(column) for name, column in columns.items()}
     zeros = tuple(0 for _ in disguised)
     first = plain | _constants(disguised, zeros, n_records)
-    spec, matrix = _materialised(text.right, first, n_records)
+    spec = text.right
+    if text.learns and counts is not None:
+        spec = _learnt(spec, first, counts)
+    spec, matrix = _materialised(spec, first, n_records)
     names = [str(name) for name in spec.column_names]
-    shown = tuple(i for i, name in enumerate(names) if intercept or name != INTERCEPT)
+    offsets = tuple(i for i, name in enumerate(names) if name in text.offsets)
+    shown = tuple(
+        i for i, name in enumerate(names) if i not in offsets and (intercept or name != INTERCEPT)
+    )
     if not shown:
         raise DataError("the formula has no covariates")
     return FormulaTerms(
@@ -214,8 +249,35 @@ def formula_terms(
         tuple(disguised),
         n_records,
         shown,
-        np.ascontiguousarray(matrix[:, list(shown)]),
+        offsets,
+        _shown(matrix, shown, offsets),
     )
+
+
+def _shown(matrix: Array, shown: Sequence[int], offsets: Sequence[int]) -> Array:
+    """The columns of a model matrix, and the sum of the offsets, if there are any."""
+    columns = matrix[:, list(shown)]
+    if offsets:
+        columns = np.column_stack([columns, matrix[:, list(offsets)].sum(axis=1)])
+    return np.ascontiguousarray(columns)
+
+
+def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
+    """The specification with transforms that know every record."""
+    total = round(counts.sum())
+    if total > _MOST_RECORDS:
+        raise DataError(
+            f"the formula has a transform that learns from all {total:,} records, more than "
+            f"{_MOST_RECORDS:,}; add its result as a column"
+        )
+    places = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
+    every = {name: column[places] for name, column in columns.items()}
+    return _materialised(spec, every, total)[0]
+
+
+def _offset(values: Any) -> Array:
+    """offset() in a formula: numbers."""
+    return np.asarray(values, np.float64)
 
 
 def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
@@ -227,7 +289,9 @@ def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[A
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)
-            made = spec.get_model_matrix(frame, context={}, output="numpy", na_action="ignore")
+            made = spec.get_model_matrix(
+                frame, context={OFFSET: _offset}, output="numpy", na_action="ignore"
+            )
     except (FormulaicError, DataMismatchWarning, ValueError, TypeError) as error:
         raise evaluation_error(error) from None
     matrix = np.asarray(made, np.float64)

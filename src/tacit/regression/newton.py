@@ -1,8 +1,10 @@
 """Newton's method with a line search, for the likelihood of reports.
 
-The information of a disguised outcome need not be positive definite away from the maximum. Where it
-is not, the sum of squared scores takes its place (Berndt, Hall, Hall and Hausman, 1974), and the
-step is halved until the likelihood rises.
+The information of a disguised outcome need not be positive definite away from the maximum, and the
+likelihood is almost flat where predictors are large: a step could end so far away that no
+derivative leads back. There the squares of the predictors' changes are added to the information,
+as many as it takes (Levenberg, 1944; Marquardt, 1963). The step is halved until the likelihood
+rises.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ _ROUNDING = 1e-9
 _HALVINGS = 30
 #: Share of the expected gain that a step must reach.
 _ENOUGH = 1e-4
+#: Largest change of a linear predictor in one step, and how much is added to keep to it.
+_LONGEST, _DAMPING = 5.0, (0.0, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 
 
 class Likelihood(Protocol):
@@ -37,8 +41,12 @@ class Likelihood(Protocol):
     def value(self, theta: Array) -> float:
         """The value alone."""
 
-    def outer_products(self, theta: Array) -> Array:
-        """The sum of squared scores."""
+    @property
+    def cross_products(self) -> Array:
+        """The matrix of the sum of squared changes of the linear predictors by a step."""
+
+    def reach(self, step: Array) -> float:
+        """The largest change of a linear predictor by a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +64,7 @@ def maximum(likelihood: Likelihood, start: Array) -> Maximum:
     """Maximise a likelihood."""
     theta, found = start, likelihood.evaluate(start)
     for iteration in range(1, MAX_ITERATIONS + 1):
-        step = _ascent(likelihood, theta, found)
+        step = _ascent(likelihood, found)
         gain = float(found.gradient @ step)
         tried = likelihood.evaluate(theta + step)
         if gain < _NEAR:  # closer than rounding lets the values be compared
@@ -74,17 +82,15 @@ def maximum(likelihood: Likelihood, start: Array) -> Maximum:
     return Maximum(theta, found.value, found.information, False, MAX_ITERATIONS)
 
 
-def _ascent(likelihood: Likelihood, theta: Array, found: Evaluation) -> Array:
-    """The Newton step, or one that surely leads upwards."""
-    step = solved(found.information, found.gradient)
-    if step is None:
-        squares = likelihood.outer_products(theta)
-        squares[np.diag_indices_from(squares)] *= 1 + 1e-8
-        step = solved(squares, found.gradient)
-    if step is None:
-        scale = np.abs(np.diag(found.information))
-        step = found.gradient / np.where(scale > 0, scale, 1.0)
-    return step
+def _ascent(likelihood: Likelihood, found: Evaluation) -> Array:
+    """The Newton step, damped where it would not lead upwards or too far."""
+    for damping in _DAMPING:
+        added = damping * likelihood.cross_products if damping else 0.0
+        step = solved(found.information + added, found.gradient)
+        if step is not None and likelihood.reach(step) <= _LONGEST:
+            return step
+    scale = np.abs(np.diag(found.information))
+    return np.asarray(found.gradient / np.where(scale > 0, scale, 1.0))
 
 
 def _step_length(

@@ -37,6 +37,8 @@ from tacit.schema import Label
 MAX_ENTRIES = 2**22
 #: Categories of an outcome that is not disguised.
 MAX_CATEGORIES = 100
+#: Different numbers of such an outcome, unless they are ordered.
+MAX_NUMBERS = 10
 #: Smaller entries of a channel are 0.
 _ROUNDING = 1e-14
 
@@ -155,7 +157,8 @@ def _from_formula(
     used = {name: column.take(kept) for name, column in plain.items()}
     used |= {n: as_categories(c) for n, c in used.items() if n in text.categories}
     hidden = tuple(design.schema[name] for name in predictors)
-    terms = formula_terms(text, used, hidden, int(kept.sum()), intercept)
+    counts = None if records.counts is None else records.counts[kept]
+    terms = formula_terms(text, used, hidden, int(kept.sum()), intercept, counts)
     return _assembled(text.outcome, outcome, terms, design, records, kept), kept, records
 
 
@@ -281,7 +284,7 @@ def disguise_lines(problem: RegressionProblem) -> list[str]:
     return [f"disguised: {coin}" for coin in problem.used.coins]
 
 
-def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Index]:
+def exact_categories(name: str, column: Column, ordered: bool) -> tuple[tuple[Label, ...], Index]:
     """Categories and codes of an outcome that is not disguised."""
     found = as_categories(column)
     assert isinstance(found, CategoryColumn)
@@ -289,6 +292,11 @@ def exact_categories(name: str, column: Column) -> tuple[tuple[Label, ...], Inde
         raise DataError(
             f"the outcome {name!r} has {len(found.categories):,} different values, more than the "
             f"{MAX_CATEGORIES} categories allowed; use linear for numbers"
+        )
+    if isinstance(column, NumberColumn) and not ordered and found.size > MAX_NUMBERS:
+        raise DataError(
+            f"the outcome {name!r} is a number with {found.size} different values, which logit "
+            "would treat as categories without order; use linear, or ordered=True, or group it"
         )
     if len(found.categories) < 2:
         raise DataError(

@@ -4,12 +4,14 @@ Coefficients solve the weighted equations sum w s(b) = 0 (pseudo-likelihood: Bin
 
     Cov(b) = A^-1 V(sum w s) A^-1
 
-with A the weighted information and V the variance between sampling units; see `linearised`.
-Records that are left out stay members of their strata and clusters.
+with A the weighted information and V the variance between sampling units; see `linearised`. The
+jackknife and the bootstrap solve the equations again for each replicate. Records that are left out
+stay members of their strata and clusters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,9 @@ from tacit.design import Design
 from tacit.errors import DataError
 from tacit.sampling.sample_columns import SampleData, Sampling
 from tacit.sampling.sample_rows import SampleRows
+
+#: How summaries call errors from the spread of the scores.
+SANDWICH = "sandwich"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,33 @@ class RegressionSample:
     def df(self) -> float:
         """Degrees of freedom of the variance."""
         return self.rows.df
+
+    @property
+    def error_method(self) -> str:
+        """How standard errors were computed, for people."""
+        if self.rows.resamples() is not None:
+            return f"by {self.rows.errors}"
+        return SANDWICH
+
+    def covariance(
+        self,
+        estimate: Array,
+        refitted: Callable[[Array], Array],
+        scores: Array,
+        inverse: Array,
+    ) -> Array:
+        """Covariance of estimates; `refitted` gives them for other weights of the records in use.
+
+        Without replicates, from the scores and the inverse of the information.
+        """
+        resamples = self.rows.resamples()
+        if resamples is None:
+            return np.asarray(inverse @ self.total_covariance(scores) @ inverse)
+        covariance = np.zeros((estimate.size, estimate.size))
+        for factors, scale in resamples:
+            gap = refitted(self.weights * factors[self.kept]) - estimate
+            covariance += scale * np.outer(gap, gap)
+        return covariance
 
     def total_covariance(self, scores: Array) -> Array:
         """Covariance of the weighted sum of scores, records in use x parameters."""

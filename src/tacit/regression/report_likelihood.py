@@ -27,6 +27,8 @@ from tacit.regression.response_models import LogReports, Multinomial, ResponseMo
 
 #: Records that are handled at once: their numbers fit in the cache.
 _BLOCK = 2**14
+#: Share of a column's square that rounding leaves if other columns explain it.
+_COLLINEAR = 1e-12
 
 
 class Evaluation(NamedTuple):
@@ -58,7 +60,8 @@ class ReportLikelihood:
         return self.model.start(self.matrices[0][:1], np.ones(len(self.model.categories))).size
 
     @cached_property
-    def _cells(self) -> Multinomial:
+    def cells(self) -> Multinomial:
+        """The model of pi_c(z)."""
         return Multinomial(tuple(range(len(self.matrices))))
 
     def evaluate(self, theta: Array) -> Evaluation:
@@ -95,6 +98,30 @@ class ReportLikelihood:
             found += (scores * self.counts[block, None]).T @ scores
         return found
 
+    @cached_property
+    def equations(self) -> list[tuple[ResponseModel, Array, slice]]:
+        """The model, the matrix and the parameters of all linear predictors."""
+        effects = slice(self.n_effects)
+        equations = [(self.model, matrix, effects) for matrix in self.matrices]
+        if len(self.matrices) > 1:
+            equations.append((self.cells, self.cell_matrix, slice(self.n_effects, None)))
+        return equations
+
+    @cached_property
+    def cross_products(self) -> Array:
+        """The matrix of the sum of squared changes of the linear predictors by a step."""
+        size = self.n_effects + (len(self.matrices) - 1) * self.cell_matrix.shape[1]
+        cross = np.zeros((size, size))
+        for model, matrix, part in self.equations:
+            unit = np.eye(model.n_predictors) * self.counts[:, None, None]
+            cross[part, part] += model.hessian(matrix, unit)
+        return cross
+
+    def reach(self, step: Array) -> float:
+        """The largest change of a linear predictor by a step."""
+        moves = (model.moves(matrix, step[part]) for model, matrix, part in self.equations)
+        return max(float(np.abs(move).max()) for move in moves)
+
     def scores(self, theta: Array) -> Array:
         """The score of each record, without its count."""
         return np.concatenate([self._block_scores(theta, block) for block in self._blocks()])
@@ -102,7 +129,7 @@ class ReportLikelihood:
     def _block_scores(self, theta: Array, block: slice) -> Array:
         with np.errstate(all="ignore"):
             logs, parts = self._log_cells(theta, block)
-        weights = np.exp(logs - _log_sum(logs)[:, None])
+            weights = np.exp(logs - _log_sum(logs)[:, None])
         return self._mean_score(theta, block, weights, parts)
 
     def _blocks(self) -> Iterator[slice]:
@@ -133,8 +160,8 @@ class ReportLikelihood:
         matrix = self.cell_matrix[block]
         if len(self.matrices) == 1:
             return np.ones((len(matrix), 1))
-        predictors = self._cells.predictors(matrix, theta[self.n_effects :])
-        return self._cells.probabilities(predictors)
+        predictors = self.cells.predictors(matrix, theta[self.n_effects :])
+        return self.cells.probabilities(predictors)
 
     def _score(self, theta: Array, block: slice, cell: int, part: LogReports) -> Array:
         """s_c of each record."""
@@ -143,9 +170,7 @@ class ReportLikelihood:
             return effects
         unit = np.eye(len(self.matrices))[cell]
         slopes = (unit - self.cell_shares(theta, block))[:, 1:]
-        return np.concatenate(
-            [effects, self._cells.scores(self.cell_matrix[block], slopes)], axis=1
-        )
+        return np.concatenate([effects, self.cells.scores(self.cell_matrix[block], slopes)], axis=1)
 
     def _mean_score(
         self, theta: Array, block: slice, weights: Array, parts: list[LogReports]
@@ -177,7 +202,7 @@ class ReportLikelihood:
         places = np.arange(shares.shape[1])
         spread[:, places, places] -= shares
         spread *= counts[:, None, None]
-        hessian[n_effects:, n_effects:] += self._cells.hessian(self.cell_matrix[block], spread)
+        hessian[n_effects:, n_effects:] += self.cells.hessian(self.cell_matrix[block], spread)
         return Evaluation(float(counts @ total), counts @ mean, -hessian)
 
 
@@ -200,9 +225,14 @@ class FixedCoefficient:
         """The log-likelihood."""
         return self.likelihood.value(self._whole(theta))
 
-    def outer_products(self, theta: Array) -> Array:
-        """The sum of squared scores of the other parameters."""
-        return self._without(self.likelihood.outer_products(self._whole(theta)))
+    @cached_property
+    def cross_products(self) -> Array:
+        """Those of the other parameters."""
+        return self._without(self.likelihood.cross_products)
+
+    def reach(self, step: Array) -> float:
+        """The largest change of a linear predictor by a step."""
+        return self.likelihood.reach(np.insert(step, self.place, 0.0))
 
     def _whole(self, theta: Array) -> Array:
         return np.insert(theta, self.place, self.value_there)
@@ -222,7 +252,21 @@ def cell_matrix(matrices: tuple[Array, ...]) -> Array:
         if np.ptp(first[:, place]) > 0
         and all(np.array_equal(first[:, place], other[:, place]) for other in matrices[1:])
     ]
-    return np.column_stack([np.ones(len(first)), first[:, same]])
+    columns = np.column_stack([np.ones(len(first)), first[:, same]])
+    return columns[:, _independent(columns)]
+
+
+def _independent(columns: Array) -> list[int]:
+    """The places of columns that are no linear combinations of columns before them."""
+    sizes = np.linalg.norm(columns, axis=0)
+    cross = (columns / sizes).T @ (columns / sizes)
+    places: list[int] = []
+    for place in range(len(cross)):
+        before = cross[np.ix_(places, places)]
+        own = cross[places, place]
+        if cross[place, place] - own @ np.linalg.solve(before, own) > _COLLINEAR:
+            places.append(place)
+    return places
 
 
 def _log_sum(logs: Array) -> Array:

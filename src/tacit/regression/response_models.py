@@ -9,7 +9,8 @@ w_y = M[r, y] p_y / q, the derivatives of log q by the predictors u of a multino
     w - p,    diag(w) - w w^T - diag(p) + p p^T
 
 For proportional odds, q = M[r, k] + sum_j (M[r, j] - M[r, j+1]) F(u_j). Without disguise both are
-the usual logit models. Two categories are a multinomial model with one predictor.
+the usual logit models. Two categories are a multinomial model with one predictor. An offset is
+added to x b.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class ResponseModel(ABC):
         """The number of linear predictors."""
         return len(self.categories) - 1
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the categories are ordered: then the first parameters are cut points."""
+        return False
+
     @abstractmethod
     def parameter_names(self, terms: Sequence[str]) -> list[str]:
         """The names of the parameters, in order."""
@@ -59,6 +65,10 @@ class ResponseModel(ABC):
     @abstractmethod
     def predictors(self, matrix: Array, theta: Array) -> Array:
         """u, records x predictors."""
+
+    def moves(self, matrix: Array, step: Array) -> Array:
+        """The change of u by a step of the parameters."""
+        return self.predictors(matrix, step)
 
     @abstractmethod
     def probabilities(self, predictors: Array) -> Array:
@@ -151,6 +161,10 @@ class Multinomial(ResponseModel):
 class ProportionalOdds(ResponseModel):
     """Ordered categories: cut points a_1 < a_2 < ... and one coefficient per term."""
 
+    @property
+    def is_ordered(self) -> bool:
+        return True
+
     def parameter_names(self, terms: Sequence[str]) -> list[str]:
         cuts = zip(self.categories, self.categories[1:], strict=False)
         return [*(f"{low}/{high}" for low, high in cuts), *terms]
@@ -198,3 +212,45 @@ class ProportionalOdds(ResponseModel):
         mixed = -(curvatures.sum(axis=2).T @ matrix)
         slopes = matrix.T @ (matrix * curvatures.sum(axis=(1, 2))[:, None])
         return np.block([[own, mixed], [mixed.T, slopes]])
+
+
+@dataclass(frozen=True)
+class WithOffset(ResponseModel):
+    """A model whose matrices have an offset as their last column."""
+
+    base: ResponseModel
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.base.is_ordered
+
+    def parameter_names(self, terms: Sequence[str]) -> list[str]:
+        return self.base.parameter_names(terms)
+
+    def start(self, matrix: Array, shares: Array) -> Array:
+        return self.base.start(matrix[:, :-1], shares)
+
+    def predictors(self, matrix: Array, theta: Array) -> Array:
+        offset = -matrix[:, -1:] if self.is_ordered else matrix[:, -1:]
+        return self.base.predictors(matrix[:, :-1], theta) + offset
+
+    def moves(self, matrix: Array, step: Array) -> Array:
+        return self.base.moves(matrix[:, :-1], step)
+
+    def probabilities(self, predictors: Array) -> Array:
+        return self.base.probabilities(predictors)
+
+    def probability_slopes(self, predictors: Array) -> Array:
+        return self.base.probability_slopes(predictors)
+
+    def log_reports(self, predictors: Array, rows: Array) -> LogReports:
+        return self.base.log_reports(predictors, rows)
+
+    def scores(self, matrix: Array, slopes: Array) -> Array:
+        return self.base.scores(matrix[:, :-1], slopes)
+
+    def gradient(self, matrix: Array, slopes: Array) -> Array:
+        return self.base.gradient(matrix[:, :-1], slopes)
+
+    def hessian(self, matrix: Array, curvatures: Array) -> Array:
+        return self.base.hessian(matrix[:, :-1], curvatures)

@@ -10,13 +10,14 @@ times as much (Rao & Wu, 1988; Rao, Wu & Yue, 1992).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.arrays import Array
 from tacit.errors import DataError
-from tacit.sampling.sample_rows import SampleUnits, UnitTotals
+from tacit.sampling.sample_rows import Replicate, SampleUnits, UnitTotals
 
 #: Numbers of a block of replicates.
 _ENTRIES = 1 << 22
@@ -47,6 +48,16 @@ class bootstrap:  # noqa: N801 - used like the functions linearised and jackknif
             off = sums[:, :-1] / sums[:, -1:]
             found += off.T @ off
         return np.asarray(found / self.replicates)
+
+    def resamples(self, units: SampleUnits) -> Iterator[Replicate]:
+        """The resampled samples."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.replicates):
+            factors = _factors(units, 1, rng)[0] / units.multiplicity
+            yield Replicate(factors, 1 / self.replicates)
+
+    def __str__(self) -> str:
+        return f"bootstrap of {self.replicates:,} replicates"
 
 
 def _factors(units: SampleUnits, replicates: int, rng: np.random.Generator) -> Array:

@@ -6,10 +6,10 @@ sampling units (clusters, or records if there are none) of each stratum; see `li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -36,6 +36,21 @@ class SampleUnits:
     def by_stratum(self, totals: Array) -> Array:
         """Sums over the units of each stratum, strata x quantities."""
         return sums_by(self.stratum, totals * self.multiplicity[:, None], len(self.n_units))
+
+
+class Replicate(NamedTuple):
+    """A resampled sample: factors of the weights of the units, and its share of the variance."""
+
+    factors: Array
+    scale: float
+
+
+@runtime_checkable
+class ReplicateMethod(Protocol):
+    """A method of errors that resamples units. What is not a mean is estimated again each time."""
+
+    def resamples(self, units: SampleUnits) -> Iterator[Replicate] | None:
+        """The replicates; None if they are too many and totals are precise enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +169,26 @@ class SampleRows:
         right = x.T @ sums_by(cell, weighted, len(x))
         slopes = np.linalg.lstsq((x.T * weights) @ x, right, rcond=None)[0]
         return np.asarray(weighted - (x @ slopes)[cell] * self.full[:, None])
+
+    def resamples(self) -> Iterator[Replicate] | None:
+        """Factors of the weights of the rows, if the method of errors has replicates.
+
+        Weights that were calibrated are calibrated again, by linear factors.
+        """
+        if not isinstance(self.errors, ReplicateMethod):
+            return None
+        resamples = self.errors.resamples(self.units)
+        return None if resamples is None else map(self._of_rows, resamples)
+
+    def _of_rows(self, replicate: Replicate) -> Replicate:
+        factors = replicate.factors if self.unit is None else replicate.factors[self.unit]
+        if self.calibration is not None:
+            cell, x = self.calibration
+            weights = np.bincount(cell, self.full * factors, len(x))
+            gap = x.T @ (np.bincount(cell, self.full, len(x)) - weights)
+            slopes = np.linalg.lstsq((x.T * weights) @ x, gap, rcond=None)[0]
+            factors = factors * (1 + x @ slopes)[cell]
+        return replicate._replace(factors=factors)
 
     def _totals(self, weighted: Array) -> tuple[Array, Array]:
         """The sums of contributions and of weights in each unit."""

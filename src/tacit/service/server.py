@@ -111,6 +111,16 @@ class RunningService:
         except (StoreError, TimeoutError):
             return None
 
+    async def link_usable(self, survey: str, token: str) -> bool | None:
+        """Whether a one-time link can still be used; None if the database does not answer."""
+        if not self.writer.ready:
+            return None
+        asked = asyncio.to_thread(self.store.link_usable, survey, token)
+        try:
+            return await asyncio.wait_for(asked, self.settings.write_seconds)
+        except (StoreError, TimeoutError):
+            return None
+
     async def newer(self, known: Collection[str]) -> Sequence[Published]:
         """The surveys that were published since; none if the database does not answer."""
         if not self.writer.ready:
@@ -148,7 +158,9 @@ class RunningService:
                 sink=self.writer,
                 metrics=self.metrics,
                 rate=None if limit is None else AddressRateLimit(limit, proxies),
+                link_rate=None if limit is None else AddressRateLimit(limit, proxies),
                 open_limit=parse_limit(self.settings.open_rate),
+                link_usable=self.link_usable,
                 state=CachedState(self.state),
                 ready=self.ready,
                 newer=self.newer,

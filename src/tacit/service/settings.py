@@ -28,7 +28,8 @@ def _split(value: Any) -> Any:
     return value
 
 
-def _networks(value: Any) -> Any:
+def networks(value: Any) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses or networks, as a list or a text with commas. Raises ValueError."""
     try:
         return tuple(ip_network(part) for part in _split(value))
     except (TypeError, ValueError):
@@ -67,7 +68,7 @@ class ServiceSettings(BaseSettings):
         description="Submissions that one open survey takes from everybody, or off.",
     )
     trusted_proxy: Annotated[
-        tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)
+        tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(networks)
     ] = Field(
         default=(),
         description="Addresses or networks of proxies whose X-Forwarded-For is believed.",

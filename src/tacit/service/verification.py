@@ -9,12 +9,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from html.parser import HTMLParser
+from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from tacit.errors import ServiceError, TacitError
-from tacit.service.collect.http_responses import PROTECTION
-from tacit.service.page import BASE, HTML, integrity, manifest
+from tacit.service.collect.http_responses import (
+    IMMUTABLE,
+    JSON,
+    NO_STORE,
+    PROBLEM,
+    PROTECTION,
+    REVALIDATED,
+    entity_tag,
+)
+from tacit.service.page import BASE, FILES, HTML, integrity, manifest
 from tacit.survey import Published
 from tacit.survey.disclosure_bound import understates
 from tacit.survey.published import SLUG_LETTERS
@@ -25,9 +34,26 @@ _ADDRESS = re.compile(
 _SURVEY = "survey.json"
 _SECONDS = 30
 _MOST_BYTES = 50 << 20
-#: Headers by which a server could load, keep or show something else, or have visits reported.
-_UNWANTED = ("set-cookie", "refresh", "link", "nel", "report-to", "reporting-endpoints")
+#: Where the page sends something: an answer, and the token of a link.
+_POSTED = ("responses", "link")
 _OUR_HEADERS = {"Accept": "text/html,*/*;q=0.8"}
+_PRINTABLE = r"[ -~]{0,200}"
+#: Headers that proxies and caches add, each with the values that it may have. With these a
+#: browser sends nothing to anybody, loads and stores nothing, and does not know its visitor again.
+_OF_PROXIES = {
+    "age": r"\d{1,10}",
+    "connection": "keep-alive|close",
+    "date": r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT",
+    "keep-alive": r"timeout=\d+(, ?max=\d+)?",
+    "server": _PRINTABLE,
+    "strict-transport-security": r"max-age=\d+(; ?includeSubDomains)?(; ?preload)?",
+    "vary": "accept-encoding",
+    "via": _PRINTABLE,
+}
+_PROTECTIVE = {name.decode(): value.decode() for name, value in PROTECTION}
+#: Headers of ours besides the protective ones; with a retry, a server that is busy answers.
+_OF_FILES = ("content-type", "content-length", "cache-control", "etag", "retry-after")
+ALLOWED_HEADERS = sorted([*_PROTECTIVE, *_OF_FILES, *_OF_PROXIES])
 
 
 @dataclass(frozen=True)
@@ -46,14 +72,19 @@ class _Received(NamedTuple):
 
 
 def verify(address: str) -> list[Finding]:
-    """Fetch a survey's page and all its files; what is right and what is not."""
+    """Fetch what a survey's page loads, with all headers; what is right and what is not.
+
+    The page also sends answers and tokens of links: empty ones, which are refused and not stored,
+    show what comes back.
+    """
     url, slug = _split(address)
-    sent = {name: _fetch(urljoin(url, BASE + name)) for name in manifest() if name != HTML}
+    files = {name: _fetch(urljoin(url, BASE + name)) for name in manifest() if name != HTML}
     page, survey = _fetch(url), _fetch(urljoin(url, _SURVEY))
-    sent[HTML] = page
-    found = [_compared(name, sent[name], expected) for name, expected in manifest().items()]
-    found += [*_protection(page.headers), *_strangers(page.body)]
-    return [*found, *_unwanted({HTML: page, _SURVEY: survey} | sent), _survey(survey, slug)]
+    refusals = {name: _fetch(urljoin(url, name), b"{}") for name in _POSTED}
+    files[HTML] = page
+    findings = [_compared(name, files[name], expected) for name, expected in manifest().items()]
+    findings += [*_headers({**files, _SURVEY: survey, **refusals}), *_strangers(page.body)]
+    return [*findings, _survey(survey, slug), *map(_refused, refusals, refusals.values())]
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -74,21 +105,69 @@ def _compared(name: str, received: _Received, expected: bytes) -> Finding:
     return Finding(name, True, "as released")
 
 
-def _protection(headers: Message) -> Iterator[Finding]:
-    """Each protective header exactly once and as it is here."""
-    for raw, value in PROTECTION:
-        name = raw.decode()
-        sent = headers.get_all(name, [])
-        right = sent == [value.decode()]
-        yield Finding(f"header {name}", right, "as released" if right else f"differs: {sent}")
+def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
+    """A finding for each protective header and for each header that is wrong in some file."""
+    problems: dict[str, dict[str, list[str]]] = {name: {} for name in _PROTECTIVE}
+    released = manifest()
+    for file, answer in received.items():
+        for name, problem in _header_problems(file, answer, released.get(file, answer.body)):
+            problems.setdefault(name, {}).setdefault(problem, []).append(file)
+    for name, files_by_problem in problems.items():
+        told = "; ".join(f"{what}: {', '.join(file)}" for what, file in files_by_problem.items())
+        yield Finding(f"header {name}", not told, told or "as released")
 
 
-def _unwanted(sent: Mapping[str, _Received]) -> Iterator[Finding]:
-    """Headers that undermine the page, whatever they come with."""
-    for name in _UNWANTED:
-        files = [file for file, received in sent.items() if name in received.headers]
-        if files:
-            yield Finding(f"header {name}", False, f"not part of the page: {', '.join(files)}")
+def _header_problems(file: str, answer: _Received, released: bytes) -> Iterator[tuple[str, str]]:
+    """What is wrong with the headers of one file: pairs of a name and a problem."""
+    if answer.headers.defects or answer.headers.get_payload():
+        yield "lines", "not all of them are headers"
+    values: dict[str, list[str]] = {}
+    for name, value in answer.headers.items():
+        values.setdefault(name.lower(), []).append(value)
+    required = dict(_PROTECTIVE)
+    if _is_expected(file, answer.status):
+        required |= {"content-type": _kind(file), "cache-control": _caching(file)}
+        required["content-length"] = str(len(answer.body))
+    optional = dict.fromkeys(_OF_FILES, _PRINTABLE) | _OF_PROXIES
+    optional["etag"] = f"(W/)?{re.escape(entity_tag(released))}"
+    for name in sorted({*required, *values}):
+        problem = _value_problem(values.get(name, []), required.get(name), optional.get(name))
+        if problem is not None:
+            yield name, problem
+
+
+def _value_problem(values: list[str], exact: str | None, pattern: str | None) -> str | None:
+    """What is wrong with a header that must have one value, or may have one of a pattern."""
+    if exact is None and pattern is None:
+        return "not allowed"
+    if len(values) != 1:
+        return "sent more than once" if values else f"missing, must be {exact!r}"
+    (value,) = values
+    if exact is not None:
+        return None if value == exact else f"{value!r} instead of {exact!r}"
+    fits = re.fullmatch(pattern or "", value, re.IGNORECASE)
+    return None if fits else f"{value!r} does not match {pattern!r}"
+
+
+def _is_expected(file: str, status: int) -> bool:
+    """Whether a file was sent, or what was sent to the server was refused."""
+    return 400 <= status < 500 if file in _POSTED else status == 200
+
+
+def _kind(file: str) -> str:
+    """The media type that a file is sent with."""
+    return FILES.get(file, JSON if file == _SURVEY else PROBLEM)
+
+
+def _caching(file: str) -> str:
+    others = NO_STORE if file in _POSTED else REVALIDATED
+    return (IMMUTABLE if file == _SURVEY else others)[1].decode()
+
+
+def _refused(name: str, received: _Received) -> Finding:
+    right = _is_expected(name, received.status)
+    told = "refuses what is empty" if right else f"status {received.status} for what is empty"
+    return Finding(name, right, told)
 
 
 def _strangers(html: bytes) -> Iterator[Finding]:
@@ -124,7 +203,8 @@ def _survey(received: _Received, slug: str) -> Finding:
         return Finding(_SURVEY, False, str(error).splitlines()[0])
     if not published.survey.fingerprint.startswith(slug):
         return Finding(_SURVEY, False, f"another survey: {published.survey.fingerprint}")
-    if understates(published.disclosure_bound, published.design):
+    waves = published.survey.waves or 1
+    if understates(published.disclosure_bound, published.design, waves):
         return Finding(_SURVEY, False, "disclosure_bound says less than answers may reveal")
     return Finding(_SURVEY, True, "as published")
 
@@ -136,15 +216,20 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _fetch(url: str) -> _Received:
-    """What a server sends; every status is a finding, no answer an error."""
+def _fetch(url: str, sent: bytes | None = None) -> _Received:
+    """What a server answers to GET, or to what is sent to it.
+
+    Every status is a finding, no answer an error.
+    """
     opener = urllib.request.build_opener(_NoRedirects)
+    headers = _OUR_HEADERS if sent is None else {"Content-Type": JSON}
     try:
-        with opener.open(urllib.request.Request(url, headers=_OUR_HEADERS), timeout=_SECONDS) as it:
-            return _Received(it.status, it.headers, it.read(_MOST_BYTES))
-    except urllib.error.HTTPError as error:
-        with error:
-            return _Received(error.code, error.headers, b"")
-    except (OSError, ValueError) as error:
+        try:
+            answer = opener.open(urllib.request.Request(url, sent, headers), timeout=_SECONDS)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            return _Received(answer.status, answer.headers, answer.read(_MOST_BYTES))
+    except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise ServiceError(f"{url} cannot be fetched: {reason}") from None

@@ -21,13 +21,11 @@ from tacit.service.deadline import Deadline
 from tacit.service.store import Outcome, Response, Store
 
 CAPACITY, MOST = 10_000, 1_000
-#: Seconds without a response after which the store is tidied: at first, and from then on, so that
-#: yesterday's order is erased today.
+#: Seconds after which the store is tidied if it stored something, and otherwise, so that
+#: yesterday's order is erased today. With nothing stored for as long as the first, it is quiet.
 IDLE, LONG_IDLE = 0.1, 600.0
 #: Seconds between checks of the database while nothing arrives.
 CHECK_SECONDS = 1.0
-#: Commits after which the store is tidied under load.
-MOST_COMMITS = 2_000
 #: Seconds between attempts to reach a lost database: first, longest.
 BACK_OFF = (0.05, 2.0)
 #: Seconds that erasing the order may take: while the service runs, and at its end.
@@ -65,6 +63,7 @@ class Writer:
         self.outages, self.failure = 0, ""
         store.claim()
         self._deadline = Deadline(store.write_seconds)
+        self._stored_at = -IDLE  # on the monotonic clock
         self._tidied = self._tidy()
         self._thread = threading.Thread(target=self._work, name="tacit-writer", daemon=True)
         self._thread.start()
@@ -103,22 +102,24 @@ class Writer:
         self._deadline.end()
 
     def _work(self) -> None:
-        commits, last = 0, False
+        last = False
         while not last:
             called = self._called.wait(min(CHECK_SECONDS, LONG_IDLE) if self._tidied else IDLE)
             self._called.clear()
             batch = self._next()
             if batch:
                 self._store(batch)
-                commits += 1
-                self._tidied = False
             elif not called:
                 self._check_database()
             last = self._stopping.is_set() and not self._queue
-            overdue = not self._tidied or time.monotonic() >= self._tidied_at + LONG_IDLE
-            if last or commits >= MOST_COMMITS or (not called and overdue):
+            if last or self._tidying_is_due():
                 self._tidied = self._tidy(last)
-                commits = 0
+
+    def _tidying_is_due(self) -> bool:
+        """Depends on what was stored only: what is repeated or refused postpones nothing."""
+        pause = LONG_IDLE if self._tidied else IDLE
+        overdue = time.monotonic() >= self._tidied_at + pause
+        return overdue or (not self._tidied and self.store.wants_tidying(self._today()))
 
     def _check_database(self) -> None:
         """Notice that the database is lost before somebody sends a response."""
@@ -148,11 +149,14 @@ class Writer:
             self._fail(_reason(error))
             self._answer(batch, Unavailable(self.failure))
             self._recover(len(batch))
+            self._tidied = False  # it may have been stored
             return
         if self._watch is not None:
             self._watch(len(batch), time.perf_counter() - start)
         self._down = None  # it may have been late, but it was stored
         self._answer(batch, outcomes)
+        if Outcome.STORED in outcomes:
+            self._tidied, self._stored_at = False, time.monotonic()
 
     def _recover(self, n: int) -> None:
         """Wait until a batch of n responses can be stored; refuse those that arrive meanwhile."""
@@ -205,22 +209,23 @@ class Writer:
             self._answer(batch, Unavailable(self._down or "the database does not answer"))
 
     def _tidy(self, last: bool = False) -> bool:
-        """Erase the order and truncate the log; False to try again soon, because others read it.
+        """Erase the order and what ties links; False to try again soon.
 
         A failure shows up at the next write, or this is tried again after a long pause.
         """
         if self._down is not None:  # there is no database to tidy
             return True
-        empty = True
+        done = True
         self._tidied_at, self._under_way = time.monotonic(), []
+        quiet = self._tidied_at >= self._stored_at + IDLE
         with suppress(Exception), self._deadline.watching(self._late_tidying):
             if last:
                 self.store.leave()
             else:
-                empty = self.store.tidy(self._today())
+                done = self.store.tidy(self._today(), quiet)
         if self._down is not None:
             self._recover(1)
-        return empty
+        return done
 
     def _answer(self, batch: Sequence[_Waiting], result: Sequence[Outcome] | Unavailable) -> None:
         """Resolve the futures of a batch in one call to its loop; ignore a closed loop."""

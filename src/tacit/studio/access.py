@@ -15,7 +15,8 @@ from tacit.studio.accounts import Account, Accounts, Role
 #: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere
 #: else; on http://localhost there is no secure origin, and the second name is used.
 SECURE_COOKIE, PLAIN_COOKIE = "__Host-tacit-studio", "tacit-studio"
-_SAFE_METHODS = ("GET", "HEAD")
+SECURE_DEVICE, PLAIN_DEVICE = "__Host-tacit-device", "tacit-device"
+SAFE_METHODS = ("GET", "HEAD")
 _OWN_SITES = ("same-origin", "none")
 
 
@@ -62,6 +63,11 @@ def cookie_name(request: Request) -> str:
     return SECURE_COOKIE if request.url.scheme == "https" else PLAIN_COOKIE
 
 
+def device_cookie_name(request: Request) -> str:
+    """The name of the cookie that recognizes a device on which somebody has signed in."""
+    return SECURE_DEVICE if request.url.scheme == "https" else PLAIN_DEVICE
+
+
 def refusal(
     request: Request, needs: Right | Role, account: Account | None, survey: str | None
 ) -> Refusal | None:
@@ -71,7 +77,7 @@ def refusal(
     one. A survey that the account has no role for does not exist for it.
     """
     by_token = account is not None and account.by_token
-    if request.method not in _SAFE_METHODS and not by_token and from_other_site(request):
+    if request.method not in SAFE_METHODS and not by_token and from_other_site(request):
         return OTHER_SITE
     if needs is Right.EVERYONE:
         return None
@@ -109,10 +115,28 @@ def from_other_site(request: Request) -> bool:
     """Whether a form may have been sent by a page of another site.
 
     Current browsers say where a request comes from (Sec-Fetch-Site), older ones at least the
-    origin. A request with neither is refused: browsers send one of them with every form.
+    origin, with its scheme and port. A request with neither is refused: browsers send one of them
+    with every form.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in _OWN_SITES
-    origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc != request.headers.get("host")
+    return request.headers.get("origin") != origin_of(request)
+
+
+def origin_of(request: Request) -> str:
+    """The origin of the studio for a request, as browsers write it: scheme, host and port."""
+    return origin(f"{request.scope['scheme']}://{request.headers.get('host', '')}")
+
+
+def origin(address: str) -> str:
+    """The origin of an address, without the port that its scheme implies. Raises ValueError.
+
+    >>> origin("https://Studio.example.org:443/account")
+    'https://studio.example.org'
+    """
+    parts = urlsplit(address)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    implied = {"http": 80, "https": 443}.get(parts.scheme)
+    port = "" if parts.port in (None, implied) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"

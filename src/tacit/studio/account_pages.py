@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from tacit.errors import DataError
-from tacit.studio.access import cookie_name
-from tacit.studio.accounts import LONGEST_NAME, SESSION_SECONDS, Account, Role
-from tacit.studio.site import PageVisit
+from tacit.errors import DataError, unknown
+from tacit.studio.access import NOT_FOUND, cookie_name, device_cookie_name
+from tacit.studio.accounts import (
+    DEVICE_SECONDS,
+    LONGEST_NAME,
+    SESSION_SECONDS,
+    Account,
+    Invitation,
+    Role,
+)
+from tacit.studio.guess_limits import Guess
+from tacit.studio.site import PageVisit, refused
 
 WRONG = "Name or password is wrong."
+OTHER_WAYS = (
+    "A device on which you have signed in before, and a passkey, need not wait for strangers."
+)
 PASSKEY_SCRIPT = "passkeys.js"
 
 
@@ -33,7 +44,9 @@ def set_up(visit: PageVisit) -> Response:
         return visit.page("set_up.html", 400, works=True, problem=str(error))
     if made is None:
         return visit.page("set_up.html", 404, works=False, problem=None)
-    visit.studio.accounts.record(made.name, "account made")
+    inviter = next(row.invited_by for row in visit.studio.accounts.all() if row.id == made.id)
+    note = "" if inviter is None else f"invited by {inviter}"
+    visit.studio.accounts.record(made.name, "account made", note)
     return signed_in(visit, made)
 
 
@@ -45,20 +58,35 @@ def show_sign_in(visit: PageVisit) -> Response:
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
-    delay, keys = (
-        visit.studio.delay,
-        (f"name {name[:LONGEST_NAME]}", f"address {address_of(visit)}"),
-    )
-    wait = delay.begin(*keys)
+    guess = _guess(visit, name)
+    wait = visit.studio.guesses.begin(guess)
     if wait > 0:
-        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=too_many(wait))
+        problem = too_many(wait) if guess.device else f"{too_many(wait)} {OTHER_WAYS}"
+        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=problem)
     account = visit.studio.accounts.check_password(name, password)
     if account is None:
-        visit.studio.accounts.record(name, "sign-in failed")
+        visit.studio.accounts.record_failed_sign_in(name)
         return visit.page("sign_in.html", 403, PASSKEY_SCRIPT, problem=WRONG)
-    delay.succeeded(*keys)
+    visit.studio.guesses.succeeded(guess)
     visit.studio.accounts.record(account.name, "signed in")
     return signed_in(visit, account)
+
+
+def _guess(visit: PageVisit, name: str) -> Guess:
+    """A guess at the password of an account, from a device that it knows or from elsewhere."""
+    accounts, request = visit.studio.accounts, visit.request
+    number = accounts.number_of(name)
+    if number is None:
+        return Guess(name[:LONGEST_NAME], visit.networks)
+    secret = request.cookies.get(device_cookie_name(request))  # also beside that of a session
+    device = None if secret is None else accounts.device(secret)
+    known = device is not None and accounts.signed_in_on(number, device)
+    return Guess(number, visit.networks, device if known else None)
+
+
+def guess_inside(visit: PageVisit) -> Guess:
+    """A guess of somebody who is signed in: only those with a session can make others wait."""
+    return Guess(visit.person.id, device=b"session")
 
 
 def sign_out(visit: PageVisit) -> Response:
@@ -94,15 +122,15 @@ def show_account(
 
 def change_password(visit: PageVisit) -> Response:
     """Set a new password; every session ends, and a new one begins."""
-    accounts, person, delay = visit.studio.accounts, visit.person, visit.studio.delay
-    keys = (f"name {person.name}", f"address {address_of(visit)}")
-    wait = delay.begin(*keys)
+    accounts, person, guesses = visit.studio.accounts, visit.person, visit.studio.guesses
+    guess = guess_inside(visit)
+    wait = guesses.begin(guess)
     if wait > 0:
         return show_account(visit, problem=too_many(wait), status=429)
     if accounts.check_password(person.name, visit.form.get("old", "")) is None:
         visit.record("password not changed")
         return show_account(visit, problem="The old password is wrong.")
-    delay.succeeded(*keys)
+    guesses.succeeded(guess)
     try:
         accounts.change_password(person.id, visit.form.get("new", ""))
     except DataError as error:
@@ -135,8 +163,14 @@ def revoke_token(visit: PageVisit) -> Response:
 
 def show_members(visit: PageVisit, link: str | None = None) -> Response:
     """Who has which role for a survey; `link` makes a new account."""
-    members = visit.studio.accounts.members(visit.survey.survey.fingerprint)
-    return visit.page("members.html", survey=visit.survey, members=members, link=link)
+    accounts, survey = visit.studio.accounts, visit.survey
+    return visit.page(
+        "members.html",
+        survey=survey,
+        members=accounts.members(survey.survey.fingerprint),
+        invitations=[(one, survey) for one in accounts.invitations(survey.survey.fingerprint)],
+        link=link,
+    )
 
 
 def change_members(visit: PageVisit) -> Response:
@@ -148,10 +182,9 @@ def change_members(visit: PageVisit) -> Response:
     if not member:
         if role is None:
             raise DataError("choose a role for the new member")
-        token = accounts.invite(survey=survey, role=role)
-        visit.record("member invited", f"{visit.survey.title}: {asked}")
-        return show_members(visit, str(visit.request.base_url) + f"set-up/{token}")
-    known = {str(number): name for number, name, _ in accounts.members(survey)}
+        _, link = invite(visit, role)
+        return show_members(visit, link)
+    known = {str(one.id): one.name for one in accounts.members(survey)}
     if member not in known:
         raise DataError("there is no such member; choose one of the list")
     accounts.give(int(member), survey, role)
@@ -159,35 +192,93 @@ def change_members(visit: PageVisit) -> Response:
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
+def invite(visit: PageVisit, role: Role) -> tuple[Invitation, str]:
+    """An invitation to the survey of a page, and its link."""
+    survey = visit.survey
+    made, secret = visit.studio.accounts.invite(visit.person, survey.survey.fingerprint, role)
+    visit.record("member invited", f"{survey.title}: {role.name.lower()}")
+    return made, f"{visit.request.base_url}set-up/{secret}"
+
+
+def revoke_invitation(visit: PageVisit) -> bool:
+    """Revoke the invitation in the address; whether the survey has it."""
+    survey = visit.survey
+    number = visit.request.path_params["number"]
+    if not visit.studio.accounts.revoke_invitation(number, survey.survey.fingerprint):
+        return False
+    visit.record("invitation revoked", survey.title)
+    return True
+
+
+def revoke(visit: PageVisit) -> Response:
+    """Revoke an invitation; its link stops working at once."""
+    if not revoke_invitation(visit):
+        return refused(visit.studio, visit.request, NOT_FOUND)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
+
+
+def show_accounts(visit: PageVisit, problem: str | None = None) -> Response:
+    """All accounts, and the invitations to all surveys."""
+    surveys = {one.survey.fingerprint: one for one in visit.studio.store.published()}
+    invitations = [
+        (one, surveys[one.survey])
+        for one in visit.studio.accounts.invitations()
+        if one.survey in surveys
+    ]
+    return visit.page(
+        "accounts.html",
+        400 if problem else 200,
+        accounts=visit.studio.accounts.all(),
+        invitations=invitations,
+        problem=problem,
+    )
+
+
+def change_account(visit: PageVisit) -> Response:
+    """Disable or enable an account, or make it an administrator or no longer one."""
+    accounts, number = visit.studio.accounts, visit.request.path_params["number"]
+    name = next((row.name for row in accounts.all() if row.id == number), None)
+    if name is None:
+        return refused(visit.studio, visit.request, NOT_FOUND)
+    changes = {
+        "disable": (accounts.disable, True, "account disabled"),
+        "enable": (accounts.disable, False, "account enabled"),
+        "promote": (accounts.make_administrator, True, "administrator made"),
+        "demote": (accounts.make_administrator, False, "administrator ended"),
+    }
+    action = visit.form.get("action", "")
+    if action not in changes:
+        raise DataError(unknown("action", action, changes))
+    change, value, words = changes[action]
+    try:
+        change(number, value)
+    except DataError as error:
+        return show_accounts(visit, str(error))
+    visit.record(words, name)
+    return RedirectResponse("/accounts", 303)
+
+
 def show_audit(visit: PageVisit) -> Response:
     """The audit log, newest first."""
-    lines = [
-        (datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d %H:%M:%S"), row)
-        for row in visit.studio.accounts.history()
-    ]
-    return visit.page("audit.html", lines=lines)
+    return visit.page("audit.html", lines=visit.studio.accounts.history())
 
 
 def signed_in(visit: PageVisit, account: Account, response: Response | None = None) -> Response:
     """A response, else one that opens the surveys, with the cookie of a new session."""
     response = response or RedirectResponse("/", 303)
-    response.set_cookie(
-        cookie_name(visit.request),
-        visit.studio.accounts.begin_session(account),
-        max_age=int(SESSION_SECONDS),
-        secure=visit.request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    accounts, request = visit.studio.accounts, visit.request
+    device = device_cookie_name(request)
+    cookies = {
+        cookie_name(request): (accounts.begin_session(account), SESSION_SECONDS),
+        device: (accounts.remember_device(account, request.cookies.get(device)), DEVICE_SECONDS),
+    }
+    for name, (secret, seconds) in cookies.items():
+        secure = request.url.scheme == "https"
+        rules: dict[str, Any] = dict(secure=secure, httponly=True, samesite="lax")
+        response.set_cookie(name, secret, max_age=int(seconds), **rules)
     return response
 
 
 def too_many(seconds: float) -> str:
     """What somebody is told who has to wait after failed tries."""
     return f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
-
-
-def address_of(visit: PageVisit) -> str:
-    """The network address of a visitor."""
-    client = visit.request.client
-    return "" if client is None else client.host

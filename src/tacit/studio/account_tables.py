@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateColumn
 
 from tacit.errors import StoreError
 
 metadata = sa.MetaData()
+#: Lines of the audit log about a sign-in that failed, and about a name that no account has.
+FAILED_SIGN_IN, UNKNOWN_NAME = "sign-in failed", "unknown name"
 
 accounts = sa.Table(
     "studio_accounts",
@@ -27,6 +31,8 @@ accounts = sa.Table(
     sa.Column("name", sa.String(200), nullable=False, unique=True),
     sa.Column("password", sa.Text, nullable=False),
     sa.Column("administrator", sa.Boolean, nullable=False),
+    sa.Column("disabled", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("invited_by", sa.Integer),
 )
 
 
@@ -52,17 +58,6 @@ sessions = sa.Table(
     sa.Column("expires", sa.Float, nullable=False),
 )
 
-#: One-time links with which a new account is made.
-setup_links = sa.Table(
-    "studio_setup_links",
-    metadata,
-    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
-    sa.Column("administrator", sa.Boolean, nullable=False),
-    sa.Column("survey", sa.String(64)),
-    sa.Column("role", sa.String(10)),
-    sa.Column("expires", sa.Float, nullable=False),
-)
-
 api_tokens = sa.Table(
     "studio_tokens",
     metadata,
@@ -72,6 +67,21 @@ api_tokens = sa.Table(
     sa.Column("label", sa.String(200), nullable=False),
     sa.Column("scope", sa.String(10), nullable=False),
     sa.Column("survey", sa.String(64)),
+)
+
+#: One-time links with which a new account is made: by whom, with which token if a program made it,
+#: for which survey and role. The link that makes the first account has none of these.
+invitations = sa.Table(
+    "studio_invitations",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE")),
+    sa.Column("token", sa.ForeignKey("studio_tokens.id", ondelete="CASCADE")),
+    sa.Column("survey", sa.String(64)),
+    sa.Column("role", sa.String(10)),
+    sa.Column("expires", sa.Float, nullable=False),
+    sqlite_autoincrement=True,  # a number on an old page never means a newer invitation
 )
 
 audit = sa.Table(
@@ -94,6 +104,17 @@ passkeys = sa.Table(
     sa.Column("public_key", sa.LargeBinary, nullable=False),
     sa.Column("sign_count", sa.Integer, nullable=False),
     sa.Column("label", sa.String(100), nullable=False),
+    #: The origin at which it was added; none in the file of an earlier release.
+    sa.Column("origin", sa.String(300)),
+)
+
+#: Devices on which an account has signed in; guesses from elsewhere do not keep them out.
+devices = sa.Table(
+    "studio_devices",
+    metadata,
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    _of_account(),
+    sa.Column("expires", sa.Float, nullable=False),
 )
 
 #: Survey files that are being written; `version` counts the saves, `published` names the survey.
@@ -108,6 +129,11 @@ drafts = sa.Table(
     sa.Column("changed_by", sa.String(200), nullable=False),
     sa.Column("published", sa.String(64)),
 )
+
+
+def utc_text(seconds: float) -> str:
+    """A time of day, UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
@@ -125,16 +151,40 @@ def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) ->
 
 
 def open_engine(path: Path) -> sa.Engine:
-    """The engine of an SQLite file, which only its owner may read; missing tables are created."""
+    """The engine of an SQLite file, which only its owner may read.
+
+    Missing tables and columns are created; a file of an earlier release keeps its accounts.
+    """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         engine = sa.create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
         event.listen(engine, "connect", _set_up)
         metadata.create_all(engine)
+        _bring_up_to_date(engine)
     except (OSError, DBAPIError) as error:
         reason = str(getattr(error, "orig", error)).splitlines()[0]
         raise StoreError(f"{path}: accounts cannot be stored here: {reason}") from None
     return engine
+
+
+def _bring_up_to_date(engine: sa.Engine) -> None:
+    """Add the columns that the file of an earlier release does not have.
+
+    Its links did not say who made them, so that they cannot be checked: they no longer work. Its
+    audit log had whatever was typed as a name, passwords too: only names of accounts stay.
+    """
+    typed = sa.and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
+    others = sa.and_(typed, audit.c.account.not_in(sa.select(accounts.c.name)))
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE IF EXISTS studio_setup_links"))
+        for table in metadata.sorted_tables:
+            present = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in present:
+                    layout = CreateColumn(column).compile(connection)
+                    connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN {layout}"))
+        changed = sa.update(audit).where(others).values(account="", subject=UNKNOWN_NAME)
+        connection.execute(changed)
 
 
 def _set_up(connection: Any, record: Any) -> None:

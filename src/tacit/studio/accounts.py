@@ -9,28 +9,47 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, NamedTuple
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from tacit.errors import DataError, unknown
 from tacit.studio.account_tables import (
+    FAILED_SIGN_IN,
+    UNKNOWN_NAME,
     accounts,
     api_tokens,
     audit,
     delete_row,
+    devices,
+    invitations,
+    passkeys,
     roles,
     rows_of_account,
     sessions,
-    setup_links,
 )
 
-#: Seconds that a session lasts after it was last used, and that a set-up link can be used.
+#: Seconds that a session lasts after it was last used, and that an invitation can be used.
 SESSION_SECONDS, LINK_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0
+#: Seconds that a device is known after a sign-in, and devices of an account.
+DEVICE_SECONDS, MOST_DEVICES = 365 * 24 * 3600.0, 50
 SHORTEST_PASSWORD, LONGEST_PASSWORD, LONGEST_NAME = 12, 1_000, 200
+#: Open invitations to one survey.
+MOST_INVITATIONS = 200
 #: Passwords that are hashed at the same time.
 MOST_HASHES = 2
 
@@ -53,7 +72,10 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody who is signed in, or a program with a token: at most with the role of its scope."""
+    """Somebody who is signed in, or a program with a token: at most with the role of its scope.
+
+    `token` is the number of the token, if there is one.
+    """
 
     id: int
     name: str
@@ -61,7 +83,12 @@ class Account:
     roles: dict[str, Role] = field(default_factory=dict)
     most: Role = Role.OWNER
     only: str | None = None
-    by_token: bool = False
+    token: int | None = None
+
+    @property
+    def by_token(self) -> bool:
+        """Whether this is a program."""
+        return self.token is not None
 
     def role(self, survey: str) -> Role | None:
         """The role for a survey; None if the account may not see it."""
@@ -69,6 +96,27 @@ class Account:
             return None
         own = Role.OWNER if self.administrator else self.roles.get(survey)
         return None if own is None else min(own, self.most)
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An open invitation: who made it, for which survey and role, and until when it works."""
+
+    id: int
+    by: str
+    survey: str
+    role: Role
+    expires: float
+
+
+class Member(NamedTuple):
+    """Somebody with a role for a survey, and who invited them to the studio."""
+
+    id: int
+    name: str
+    role: Role
+    disabled: bool
+    invited_by: str | None
 
 
 class Accounts:
@@ -87,45 +135,110 @@ class Accounts:
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
-    # Accounts and links ------------------------------------------------------------------------
+    # Accounts and invitations ------------------------------------------------------------------
 
     def any(self) -> bool:
         """Whether there is an account."""
         with self.engine.connect() as connection:
-            return bool(connection.scalar(select(func.count()).select_from(accounts)))
+            return _any_account(connection)
 
-    def invite(
-        self, administrator: bool = False, survey: str | None = None, role: Role | None = None
-    ) -> str:
-        """The token of a one-time link with which a new account is made."""
-        token = secrets.token_urlsafe(24)
-        named = None if role is None else role.name.lower()
-        row = dict(administrator=administrator, survey=survey, role=named)
+    def first_link(self) -> str:
+        """The secret of a one-time link that makes the first account, an administrator."""
+        return self._new_link()[1]
+
+    def invite(self, by: Account, survey: str, role: Role) -> tuple[Invitation, str]:
+        """An invitation to make an account with a role for a survey, and the secret of its link.
+
+        It works as long as whoever makes it may invite to this survey.
+        """
+        if len(self.invitations(survey)) >= MOST_INVITATIONS:
+            raise DataError(f"a survey has at most {MOST_INVITATIONS} invitations; revoke some")
+        row = dict(account=by.id, token=by.token, survey=survey, role=role.name.lower())
+        number, secret = self._new_link(**row)
+        for made in self.invitations(survey):
+            if made.id == number:
+                return made, secret
+        raise DataError("you may no longer invite to this survey")
+
+    def _new_link(self, **row: Any) -> tuple[int, str]:
+        secret = secrets.token_urlsafe(24)
+        values = dict(hash=_hash(secret), expires=self.now() + LINK_SECONDS, **row)
         with self.engine.begin() as connection:
-            expires = self.now() + LINK_SECONDS
-            connection.execute(
-                insert(setup_links).values(hash=_hash(token), expires=expires, **row)
-            )
-        return token
+            made = connection.execute(insert(invitations).values(**values)).inserted_primary_key
+            self._drop_invitations(connection)
+        return int(made[0]) if made else 0, secret
 
-    def link_works(self, token: str) -> bool:
+    def invitations(self, survey: str | None = None) -> list[Invitation]:
+        """The open invitations to a survey, or to all surveys; the first to expire comes first."""
+        wanted = select(invitations, accounts.c.name).join(
+            accounts, accounts.c.id == invitations.c.account
+        )
+        if survey is not None:
+            wanted = wanted.where(invitations.c.survey == survey)
+        with self.engine.connect() as connection:
+            rows = connection.execute(wanted.order_by(invitations.c.expires, invitations.c.id))
+            return [
+                Invitation(row.id, row.name, row.survey, Role.named(row.role), row.expires)
+                for row in self._working(connection, rows.all())
+            ]
+
+    def revoke_invitation(self, number: int, survey: str) -> bool:
+        """Revoke an invitation to a survey; whether there was one."""
+        mine = and_(invitations.c.id == number, invitations.c.survey == survey)
+        with self.engine.begin() as connection:
+            return connection.execute(delete(invitations).where(mine)).rowcount == 1
+
+    def _working(self, connection: Connection, links: Sequence[Any]) -> list[Any]:
+        """The links that have not expired and whose makers may still invite.
+
+        The first link has no maker; it works as long as there is no account.
+        """
+        now, any_account = self.now(), _any_account(connection)
+        pairs = {(link.account, link.token) for link in links if link.account is not None}
+        makers = {pair: self._maker(connection, *pair) for pair in pairs}
+
+        def may_invite(link: Any) -> bool:
+            if link.account is None:
+                return not any_account
+            maker = makers[link.account, link.token]
+            return maker is not None and maker.role(link.survey) is Role.OWNER
+
+        return [link for link in links if link.expires >= now and may_invite(link)]
+
+    def _maker(self, connection: Connection, account: int, token: int | None) -> Account | None:
+        """Who made a link, with the rights of today."""
+        if token is None:
+            return self._account(connection, account)
+        return self._account_of_token(connection, api_tokens.c.id == token)
+
+    def _drop_invitations(self, connection: Connection) -> None:
+        """Delete links that no longer work, so that no right that is given later revives them."""
+        links = connection.execute(select(invitations)).all()
+        ended = {link.id for link in links} - {link.id for link in self._working(connection, links)}
+        connection.execute(delete(invitations).where(invitations.c.id.in_(ended)))
+
+    def link_works(self, secret: str) -> bool:
         """Whether a one-time link can still be used."""
         with self.engine.connect() as connection:
-            return _link(connection, token, self.now()) is not None
+            return bool(self._working(connection, _links(connection, secret)))
 
-    def create(self, token: str, name: str, password: str) -> Account | None:
+    def create(self, secret: str, name: str, password: str) -> Account | None:
         """Make an account with a one-time link, which is used up; None if it cannot be used."""
         name, password = _checked_name(name), _checked_password(password)
-        if not self.link_works(token):
+        if not self.link_works(secret):
             return None
         hashed = self._hashed(password)
         try:
             with self.engine.begin() as connection:
-                link = _link(connection, token, self.now())
-                used = delete(setup_links).where(setup_links.c.hash == _hash(token))
-                if link is None or connection.execute(used).rowcount != 1:
+                links = _links(connection, secret)
+                used = delete(invitations).where(invitations.c.hash == _hash(secret))
+                if connection.execute(used).rowcount != 1:
                     return None
-                row = dict(name=name, password=hashed, administrator=link.administrator)
+                if not self._working(connection, links):  # nobody else writes after the deletion
+                    return None
+                (link,) = links
+                row = dict(name=name, password=hashed, invited_by=link.account)
+                row |= dict(administrator=link.account is None)
                 made = connection.execute(insert(accounts).values(**row)).inserted_primary_key
                 number = int(made[0]) if made else 0
                 if link.survey is not None:
@@ -143,20 +256,49 @@ class Accounts:
             if role is not None:
                 row = dict(account=account, survey=survey, role=role.name.lower())
                 connection.execute(insert(roles).values(**row))
+            self._drop_invitations(connection)
 
-    def members(self, survey: str) -> list[tuple[int, str, Role]]:
+    def members(self, survey: str) -> list[Member]:
         """Who has a role for a survey."""
-        joined = select(accounts.c.id, accounts.c.name, roles.c.role).join(roles)
+        listed = _listed_accounts().add_columns(roles.c.role)
+        listed = listed.join(roles, roles.c.account == accounts.c.id)
         with self.engine.connect() as connection:
-            found = connection.execute(
-                joined.where(roles.c.survey == survey).order_by(accounts.c.name)
-            )
-            return [(row.id, row.name, Role.named(row.role)) for row in found]
+            rows = connection.execute(listed.where(roles.c.survey == survey))
+            return [
+                Member(row.id, row.name, Role.named(row.role), row.disabled, row.invited_by)
+                for row in rows
+            ]
+
+    def all(self) -> Sequence[Any]:
+        """All accounts: id, name, administrator, disabled, and who invited them."""
+        with self.engine.connect() as connection:
+            return connection.execute(_listed_accounts()).all()
+
+    def disable(self, account: int, disabled: bool = True) -> None:
+        """Disable an account, or enable it again: it keeps its password and its roles.
+
+        Sessions, tokens, passkeys and invitations end, also those that a request in progress adds
+        to a disabled account before it is enabled.
+        """
+        with self.engine.begin() as connection:
+            mine = update(accounts).where(accounts.c.id == account)
+            connection.execute(mine.values(disabled=disabled))
+            for table in (sessions, invitations, api_tokens, passkeys):
+                connection.execute(delete(table).where(table.c.account == account))
+            _require_administrator(connection)
+
+    def make_administrator(self, account: int, administrator: bool = True) -> None:
+        """Make an account an administrator, or end that."""
+        with self.engine.begin() as connection:
+            mine = update(accounts).where(accounts.c.id == account)
+            connection.execute(mine.values(administrator=administrator))
+            self._drop_invitations(connection)
+            _require_administrator(connection)
 
     def forget_survey(self, survey: str) -> None:
-        """Delete the roles, links and tokens for a survey that was deleted."""
+        """Delete the roles, invitations and tokens for a survey that was deleted."""
         with self.engine.begin() as connection:
-            for table in (roles, setup_links, api_tokens):
+            for table in (roles, invitations, api_tokens):
                 connection.execute(delete(table).where(table.c.survey == survey))
 
     # Signing in --------------------------------------------------------------------------------
@@ -178,7 +320,7 @@ class Accounts:
             return self._hasher.hash(password)
 
     def of_number(self, number: int) -> Account | None:
-        """The account with a number, whose passkey was checked."""
+        """The account with a number, whose passkey was checked; None if it is disabled."""
         with self.engine.connect() as connection:
             return self._account(connection, number)
 
@@ -212,6 +354,43 @@ class Accounts:
                 connection.execute(update(sessions).where(mine).values(expires=until))
             return self._account(connection, row.account)
 
+    def remember_device(self, account: Account, secret: str | None) -> str:
+        """Store that an account has signed in on a device; the secret of the device.
+
+        A secret that is not ours is replaced by a new one.
+        """
+        known = secret is not None and self.device(secret) is not None
+        own = secret if secret is not None and known else secrets.token_urlsafe(32)
+        mine = and_(devices.c.hash == _hash(own), devices.c.account == account.id)
+        row = dict(hash=_hash(own), account=account.id, expires=self.now() + DEVICE_SECONDS)
+        newest = select(devices.c.hash).where(devices.c.account == account.id)
+        newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
+        with self.engine.begin() as connection:
+            connection.execute(delete(devices).where(devices.c.expires < self.now()))
+            connection.execute(delete(devices).where(mine))
+            connection.execute(insert(devices).values(**row))
+            others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
+            connection.execute(delete(devices).where(others))
+        return own
+
+    def device(self, secret: str) -> bytes | None:
+        """The name of a device on which somebody has signed in; None if there is no such."""
+        return _hash(secret) if self._devices(devices.c.hash == _hash(secret)) else None
+
+    def signed_in_on(self, account: int, device: bytes) -> bool:
+        """Whether an account has signed in on a device."""
+        return self._devices(and_(devices.c.hash == device, devices.c.account == account))
+
+    def _devices(self, which: ColumnElement[bool]) -> bool:
+        wanted = select(devices).where(which, devices.c.expires >= self.now())
+        with self.engine.connect() as connection:
+            return connection.execute(wanted).first() is not None
+
+    def number_of(self, name: str) -> int | None:
+        """The number of the account with a name, also if it is disabled."""
+        with self.engine.connect() as connection:
+            return connection.scalar(select(accounts.c.id).where(accounts.c.name == name))
+
     def end_session(self, secret: str) -> None:
         """Sign out."""
         with self.engine.begin() as connection:
@@ -239,15 +418,20 @@ class Accounts:
     def of_token(self, secret: str) -> Account | None:
         """The account of a token, limited to the token's scope."""
         with self.engine.connect() as connection:
-            mine = select(api_tokens).where(api_tokens.c.hash == _hash(secret))
-            row = connection.execute(mine).first()
-            if row is None:
-                return None
-            limits = dict(most=Role.named(row.scope), only=row.survey, by_token=True)
-            return self._account(connection, row.account, **limits)
+            return self._account_of_token(connection, api_tokens.c.hash == _hash(secret))
+
+    def _account_of_token(
+        self, connection: Connection, mine: ColumnElement[bool]
+    ) -> Account | None:
+        row = connection.execute(select(api_tokens).where(mine)).first()
+        if row is None:
+            return None
+        limits = dict(most=Role.named(row.scope), only=row.survey, token=row.id)
+        return self._account(connection, row.account, **limits)
 
     def _account(self, connection: Connection, number: int, **limits: Any) -> Account | None:
-        row = connection.execute(select(accounts).where(accounts.c.id == number)).first()
+        enabled = and_(accounts.c.id == number, ~accounts.c.disabled)
+        row = connection.execute(select(accounts).where(enabled)).first()
         if row is None:
             return None
         given = connection.execute(select(roles).where(roles.c.account == number))
@@ -255,6 +439,12 @@ class Accounts:
         return Account(row.id, row.name, row.administrator, own, **limits)
 
     # The audit log -----------------------------------------------------------------------------
+
+    def record_failed_sign_in(self, name: str) -> None:
+        """Add a failed sign-in. A name that no account has may be a password: it is not kept."""
+        with self.engine.connect() as connection:
+            known = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
+        self.record(known or "", FAILED_SIGN_IN, "" if known else UNKNOWN_NAME)
 
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
@@ -268,9 +458,30 @@ class Accounts:
             return connection.execute(select(audit).order_by(audit.c.id.desc()).limit(most)).all()
 
 
-def _link(connection: Connection, token: str, now: float) -> Any:
-    mine = and_(setup_links.c.hash == _hash(token), setup_links.c.expires >= now)
-    return connection.execute(select(setup_links).where(mine)).first()
+def _links(connection: Connection, secret: str) -> Sequence[Any]:
+    """The link with a secret, if there is one."""
+    mine = invitations.c.hash == _hash(secret)
+    return connection.execute(select(invitations).where(mine)).all()
+
+
+def _any_account(connection: Connection) -> bool:
+    return bool(connection.scalar(select(func.count()).select_from(accounts)))
+
+
+def _listed_accounts() -> Select[Any]:
+    """Accounts by name, each with the name of the account that invited it."""
+    inviters = accounts.alias()
+    columns = (accounts.c.id, accounts.c.name, accounts.c.administrator, accounts.c.disabled)
+    named = select(*columns, inviters.c.name.label("invited_by")).select_from(accounts)
+    joined = named.outerjoin(inviters, inviters.c.id == accounts.c.invited_by)
+    return joined.order_by(accounts.c.name)
+
+
+def _require_administrator(connection: Connection) -> None:
+    """Refuse a change after which nobody would be administrator."""
+    enabled = and_(accounts.c.administrator, ~accounts.c.disabled)
+    if not connection.scalar(select(func.count()).select_from(accounts).where(enabled)):
+        raise DataError("this is the last administrator; make another account one first")
 
 
 def _hash(secret: str) -> bytes:

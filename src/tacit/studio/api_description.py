@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
+from tacit import __version__
 from tacit.service.collect.http_responses import PROBLEM
 from tacit.studio.access import Right
 from tacit.studio.api_schemas import SCHEMAS
@@ -18,6 +18,7 @@ _FORM = "application/x-www-form-urlencoded"
 _KINDS = {
     "css": "text/css",
     "csv": "text/csv",
+    "ico": "image/svg+xml",
     "json": "application/json",
     "md": "text/markdown",
     "pdf": "application/pdf",
@@ -44,7 +45,7 @@ def api_description(pages: Sequence[PageRoute]) -> dict[str, Any]:
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": "tacit studio", "version": version("tacit"), "description": _ABOUT},
+        "info": {"title": "tacit studio", "version": __version__, "description": _ABOUT},
         "paths": paths,
         "components": {"schemas": SCHEMAS, "securitySchemes": schemes},
     }

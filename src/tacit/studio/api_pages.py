@@ -8,9 +8,10 @@ import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError
-from tacit.studio import draft_pages, survey_pages
-from tacit.studio.access import NOT_ALLOWED, Refusal, Right, has_right
-from tacit.studio.accounts import Role
+from tacit.studio import account_pages, draft_pages, survey_pages
+from tacit.studio.access import NOT_ALLOWED, NOT_FOUND, Refusal, Right, has_right
+from tacit.studio.account_tables import utc_text
+from tacit.studio.accounts import Invitation, Role
 from tacit.studio.draft_document import DraftDocument
 from tacit.studio.drafts import Draft, checked_text
 from tacit.studio.export_pages import estimates_json, surveys_json
@@ -18,7 +19,7 @@ from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, g
 from tacit.studio.model_api import MODEL_API
 from tacit.studio.plan_form import FIELDS
 from tacit.studio.plan_pages import plan_json
-from tacit.studio.release import FEWEST_SHOWN, missing
+from tacit.studio.release import next_release_at
 from tacit.studio.site import (
     LARGEST_NUMBER,
     LONGEST_TEXT_FORM,
@@ -42,7 +43,7 @@ def survey_table(visit: PageVisit) -> Response:
 
     Small groups have no numbers.
     """
-    release = survey_pages.released(visit)
+    release = survey_pages.compared(visit)
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
     test = table.test
@@ -87,12 +88,48 @@ def close_survey(visit: PageVisit) -> Response:
     return JSONResponse(_survey(visit))
 
 
+def freeze_snapshot(visit: PageVisit) -> Response:
+    """Open comparisons and models before closing, from the records that are shown now; once."""
+    if _text(visit, "confirm").strip() != visit.survey.title.strip():
+        raise DataError("confirm must be the title of the survey")
+    survey_pages.frozen_snapshot(visit)
+    return JSONResponse(_survey(visit))
+
+
 def new_links(visit: PageVisit) -> Response:
     """Make one-time links to an invited survey; they are shown only here."""
     number = visit.json.get("n")
     asked = str(number) if type(number) is int else ""
     base = _text(visit, "base") if "base" in visit.json else visit.studio.respondents or ""
     return JSONResponse({"links": survey_pages.new_links(visit, asked, base)}, 201)
+
+
+def list_invitations(visit: PageVisit) -> Response:
+    """The open invitations to a survey, without their links."""
+    invitations = visit.studio.accounts.invitations(visit.survey.survey.fingerprint)
+    return JSONResponse({"invitations": [*map(_invitation, invitations)]})
+
+
+def new_invitation(visit: PageVisit) -> Response:
+    """Invite somebody to a survey; the link, which makes an account, is shown only here."""
+    invitation, link = account_pages.invite(visit, Role.named(_text(visit, "role")))
+    return JSONResponse(_invitation(invitation) | {"link": link}, 201)
+
+
+def revoke_invitation(visit: PageVisit) -> Response:
+    """Revoke an invitation; its link stops working at once."""
+    if not account_pages.revoke_invitation(visit):
+        return refused(visit.studio, visit.request, NOT_FOUND)
+    return Response(status_code=204)
+
+
+def _invitation(invitation: Invitation) -> dict[str, Any]:
+    return {
+        "id": invitation.id,
+        "role": invitation.role.name.lower(),
+        "by": invitation.by,
+        "works_until": _iso(utc_text(invitation.expires)),
+    }
 
 
 def delete_survey(visit: PageVisit) -> Response:
@@ -169,6 +206,8 @@ def _survey(visit: PageVisit) -> dict[str, Any]:
     state = store.state(survey.survey.fingerprint)
     release = visit.studio.releases.newest(survey)
     released = 0 if release is None else release.counts.n_records
+    open_release = release is None or release.open
+    compared = visit.studio.releases.comparable(survey)
     role = visit.person.role(survey.survey.fingerprint)
     return {
         "slug": survey.slug,
@@ -180,7 +219,8 @@ def _survey(visit: PageVisit) -> dict[str, Any]:
         "links": state.issued,
         "unused_links": state.remaining,
         "released_records": released,
-        "next_release_at": released + missing(released) if released else FEWEST_SHOWN,
+        "next_release_at": next_release_at(released) if open_release else released,
+        "compared_records": 0 if compared is None else compared.counts.n_records,
         "role": None if role is None else role.name.lower(),
     }
 
@@ -195,10 +235,15 @@ def _head(draft: Draft) -> dict[str, Any]:
         "id": draft.id,
         "title": draft.title,
         "version": draft.version,
-        "saved_at": draft.saved_at.replace(" ", "T") + "Z",
+        "saved_at": _iso(draft.saved_at),
         "saved_by": draft.changed_by,
         "published": draft.published,
     }
+
+
+def _iso(utc: str) -> str:
+    """A time that was written for people, as programs expect it."""
+    return utc.replace(" ", "T") + "Z"
 
 
 def _text(visit: PageVisit, key: str) -> str:
@@ -233,7 +278,35 @@ _ROUTES: tuple[tuple[str, str, Right | Role, Handler, RouteNote], ...] = (
         close_survey,
         RouteNote("Survey", 200, "Confirmation"),
     ),
+    (
+        "POST",
+        f"{_SURVEY}/snapshot",
+        Role.OWNER,
+        freeze_snapshot,
+        RouteNote("Survey", 200, "Confirmation"),
+    ),
     ("POST", f"{_SURVEY}/links", Role.OWNER, new_links, RouteNote("Links", 201, "NewLinks")),
+    (
+        "GET",
+        f"{_SURVEY}/invitations",
+        Role.OWNER,
+        list_invitations,
+        RouteNote("Invitations"),
+    ),
+    (
+        "POST",
+        f"{_SURVEY}/invitations",
+        Role.OWNER,
+        new_invitation,
+        RouteNote("NewInvitation", 201, "Invite"),
+    ),
+    (
+        "DELETE",
+        f"{_SURVEY}/invitations/{{number:int}}",
+        Role.OWNER,
+        revoke_invitation,
+        RouteNote(None, 204),
+    ),
     ("POST", f"{_SURVEY}/draft", Role.OWNER, duplicate_survey, RouteNote("Draft", 201)),
     ("GET", "plan", Right.SIGNED_IN, plan_json, RouteNote("Plan", optional=FIELDS)),
     ("GET", "drafts", Right.SIGNED_IN, list_drafts, RouteNote("Drafts")),

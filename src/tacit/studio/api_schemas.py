@@ -17,6 +17,12 @@ _DRAFT = {
     "saved_by": _TEXT,
     "published": {"type": ["string", "null"], "description": "The slug of the survey, if any."},
 }
+_INVITATION = {
+    "id": _WHOLE,
+    "role": {"enum": ["viewer", "analyst", "owner"]},
+    "by": _TEXT,
+    "works_until": {"type": "string", "format": "date-time"},
+}
 _PROBLEMS = {"type": "array", "items": _TEXT}
 _SURVEY = {"slug": _TEXT, "title": _TEXT, "open": _FLAG, "records": _WHOLE, "role": _ROLE}
 
@@ -64,6 +70,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         unused_links=_WHOLE,
         released_records=_WHOLE,
         next_release_at=_WHOLE,
+        compared_records={
+            **_WHOLE,
+            "description": "Records of tables and models: 0 until closing, unless there is a "
+            "snapshot.",
+        },
     ),
     "Results": _object(
         design=_TEXT,
@@ -79,6 +90,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                 ),
             )
         ),
+        hidden=_list(_object(text=_TEXT, why=_TEXT)),
         releases=_list(_object(day=_TEXT, records=_WHOLE, widths={"type": "object"})),
     ),
     "Table": _object(
@@ -110,6 +122,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         ),
     },
     "Links": _object(links=_list(_TEXT)),
+    "Invitations": _object(invitations=_list(_object(**_INVITATION))),
+    "NewInvitation": _object(**_INVITATION, link=_TEXT),
     "Drafts": _object(drafts=_list(_object(**_DRAFT))),
     "Draft": _object(**_DRAFT, text=_TEXT, problems=_PROBLEMS),
     "Problems": _object(problems=_PROBLEMS),
@@ -124,7 +138,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "NewModel": {
         "description": "The fields of the form; shares are in percent.",
         **_object(
-            ("target", "criterion", "max_depth", "min_support", "min_confidence", "classes"),
+            (
+                *("target", "criterion", "max_depth", "min_support", "min_confidence"),
+                *("classes", "records"),
+            ),
             kind={"enum": ["tree", "naive_bayes", "rules", "clusters"]},
             target=_TEXT,
             criterion={"enum": ["entropy", "gini"]},
@@ -132,12 +149,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             min_support={"type": "number"},
             min_confidence={"type": "number"},
             classes={"type": ["integer", "null"]},
+            records={"enum": ["all", "snapshot"]},
         ),
     },
     "NewRound": _object(theta={"enum": ["2/3", "3/4", "5/6", "9/10"]}),
     "SurveyText": _object(text=_TEXT),
     "CheckedText": _object(("text",), text=_TEXT),
     "NewVersion": _object(text=_TEXT, version=_WHOLE),
+    "Invite": _object(role=_INVITATION["role"]),
     "NewLinks": _object(("base",), n={"type": "integer", "minimum": 1}, base=_TEXT),
     "Confirmation": _object(confirm={"type": "string", "description": "The title."}),
 }

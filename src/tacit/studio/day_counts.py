@@ -2,7 +2,7 @@
 
 A day is finished if the store has records of a later one. The table of the finished days of a
 survey is kept in a count file that names each day and its number of records, and so is that of the
-last release. The larger one of which the store still has as many records of each day is continued:
+last count. The larger one of which the store still has as many records of each day is continued:
 only other days are read. If that does not add up to all records, everything is counted again.
 """
 
@@ -30,7 +30,7 @@ class DayCounts:
         self._store, self._folder = store, folder
 
     def counted(self, survey: Published, last: Path) -> StoredCounts:
-        """The count table of all records that are stored now; `last` is that of the last release.
+        """The count table of all records that are stored now; `last` is that of the last count.
 
         Its parts are the days.
         """

@@ -13,6 +13,7 @@ from tacit.studio.form_fields import kinds
 from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
 from tacit.studio.survey_pages import file_response
 from tacit.survey import Published, example
+from tacit.survey.disclosure_bound import waves_sentence
 from tacit.survey.yaml_patch import to_yaml
 
 
@@ -37,11 +38,13 @@ def show_draft(visit: PageVisit, status: int = 200) -> Response:
     """A draft: its problems, its questions and groups, and what can be done with it."""
     document = visit.draft.document
     survey, problems = document.checked
+    waves = None if survey is None else survey.survey.waves
     return visit.page(
         "draft.html",
         status,
         draft=visit.draft,
         survey=survey,
+        waves=waves and survey and waves_sentence(survey.design, waves),
         problems=problems,
         readable=document.data is not None,
         questions=document.summary("questions"),
@@ -186,8 +189,8 @@ def published_draft(visit: PageVisit) -> Published:
         )
     accounts = visit.studio.accounts
     visit.studio.store.register(survey)
-    for member, _, role in accounts.members(visit.draft.key):
-        accounts.give(member, fingerprint, role)
+    for member in accounts.members(visit.draft.key):
+        accounts.give(member.id, fingerprint, member.role)
     accounts.give(visit.person.id, fingerprint, Role.OWNER)
     visit.studio.drafts.mark_published(visit.draft.id, survey.slug)
     visit.record("survey published", survey.title)

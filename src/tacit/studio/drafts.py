@@ -6,14 +6,13 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import drafts, roles
+from tacit.studio.account_tables import drafts, roles, utc_text
 from tacit.studio.draft_document import DraftDocument
 
 #: Characters of a draft, drafts of a studio, and of one account.
@@ -45,7 +44,7 @@ class Draft:
     @property
     def saved_at(self) -> str:
         """When it was saved, UTC."""
-        return datetime.fromtimestamp(self.changed, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return utc_text(self.changed)
 
     @property
     def conflict(self) -> str:

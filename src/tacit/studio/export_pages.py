@@ -13,7 +13,7 @@ from tacit.sampling.incomplete_patterns import with_missing
 from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
-from tacit.studio.question_results import question_results
+from tacit.studio.question_results import hidden_questions, question_results
 from tacit.studio.site import Handler, PageVisit
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.survey_report import survey_report
@@ -82,9 +82,15 @@ def estimates_json(visit: PageVisit) -> Response:
         }
         for result in question_results(release)
     ]
-    points = [vars(point) for point in visit.studio.history.of(visit.survey)]
-    content = {"records": release.counts.n_records, "questions": questions, "releases": points}
-    return JSONResponse({**header, **content})
+    return JSONResponse(
+        {
+            **header,
+            "records": release.counts.n_records,
+            "questions": questions,
+            "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
+            "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
+        }
+    )
 
 
 def estimates_latex(visit: PageVisit) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,23 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.attribute import Attribute
 from tacit.errors import DataError
-from tacit.question_conditions import impossible_cells
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.group_shares import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.studio.disclosure import (
+    answering,
+    hidden_table,
+    require_comparable,
+    shown_estimates,
+    table_cells,
+    why_hidden,
+)
 from tacit.studio.release import Release
-from tacit.studio.small_groups import Cells, hidden_cells
+from tacit.studio.small_groups import Cells
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
 GroupLabels = tuple[Any, ...]
 
 #: A table with more cells is refused.
 MOST_CELLS = 400
-#: A variance below this share of the whole is rounding.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class GroupTable:
     cells: tuple[GroupCell, ...]
     comparisons: tuple[GroupComparison, ...]
     test: HypothesisTest | None
-    #: Records without an answer to one of the questions, which are left out.
+    #: Records that are left out: those without an answer to one of the questions, and others.
     missing: int = 0
 
     @property
@@ -96,7 +99,8 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
     schema = release.survey.design.schema
     if any(name not in schema for name in names) or len({*names}) < len(names):
         raise DataError("choose two different questions of the survey, or three")
-    cells = math.prod(schema[name].size for name in names)
+    require_comparable(release)
+    cells = table_cells(release, names)
     if cells > MOST_CELLS:
         raise DataError(
             f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
@@ -106,7 +110,17 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
 
 
 def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
-    found = release.reconstruction.table([row], given=list(by))
+    for name in (row, *by):
+        if (why := why_hidden(release, name)) is not None:
+            raise DataError(f"{name}: {why}")
+    records = answering(release, [*by, row])
+    missing = release.counts.n_records - records.counts.n_records
+    if missing and len(by) > 1:
+        raise DataError(
+            "a table of three questions is shown if nobody left out one of them: otherwise tables "
+            "of two of them less this one would tell the answers of the people who did"
+        )
+    found = shown_estimates(release, records).table([row], given=list(by))
     hidden = hidden_table(release, [*by, row])
     attributes = [release.survey.design.schema[name] for name in (*by, row)]
     low, high = found.interval()
@@ -117,41 +131,9 @@ def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     test = None
     if not hidden.any():
         layers = list(by[:-1]) or None
-        test = release.reconstruction.independence([row, by[-1]], given=layers)
+        test = records.reconstruction.independence([row, by[-1]], given=layers)
     compared = tuple(_comparisons(found, hidden, attributes))
-    return GroupTable(row, by, tuple(cells), compared, test, found.n_left_out)
-
-
-def hidden_table(release: Release, names: Sequence[str]) -> Cells:
-    """The cells of the joint table of these questions that are not shown.
-
-    The questions are sorted first, so that a table hides the same cells in every arrangement.
-    """
-    ordered = sorted(names, key=release.survey.design.schema.names.index)
-    found = release.reconstruction.table(ordered)
-
-    def most(axes: tuple[int, ...]) -> Array:
-        return _most_people(release, [ordered[axis] for axis in axes])
-
-    hidden = hidden_cells(np.asarray(found.value) * found.n_records, most)
-    return hidden.transpose([ordered.index(name) for name in names])
-
-
-def _most_people(release: Release, names: Sequence[str]) -> Array:
-    """How many of the respondents have these answers: the estimate and twice its noise.
-
-    Without disguise there is no noise, and the number is exact. Infinite for answers that the
-    conditions of questions exclude.
-    """
-    found = release.reconstruction.table(names)
-    n = found.n_records
-    share = np.clip(found.value, 0, 1)
-    noise = np.maximum(np.asarray(found.stderr) ** 2 - share * (1 - share) / n, 0)
-    noise = np.where(noise < _ROUNDING * np.asarray(found.stderr) ** 2, 0, noise)
-    people = n * (found.value + 2 * np.sqrt(noise))
-    design = release.survey.design
-    impossible = impossible_cells(design.conditions, design.schema.subset(names))
-    return np.asarray(people if impossible is None else np.where(impossible, np.inf, people))
+    return GroupTable(row, by, tuple(cells), compared, test, missing)
 
 
 def _comparisons(

@@ -144,7 +144,9 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
         own = joint.get(attribute.name, (attribute.name,))
         question = question_of(survey, own[0])
         categories = tuple(map(str, attribute.categories))
-        labels = tuple(survey.survey.label(question, one, language) for one in categories)
+        labels = attribute.aliases or tuple(
+            survey.survey.label(question, one, language) for one in categories
+        )
         text = " / ".join(texts[each] for each in own)
         in_order = question.kind in ("ordered", "number") and len(own) == 1
         ordered = in_order and not question.asked_if  # "does not apply" is no degree

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from email.parser import BytesParser
-from email.policy import HTTP
+import logging
+from typing import TYPE_CHECKING
 
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
 from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, FileError
@@ -14,10 +17,17 @@ from tacit.studio.draft_forms import UNREADABLE
 from tacit.studio.draft_pages import saved_text
 from tacit.studio.form_fields import FormField
 from tacit.studio.form_values import MISSING, read
-from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
+from tacit.studio.site import PageRoute, PageVisit, refused
 from tacit.survey.logo import picture_address
 
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+#: Bytes of an upload, its parts (a text per language, the version, the picture), and the headers
+#: of a part: how many, and bytes of each.
+LONGEST_UPLOAD, MOST_PARTS, MOST_HEADERS, LONGEST_HEADER = 1 << 20, 100, 8, 2048
 _ALT = FormField("alt", "texts")
+logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of each damaged form
 
 
 def save_logo(visit: PageVisit) -> Response:
@@ -49,20 +59,71 @@ def save_logo(visit: PageVisit) -> Response:
 
 def uploaded(kind: str, body: bytes) -> tuple[dict[str, str], bytes]:
     """The fields of a form with a file (RFC 7578), and the content of the file."""
-    if not kind.lower().startswith("multipart/form-data"):
+    media_type, parameters = parse_options_header(kind)
+    boundary = parameters.get(b"boundary")
+    if media_type != b"multipart/form-data" or not boundary:
         raise DataError("a picture is sent as a form of the type multipart/form-data")
-    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
-    message = BytesParser(policy=HTTP).parsebytes(head + body)
-    form, file = {}, b""
-    for part in message.iter_parts() if message.is_multipart() else ():
-        content = part.get_payload(decode=True)
-        content = content if isinstance(content, bytes) else b""
-        name = part.get_param("name", header="content-disposition")
-        if part.get_filename() is not None:
-            file = content
-        elif isinstance(name, str):
-            form[name] = content.decode("utf-8", "replace")
-    return form, file
+    parts = _FormParts()
+    limits = dict(max_header_count=MOST_HEADERS, max_header_size=LONGEST_HEADER)
+    try:
+        MultipartParser(boundary, parts.callbacks, **limits).write(body)
+    except FormParserError as error:
+        raise DataError(f"the form is damaged: {error}") from None
+    if not parts.complete:
+        raise DataError("the form is damaged: it has no end")
+    form = {name: content.decode("utf-8", "replace") for name, content in parts.fields.items()}
+    return form, bytes(parts.file)
 
 
-LOGO_PAGES = (PageRoute("POST", "/drafts/{draft}/logo", Role.OWNER, save_logo, LONGEST_TEXT_FORM),)
+class _FormParts:
+    """What the parser reads: the fields of a form and its last file."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, bytearray] = {}
+        self.file = bytearray()
+        self.complete = False
+        self._number = 0
+        self._header, self._value = bytearray(), bytearray()
+        self._disposition = b""
+        self._content = bytearray()
+
+    @property
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": lambda data, start, end: self._content.extend(data[start:end]),
+            "on_end": self._end,
+        }
+
+    def _begin(self) -> None:
+        self._number += 1
+        self._disposition = b""
+        if self._number > MOST_PARTS:
+            raise FormParserError(f"it has more than {MOST_PARTS} parts")
+
+    def _end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = bytes(self._value)
+        self._header.clear()
+        self._value.clear()
+
+    def _end_headers(self) -> None:
+        _, parameters = parse_options_header(self._disposition)
+        name = parameters.get(b"name")
+        if name is None:
+            raise FormParserError("a part has no name")
+        self._content = bytearray()
+        if b"filename" in parameters:
+            self.file = self._content
+        else:
+            self.fields[name.decode("utf-8", "replace")] = self._content
+
+    def _end(self) -> None:
+        self.complete = True
+
+
+LOGO_PAGES = (PageRoute("POST", "/drafts/{draft}/logo", Role.OWNER, save_logo, LONGEST_UPLOAD),)

@@ -14,12 +14,14 @@ from tacit.studio.model_folder import StoredModel
 from tacit.studio.site import PageRoute, PageVisit, RouteNote, refused
 
 READY, LEARNING, FAILED = "ready", "learning", "failed"
+#: What is shown of a model; none of it has a figure of a small group.
+_SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
 
 
 def list_models(visit: PageVisit) -> Response:
     """The models of a survey, newest first."""
-    found = visit.studio.models.all_of(visit.survey)
-    return JSONResponse({"models": [_described(model) for model in found]})
+    models = model_pages.seen_models(visit)
+    return JSONResponse({"models": [_described(model) for model in models]})
 
 
 def learn_model(visit: PageVisit) -> Response:
@@ -36,21 +38,13 @@ def learn_model(visit: PageVisit) -> Response:
 def show_model(visit: PageVisit) -> Response:
     """A model with its accuracy and the cost of publishing it; or its state while it is learnt."""
     name = visit.request.path_params["model"]
-    problem = visit.studio.models.problem(visit.survey, name)
-    model = visit.studio.models.find(visit.survey, name)
+    model, problem = model_pages.seen_model(visit)
     if model is not None:
-        return JSONResponse(_described(model) | {key: model.content[key] for key in _shown(visit)})
+        return JSONResponse(_described(model) | {key: model.content[key] for key in _SHOWN})
     if problem is None:
         return refused(visit.studio, visit.request, NOT_FOUND)
     state = FAILED if problem else LEARNING
     return JSONResponse({"name": name, "state": state, **({"problem": problem} if problem else {})})
-
-
-def _shown(visit: PageVisit) -> tuple[str, ...]:
-    """The parts that a role may see: the summary has small groups too, as `model.json` has."""
-    shown = ("evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
-    role = visit.person.role(visit.survey.survey.fingerprint)
-    return ("summary", *shown) if role is not None and role >= Role.ANALYST else shown
 
 
 def delete_model(visit: PageVisit) -> Response:

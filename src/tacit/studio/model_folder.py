@@ -23,7 +23,7 @@ from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError, FileError
 from tacit.files import Origin, read_text
 from tacit.json_documents import DocumentFormat, read_document
-from tacit.sampling.incomplete_patterns import answered
+from tacit.studio.disclosure import answering, require_comparable
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.release import FEWEST_SHOWN, Release
 from tacit.survey import Published
@@ -62,6 +62,15 @@ class StoredModel:
     def title(self) -> str:
         """The model in a few words."""
         return self.request.title
+
+    def is_of(self, release: Release | None) -> bool:
+        """Whether it was learnt from this release, and its small groups were left out.
+
+        Releases of a survey have different numbers of records.
+        """
+        n_records = self.content["n_records"] + self.content["n_left_out"]
+        safe = "smallest" in self.content["summary"]
+        return safe and release is not None and release.counts.n_records == n_records
 
     @property
     def accuracy(self) -> dict[str, float] | None:
@@ -126,7 +135,7 @@ class ModelFolder:
 
     def learn(self, release: Release, request: ModelRequest, by: str, made: str) -> str:
         """Start to learn a model from the records of a release; its name."""
-        survey, name = release.survey, secrets.token_hex(8)
+        survey, name = require_comparable(release).survey, secrets.token_hex(8)
         with self._lock:
             running = [one for one in self._learning.values() if one.process.poll() is None]
             if len(running) >= MOST_AT_ONCE:
@@ -146,7 +155,7 @@ class ModelFolder:
                 "n_left_out": release.counts.n_records - records.n_records,
             }
             job = {
-                "design": survey.design.to_dict(),
+                "published": survey.to_json(),
                 "request": request.to_dict(),
                 "about": about,
                 "counts": str(counts),
@@ -189,10 +198,13 @@ class ModelFolder:
 
 def _complete(release: Release) -> PatternTable:
     """The records without missing answers; an error if they are too few to be shown."""
-    found = answered(release.counts, release.counts.schema.names)
-    if found.n_records < FEWEST_SHOWN:
-        raise DataError(f"models need {FEWEST_SHOWN} records without a missing answer")
-    return found
+    records = answering(release, release.survey.design.schema.names).counts
+    if records.n_records < FEWEST_SHOWN:
+        raise DataError(
+            f"models need {FEWEST_SHOWN} records without a missing answer, besides a few that are "
+            "left out"
+        )
+    return records
 
 
 def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:

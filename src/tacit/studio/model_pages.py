@@ -16,13 +16,14 @@ from tacit.privacy.model_disclosure import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.access import NOT_FOUND
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
+from tacit.studio.disclosure import AT_CLOSING
 from tacit.studio.model_folder import StoredModel
 from tacit.studio.model_request import CLASSIFIERS, CRITERIA, KINDS, ModelRequest
 from tacit.studio.question_results import question_texts
-from tacit.studio.release import FEWEST_SHOWN
+from tacit.studio.release import Release
 from tacit.studio.site import PageRoute, PageVisit, refused
 from tacit.studio.small_groups import SMALLEST_GROUP
-from tacit.studio.survey_pages import file_response, released
+from tacit.studio.survey_pages import compared, file_response
 from tacit.studio.tree_picture import tree_picture
 from tacit.survey import Published
 
@@ -47,14 +48,13 @@ KNOWN = {
 
 def show_models(visit: PageVisit) -> Response:
     """The models of a survey, and the form for a new one."""
-    release = visit.studio.releases.newest(visit.survey)
     return visit.page(
         "models.html",
         survey=visit.survey,
         role=visit.person.role(visit.survey.survey.fingerprint),
-        models=visit.studio.models.all_of(visit.survey),
-        shown=0 if release is None else release.counts.n_records,
-        fewest=FEWEST_SHOWN,
+        models=seen_models(visit),
+        release=visit.studio.releases.comparable(visit.survey),
+        later=AT_CLOSING,
         texts=question_texts(visit.survey),
         kinds=KINDS,
         criteria=CRITERIA,
@@ -72,16 +72,76 @@ def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
     """The name of a model that is being learnt now."""
     request = ModelRequest.of_form(fields, visit.survey.design.schema)
     made = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
-    name = visit.studio.models.learn(released(visit), request, visit.person.name, made)
+    release = _release_to_learn(visit, fields.get("records", ""))
+    name = visit.studio.models.learn(release, request, visit.person.name, made)
     visit.record("model learnt", f"{visit.survey.title}: {request.title}")
     return name
 
 
+def _release_to_learn(visit: PageVisit, asked: str) -> Release:
+    """The records to learn from: the newest that may be compared, or those of the snapshot."""
+    release = compared(visit)
+    if asked in ("", "all"):
+        return release
+    if asked != "snapshot":
+        raise DataError(unknown("records", asked, ("all", "snapshot")))
+    snapshot = visit.studio.releases.snapshot(visit.survey)
+    if snapshot is None:
+        raise DataError("the survey has no snapshot")
+    return snapshot
+
+
+def seen_models(visit: PageVisit) -> list[StoredModel]:
+    """The models that the account may see, newest first."""
+    return [model for model in visit.studio.models.all_of(visit.survey) if _sees(visit, model)]
+
+
+def seen_model(visit: PageVisit) -> tuple[StoredModel | None, str | None]:
+    """The model of the address; or why there is none, empty while it is learnt.
+
+    None and None if the account may not see it, or if nobody asked for it.
+    """
+    name, models = visit.request.path_params["model"], visit.studio.models
+    problem = models.problem(visit.survey, name)  # before: it may just be done
+    model = models.find(visit.survey, name)
+    if model is None:
+        return None, problem
+    return (model if _sees(visit, model) else None), None
+
+
+def _sees(visit: PageVisit, model: StoredModel) -> bool:
+    """Whether the account may see a model.
+
+    Two models of different records tell about the people who came in between. So whoever may not
+    download records sees models of one release only: of the snapshot if there is one.
+    """
+    role = visit.person.role(visit.survey.survey.fingerprint)
+    return (role is not None and role >= Role.ANALYST) or _viewers_see(visit, model)
+
+
+def _viewers_see(visit: PageVisit, model: StoredModel) -> bool:
+    releases = visit.studio.releases
+    return model.is_of(releases.snapshot(visit.survey) or releases.comparable(visit.survey))
+
+
+def _why_unpublished(visit: PageVisit, model: StoredModel) -> str | None:
+    """Why a model may not be published in an accuracy round, which everybody can read whole."""
+    if not _viewers_see(visit, model):
+        return (
+            "An accuracy round would publish this model to people who may not see it: learn it "
+            "again, from the snapshot if there is one."
+        )
+    if model.content["summary"].get("small_groups", True):
+        return (
+            "An accuracy round would publish figures of groups of fewer than "
+            f"{SMALLEST_GROUP} people, which the model has: learn a decision tree instead."
+        )
+    return None
+
+
 def show_model(visit: PageVisit) -> Response:
     """A model with its accuracy and the cost of publishing it; or that it is being learnt."""
-    name = visit.request.path_params["model"]
-    problem = visit.studio.models.problem(visit.survey, name)  # before: it may just be done
-    model = visit.studio.models.find(visit.survey, name)
+    model, problem = seen_model(visit)
     if model is not None:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
@@ -126,6 +186,8 @@ def published_round(visit: PageVisit, theta: str) -> Published:
     model = _found(visit)
     if theta not in THETAS:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
+    if (why := _why_unpublished(visit, model)) is not None:
+        raise DataError(why)
     made = Published(accuracy_round(visit.survey, model.content["model"], theta))
     if made.survey.fingerprint in {s.survey.fingerprint for s in visit.studio.store.published()}:
         raise DataError("this round is published already; ask its owner for a role")
@@ -157,7 +219,7 @@ def _round(visit: PageVisit, survey: Published) -> dict[str, Any]:
 
 
 def _found(visit: PageVisit) -> StoredModel:
-    model = visit.studio.models.find(visit.survey, visit.request.path_params["model"])
+    model, _ = seen_model(visit)
     if model is None:
         raise DataError("there is no such model; it may have been deleted")
     return model
@@ -181,25 +243,14 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
         "people": content["n_records"],
         "smallest": SMALLEST_GROUP,
         "text": question_texts(visit.survey).get(request.target, ""),
-        "few": _few(visit, content),
         "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],
         "epsilon": None if epsilon is None else outward.epsilon(epsilon),
         "known": KNOWN,
         "rounds": _rounds(visit, model),
+        "unpublished": _why_unpublished(visit, model),
         "thetas": THETAS,
         "default_theta": str(THETA),
         "up": outward.up,
-    }
-
-
-def _few(visit: PageVisit, content: dict[str, Any]) -> set[tuple[str, str]]:
-    """Answers that are estimated to be those of too few people to be shown as a group."""
-    schema, shares = visit.survey.design.schema, content["summary"].get("shares", {})
-    return {
-        (name, str(label))
-        for name, own in shares.items()
-        for label, share in zip(schema[name].categories, own, strict=True)
-        if share * content["n_records"] < SMALLEST_GROUP
     }
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.counting.count_file import read_counts
-from tacit.design import Design
 from tacit.errors import TacitError
 from tacit.files import write_text
 from tacit.memory_limit import limited_memory
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import train
+from tacit.studio.release import Release
+from tacit.survey import Published
 
 #: Seconds of processor time and bytes of memory that a model may take.
 MOST_SECONDS, MOST_MEMORY = 600, 2 << 30
@@ -28,7 +29,8 @@ def learn(job: dict[str, Any]) -> None:
         table = read_counts(counts).table
     finally:
         counts.unlink(missing_ok=True)
-    made = train(table, Design.from_dict(job["design"]), ModelRequest(**job["request"]))
+    release = Release(Published.from_json(job["published"]), table)
+    made = train(release, ModelRequest(**job["request"]))
     head = job["about"] | {"request": job["request"], "n_records": table.n_records}
     text = json.dumps(head | made, ensure_ascii=False, allow_nan=False)
     write_text(job["out"], text + "\n", private=True)

@@ -25,8 +25,18 @@ from tacit.privacy.conditional_prior import tied_parts
 from tacit.privacy.model_disclosure import class_prior, mixture_prior
 from tacit.privacy.published_rules import told_priors
 from tacit.reconstruction import Reconstruction, reconstruct
+from tacit.studio.model_figures import (
+    has_small_groups,
+    without_log_odds,
+    without_recalls,
+    without_rules,
+    without_small_clusters,
+    without_small_leaves,
+)
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.publication_cost import publication_cost
+from tacit.studio.release import Release
+from tacit.studio.small_groups import SMALLEST_GROUP
 from tacit.studio.tree_picture import tree_nodes
 
 if TYPE_CHECKING:
@@ -38,11 +48,17 @@ LEVEL, SEED = 0.95, 0
 STARTS = 10
 
 
-def train(counts: PatternTable, design: Design, request: ModelRequest) -> dict[str, Any]:
-    """The model, its summary, its accuracy and the cost of publishing it, as plain values."""
+def train(release: Release, request: ModelRequest) -> dict[str, Any]:
+    """The model, its summary, its accuracy and the cost of publishing it, as plain values.
+
+    Summary and accuracy have no figure of a group of fewer than `smallest` people. `small_groups`
+    says whether the model itself has some; then it is not published in an accuracy round.
+    """
     rng = np.random.default_rng(SEED)
-    test, learn = mine.split_records(counts, design, rng, request.test_share)
-    made = _TRAINED[request.kind](learn, test, design, request)
+    design = release.survey.design
+    test, learn = mine.split_records(release.counts, design, rng, request.test_share)
+    made = _TRAINED[request.kind](learn, test, release, request)
+    made["summary"]["smallest"] = SMALLEST_GROUP
     content: dict[str, Any] = finite(
         {"n_learnt": learn.n_records, "n_tested": test.n_records} | made
     )
@@ -52,21 +68,23 @@ def train(counts: PatternTable, design: Design, request: ModelRequest) -> dict[s
 Part = dict[str, Any]
 
 
-def _tree(learn: PatternTable, test: PatternTable, design: Design, asked: ModelRequest) -> Part:
+def _tree(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
+    design = release.survey.design
     model = mine.DecisionTree(design, asked.target, asked.criterion, None, asked.max_depth)
-    model.fit(learn)
+    model = without_small_leaves(model.fit(learn), release)
     rules = list(model.rules().known)
     n_people = learn.n_records + test.n_records
     return {
         "summary": tree_summary(model, LEVEL, test)
-        | {"picture": tree_nodes(model.view(test), n_people)},
-        "evaluation": _evaluation(model, test, design),
+        | {"picture": tree_nodes(model.view(test), n_people), "small_groups": False},
+        "evaluation": _evaluation(model, test, release),
         "privacy": _by_rules(rules, learn, design, [asked.target]),
         "model": mine.model_to_json(model),
     }
 
 
-def _bayes(learn: PatternTable, test: PatternTable, design: Design, asked: ModelRequest) -> Part:
+def _bayes(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
+    design = release.survey.design
     model = mine.NaiveBayes(design, asked.target).fit(learn)
     learnt = model.parameters_
     assert model.features_ is not None
@@ -76,19 +94,23 @@ def _bayes(learn: PatternTable, test: PatternTable, design: Design, asked: Model
     def told(prior: Prior, max_cells: int) -> Prior | None:
         return class_prior(prior, asked.target, learnt.prior, used, max_cells)
 
+    summary = bayes_summary(model, LEVEL)
+    summary["log_odds"] = without_log_odds(summary["log_odds"], release, asked.target)
+    summary["small_groups"] = has_small_groups(release, asked.target, used)
     return {
-        "summary": bayes_summary(model, LEVEL) | {"shares": _shares(learn, design)},
-        "evaluation": _evaluation(model, test, design),
+        "summary": summary,
+        "evaluation": _evaluation(model, test, release),
         "privacy": _cost(told, learn, design, [asked.target]),
         "model": mine.model_to_json(model),
     }
 
 
-def _rules(learn: PatternTable, test: PatternTable, design: Design, asked: ModelRequest) -> Part:
+def _rules(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
+    design = release.survey.design
     found = mine.itemsets(learn, design, asked.min_support)
     mined = mine.association_rules(found.estimated_on(test), asked.min_confidence)
     names = sorted({rule.attribute for rule in mined}, key=design.schema.index)
-    columns = mined.columns(LEVEL)
+    columns = without_rules(mined.columns(LEVEL), mined.sides, release)
     return {
         "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
         "evaluation": None,
@@ -97,7 +119,10 @@ def _rules(learn: PatternTable, test: PatternTable, design: Design, asked: Model
     }
 
 
-def _clusters(learn: PatternTable, test: PatternTable, design: Design, asked: ModelRequest) -> Part:
+def _clusters(
+    learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest
+) -> Part:
+    design = release.survey.design
     model = mine.LatentClass(design, asked.classes, n_init=STARTS, random_state=SEED).fit(learn)
     found = model.profiles_
 
@@ -105,15 +130,18 @@ def _clusters(learn: PatternTable, test: PatternTable, design: Design, asked: Mo
         tables = dict(zip(design.schema.names, found.tables, strict=True))
         return mixture_prior(prior, found.prior, tables, max_cells)
 
+    summary = classes_summary(model, LEVEL)
+    n = release.counts.n_records
+    summary["profiles"] = without_small_clusters(summary["profiles"], found.prior, found.tables, n)
     return {
-        "summary": classes_summary(model, LEVEL),
+        "summary": summary,
         "evaluation": {"likelihood": model.score(test), "of_learnt": model.score(learn)},
         "privacy": _cost(told, learn, design, design.schema.names),
         "model": mine.model_to_json(model),
     }
 
 
-_TRAINED: dict[str, Callable[[PatternTable, PatternTable, Design, ModelRequest], Part]] = {
+_TRAINED: dict[str, Callable[[PatternTable, PatternTable, Release, ModelRequest], Part]] = {
     "tree": _tree,
     "naive_bayes": _bayes,
     "rules": _rules,
@@ -121,12 +149,12 @@ _TRAINED: dict[str, Callable[[PatternTable, PatternTable, Design, ModelRequest],
 }
 
 
-def _evaluation(model: Miner, test: PatternTable, design: Design) -> Part:
+def _evaluation(model: Miner, test: PatternTable, release: Release) -> Part:
     """Accuracy and recall on records that the model was not learnt from, beside the baseline.
 
     The baseline always guesses the class that the model's records have most often.
     """
-    target = str(model.target)
+    target, design = str(model.target), release.survey.design
     common = int(np.argmax(model.prior().value))
     shares = reconstruct(test, design).table([target])
     try:
@@ -136,11 +164,12 @@ def _evaluation(model: Miner, test: PatternTable, design: Design) -> Part:
     columns = shares.columns(LEVEL)
     baseline = {key: columns[key][common] for key in ("estimate", "stderr", "lower", "upper")}
     label = design.schema[target].categories[common]
-    return {
+    evaluation = {
         "accuracy": measured[0],
         "recall": measured[1],
         "baseline": baseline | {"category": label},
     }
+    return without_recalls(evaluation, release, target)
 
 
 def _by_rules(
@@ -163,12 +192,6 @@ def _cost(
     limits, found = Limits(), reconstruct(learn, design)
     prior = prior_of({names: _share(found, names) for names in tied_parts(design)}, design)
     return publication_cost(design, prior, told(prior, limits.max_cells), names, limits)
-
-
-def _shares(learn: PatternTable, design: Design) -> dict[str, list[float]]:
-    """How common the answers to each question are: estimated shares, none negative."""
-    found = reconstruct(learn, design)
-    return {name: _share(found, [name]).tolist() for name in design.schema.names}
 
 
 def _share(found: Reconstruction, names: Sequence[str]) -> Array:

@@ -7,6 +7,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.number_text import number_of
+from tacit.studio.account_tables import utc_text
 from tacit.studio.form_words import hint, in_place, in_words
 
 
@@ -17,5 +18,5 @@ def page_templates() -> Environment:
         loader=PackageLoader("tacit.studio"), autoescape=True, undefined=StrictUndefined
     )
     made.globals |= {word.__name__: word for word in (number_of, in_words, hint)}
-    made.filters["in_place"] = in_place
+    made.filters |= {"in_place": in_place, "utc": utc_text}
     return made

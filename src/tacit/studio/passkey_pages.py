@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError
-from tacit.studio.access import Refusal, Right
-from tacit.studio.account_pages import address_of, signed_in, too_many
+from tacit.studio.access import Refusal, Right, origin_of
+from tacit.studio.account_pages import guess_inside, signed_in, too_many
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import PageRoute, PageVisit, refused
 
@@ -17,8 +16,8 @@ _WRONG = Refusal("wrong", 403, "This passkey is not known here, or it took too l
 def options_to_add(visit: PageVisit) -> Response:
     """What a browser needs to make a passkey for the account; its password is needed."""
     person, password = visit.person, visit.json.get("password")
-    keys = (f"name {person.name}", f"address {address_of(visit)}")
-    wait = visit.studio.delay.begin(*keys)
+    guess = guess_inside(visit)
+    wait = visit.studio.guesses.begin(guess)
     if wait > 0:
         return _wait(visit, wait)
     known = isinstance(password, str) and visit.studio.accounts.check_password(
@@ -27,8 +26,8 @@ def options_to_add(visit: PageVisit) -> Response:
     if not known:
         visit.record("passkey refused", "wrong password")
         raise DataError("The password is wrong.")
-    visit.studio.delay.succeeded(*keys)
-    options = visit.studio.passkeys.options_to_add(person.id, person.name, _site(visit.request))
+    visit.studio.guesses.succeeded(guess)
+    options = visit.studio.passkeys.options_to_add(person.id, person.name, _site(visit))
     return JSONResponse(options)
 
 
@@ -37,7 +36,7 @@ def add(visit: PageVisit) -> Response:
     label = visit.json.get("label")
     if not isinstance(label, str):
         raise DataError("the key label must be a text")
-    sent, site = visit.json.get("credential"), _site(visit.request)
+    sent, site = visit.json.get("credential"), _site(visit)
     visit.studio.passkeys.add(visit.person.id, label, sent, site)
     visit.record("passkey added", label)
     return JSONResponse({"to": "/account"}, 201)
@@ -53,22 +52,20 @@ def remove(visit: PageVisit) -> Response:
 
 def options_to_sign_in(visit: PageVisit) -> Response:
     """What a browser needs to sign in with a passkey."""
-    return JSONResponse(visit.studio.passkeys.options_to_sign_in(_site(visit.request)))
+    return JSONResponse(visit.studio.passkeys.options_to_sign_in(_site(visit)))
 
 
 def sign_in(visit: PageVisit) -> Response:
-    """Begin a session with a passkey."""
-    key = f"address {address_of(visit)}"
-    wait = visit.studio.delay.begin(key)
-    if wait > 0:
-        return _wait(visit, wait)
+    """Begin a session with a passkey, which nobody can guess: failures never keep it out."""
     sent = visit.json.get("credential")
-    number = visit.studio.passkeys.account_of(sent, _site(visit.request))
+    number = visit.studio.passkeys.account_of(sent, _site(visit))
     account = None if number is None else visit.studio.accounts.of_number(number)
     if account is None:
+        wait = visit.studio.guesses.failed_otherwise(visit.networks)
+        if wait > 0:  # and the audit log is not filled
+            return _wait(visit, wait)
         visit.studio.accounts.record("", "sign-in failed", "passkey")
         return refused(visit.studio, visit.request, _WRONG)
-    visit.studio.delay.succeeded(key)
     visit.studio.accounts.record(account.name, "signed in", "passkey")
     return signed_in(visit, account, JSONResponse({"to": "/"}))
 
@@ -77,8 +74,8 @@ def _wait(visit: PageVisit, seconds: float) -> Response:
     return refused(visit.studio, visit.request, Refusal("too-many", 429, too_many(seconds)))
 
 
-def _site(request: Request) -> SiteOrigin:
-    return SiteOrigin(f"{request.url.scheme}://{request.url.netloc}")
+def _site(visit: PageVisit) -> SiteOrigin:
+    return SiteOrigin(origin_of(visit.request), visit.studio.address is not None)
 
 
 PASSKEY_PAGES = (

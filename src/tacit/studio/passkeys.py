@@ -51,9 +51,13 @@ _WRONG = (WebAuthnException, ValueError, TypeError, KeyError, IndexError, Attrib
 
 @dataclass(frozen=True)
 class SiteOrigin:
-    """Where the studio is, as the browser sees it: its origin and the name that passkeys have."""
+    """Where the studio is, as the browser sees it: its origin and the name that passkeys have.
+
+    If it is not `configured`, it is what a request says, which proves nothing.
+    """
 
     origin: str
+    configured: bool = False
 
     @property
     def name(self) -> str:
@@ -149,7 +153,8 @@ class Passkeys:
         row = dict(credential=found.credential_id, public_key=found.credential_public_key)
         try:
             with self.engine.begin() as connection:
-                new = dict(account=account, label=label, sign_count=found.sign_count)
+                new = dict(account=account, label=label, origin=site.origin)
+                new |= dict(sign_count=found.sign_count)
                 connection.execute(insert(passkeys).values(**row, **new))
         except IntegrityError:
             raise DataError("this passkey is known already") from None
@@ -164,7 +169,11 @@ class Passkeys:
         return dict(json.loads(options_to_json(made)))
 
     def account_of(self, sent: Any, site: SiteOrigin) -> int | None:
-        """The account whose passkey signed the challenge; None if none did."""
+        """The account whose passkey signed the challenge; None if none did.
+
+        The browser must have signed at the origin at which the passkey was added, and at the
+        configured one. A passkey of an earlier release has no origin: it gets the configured one.
+        """
         try:
             challenge = self._challenge(sent, _SIGN_IN)
             credential = base64url_to_bytes(sent["rawId"])
@@ -173,19 +182,22 @@ class Passkeys:
         with self.engine.begin() as connection:
             mine = passkeys.c.credential == credential
             row = connection.execute(select(passkeys).where(mine)).first()
-            if row is None:
+            if row is None or (site.configured and row.origin not in (None, site.origin)):
                 return None
+            if row.origin is None and not site.configured:
+                return None
+            added_at = SiteOrigin(row.origin or site.origin)
             try:
                 found = verify_authentication_response(
                     credential=sent,
                     credential_public_key=row.public_key,
                     credential_current_sign_count=row.sign_count,
-                    **site.expected(challenge),
+                    **added_at.expected(challenge),
                 )
             except _WRONG:
                 return None
-            counted = update(passkeys).where(mine).values(sign_count=found.new_sign_count)
-            connection.execute(counted)
+            used = dict(sign_count=found.new_sign_count, origin=added_at.origin)
+            connection.execute(update(passkeys).where(mine).values(**used))
             return int(row.account)
 
     def _challenge(self, sent: Any, account: int) -> bytes:

@@ -10,13 +10,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from tacit.errors import DataError, unknown
 from tacit.plan import SurveyPlan, Tradeoff, plan, tradeoff
 from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR, YES_NO_FAMILIES
-from tacit.plan.plan_text import family_of_text, shares_of_texts
+from tacit.plan.plan_text import family_of_text, number_of_text, shares_of_texts
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.survey import Published
 
@@ -144,15 +143,7 @@ class PlanForm:
         return text
 
     def _number(self, name: str) -> float:
-        text = self._text(name)
-        part = text.removesuffix("%")
-        try:
-            found = float(Fraction(part.strip()))
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise DataError(
-                f"{NUMBERS[name]}: {text!r} is not a number such as 0.03, 1/5 or 3 %"
-            ) from None
-        return found / 100 if part != text else found
+        return number_of_text(self._text(name), NUMBERS[name])
 
     def _whole(self, name: str) -> int | None:
         text = self._text(name).replace(",", "")

@@ -11,11 +11,11 @@ import numpy as np
 from tacit.arrays import Array
 from tacit.bounds import is_undisguised
 from tacit.number_text import number_of
-from tacit.reconstruction import Estimate, simplex
+from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.sampling.incomplete_patterns import answered
-from tacit.studio.release import Release
+from tacit.studio.disclosure import shown_estimates, why_hidden
+from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.studio.result_warnings import misfit_text, safe_answer_text
-from tacit.studio.small_groups import SMALLEST_GROUP
 from tacit.survey import Published
 from tacit.survey.field_types import text_in
 
@@ -67,26 +67,35 @@ class QuestionResult:
 
 
 def question_results(release: Release) -> list[QuestionResult]:
-    """Every question of a survey; conditional ones also among those to whom they apply."""
+    """Every question that is shown; conditional ones also among those to whom they apply."""
     return release.once("questions", lambda: [*_results(release)])
+
+
+def hidden_questions(release: Release) -> list[tuple[str, str]]:
+    """The texts of the questions that are not shown, and why."""
+    texts = question_texts(release.survey).items()
+    return [(text, why) for name, text in texts if (why := why_hidden(release, name)) is not None]
 
 
 def _results(release: Release) -> Iterator[QuestionResult]:
     for name, text in question_texts(release.survey).items():
-        whole = _result(release, name, text)
-        yield whole
-        yield from _asked(release, whole)
+        if why_hidden(release, name) is None:
+            whole = _result(release, name, text)
+            yield whole
+            yield from _asked(release, whole)
+
+
+def _estimates(release: Release) -> Reconstruction:
+    return release.once("estimates", lambda: shown_estimates(release))
 
 
 def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
-    """The answers of those to whom a conditional question applies; none if they are too few."""
+    """The answers of those to whom a conditional question applies."""
     conditions = {c.attribute: c for c in release.survey.design.conditions}
     if whole.name not in conditions:
         return []
-    table = release.reconstruction.table([whole.name])
-    people = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
-    estimate = release.reconstruction.asked(whole.name)
-    if people < SMALLEST_GROUP or not np.isfinite(estimate.value).all():
+    estimate = _estimates(release).asked(whole.name)
+    if not np.isfinite(estimate.value).all():
         return []
     texts = labels(release.survey, whole.name)
     made = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
@@ -172,7 +181,7 @@ def question_texts(survey: Published) -> dict[str, str]:
 
 
 def _result(release: Release, name: str, text: str) -> QuestionResult:
-    estimate = release.reconstruction.table([name])
+    estimate = _estimates(release).table([name])
     low, high = estimate.interval()
     shares = np.asarray(estimate.value).ravel()
     reported = _reported(release, name)
@@ -183,7 +192,7 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
         for label, share, low, high, known in made
     )
     outside = any(one.outside for one in categories)
-    possible = release.reconstruction.table([name], simplex).value if outside else ()
+    possible = _estimates(release).table([name], simplex).value if outside else ()
     return QuestionResult(
         name,
         text,
@@ -221,15 +230,20 @@ def _texts(survey: Published, question: Any) -> list[str]:
     return [f"{text} {option}" for option in options]
 
 
-def waiting_text(shown: int, records: int, needed: int) -> str:
+def waiting_text(release: Release | None, records: int) -> str:
     """How many records are shown, and when more will be."""
-    if not shown:
+    if release is None:
+        needed = next_release_at(0)
         return f"There are no results yet: {number_of(records, 'record')} so far, {needed} needed."
-    if records == shown:
-        return f"Results of {number_of(shown, 'record')}."
-    left = max(0, needed - (records - shown))
+    shown = release.counts.n_records
+    if not release.open:
+        late = records - shown
+        unseen = f" {late:,} that came later are not shown." if late else ""
+        return f"Results of {number_of(shown, 'record')}.{unseen}"
+    left = max(0, next_release_at(shown) - records)
     return (
-        f"Results of {number_of(shown, 'record')}. {records - shown:,} newer ones are not shown "
-        f"yet: results are updated in batches, so that no single answer can be read from a change. "
-        f"The next update needs {number_of(left, 'more record')}."
+        f"Results of {number_of(shown, 'record')}. {records - shown:,} more are not shown yet: "
+        f"results are updated in batches that leave out {HELD_BACK} records, so that no single "
+        f"answer can be read from a change. The next update needs "
+        f"{number_of(left, 'more record')}; once the survey is closed, all records are shown."
     )

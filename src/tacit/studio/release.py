@@ -1,9 +1,16 @@
 """Release: results from batches of records, so that watching them reveals nobody's report.
 
 Somebody who looks at the results before and after each answer would read every report. So results
-come from a stored count table, which is replaced only when enough new records have arrived: the
-difference of two tables that follow each other then mixes at least that many reports, whose order
-of arrival the store has erased.
+come from stored count tables, and two tables that follow each other differ by many records:
+
+While a survey is open, a new table is made when enough records have arrived since the last one. It
+leaves out `HELD_BACK` of them, drawn at random, so that the final table, which has all records,
+differs from the last one by at least as many. These tables are for single questions: counts of one
+question cannot be tied to those of another.
+
+Tables of several questions and models come from the final table, after closing, and from one
+earlier table at most: the snapshot, which the owner may freeze while the survey is open. The final
+table has them as `earlier`, and hides cells that grew by a few people (see `disclosure`).
 """
 
 from __future__ import annotations
@@ -11,12 +18,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from tacit.counting import PatternTable
-from tacit.counting.count_file import read_counts
+from tacit.counting.count_file import StoredCounts, read_counts
+from tacit.errors import DataError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of
 from tacit.service.store import Store
@@ -25,20 +36,31 @@ from tacit.survey import Published
 
 #: New records in a release, at least, and as a share of those released before.
 FEWEST_NEW, SHARE_NEW = 32, 8
+#: Records that a release of an open survey leaves out.
+HELD_BACK = 32
 #: Records without which nothing is shown.
 FEWEST_SHOWN = 100
 #: Tables of a release that are kept in memory, and releases; others are read from their files.
-_MOST_KEPT, _MOST_RELEASES = 200, 8
+_MOST_KEPT, _MOST_RELEASES = 200, 16
+#: Endings of the files of a survey. Earlier versions showed tables of several questions of every
+#: release and kept the last one under the name of the snapshot, so it is one.
+_SHOWN, _SNAPSHOT, _FINAL, _ALL = "-shown.counts", ".counts", "-final.counts", "-all.counts"
 
 _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
 class Release:
-    """The records of a survey whose results are shown."""
+    """The records of a survey whose results are shown.
+
+    While the survey is `open`, only single questions may be shown. `earlier` is the snapshot of
+    which tables of several questions were shown before.
+    """
 
     survey: Published
     counts: PatternTable
+    open: bool = False
+    earlier: Release | None = None
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -62,11 +84,16 @@ class Releases:
     """The releases of all surveys, as count files in a folder; `tell` is told of each."""
 
     def __init__(
-        self, store: Store, folder: Path, tell: Callable[[Release], None] = lambda _: None
+        self,
+        store: Store,
+        folder: Path,
+        tell: Callable[[Release], None] = lambda _: None,
+        today: Callable[[], date] = date.today,
     ) -> None:
-        self._store, self._folder, self._tell = store, folder, tell
+        self._store, self._folder, self._tell, self._today = store, folder, tell, today
         self._days = DayCounts(store, folder)
-        self._kept: dict[str, Release] = {}
+        self._kept: dict[Path, Release] = {}
+        self._newest_of: dict[str, Release] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def newest(self, survey: Published) -> Release | None:
@@ -75,46 +102,107 @@ class Releases:
         While one request makes a release, others get the one before.
         """
         lock = self._locks.setdefault(survey.slug, threading.Lock())
-        before = self._kept.get(survey.slug)
+        before = self._newest_of.get(survey.slug)
         if not lock.acquire(blocking=before is None):
             return before
         try:
-            return self._newest(survey)
+            release = self._newest(survey)
+            if release is not None:
+                self._newest_of[survey.slug] = release
+            return release
         finally:
             lock.release()
 
+    def comparable(self, survey: Published) -> Release | None:
+        """The release of tables of several questions: the final one, or before it the snapshot."""
+        newest = self.newest(survey)
+        return self.snapshot(survey) if newest is None or newest.open else newest
+
+    def snapshot(self, survey: Published) -> Release | None:
+        """The release that was frozen while the survey was open; None if there is none."""
+        return self._stored(survey, _SNAPSHOT)
+
+    def freeze(self, survey: Published) -> Release:
+        """Make the snapshot from the release that is shown; this can be done once."""
+        shown = self.newest(survey)
+        with self._locks[survey.slug]:
+            if self._path(survey, _FINAL).exists():  # perhaps made meanwhile
+                raise DataError("the survey is closed: everything can be compared already")
+            if self._path(survey, _SNAPSHOT).exists():
+                raise DataError("there is a snapshot already, and there can be only one")
+            if shown is None:
+                raise DataError(f"a snapshot needs {FEWEST_SHOWN} records whose results are shown")
+            _copy(self._path(survey, _SHOWN), self._path(survey, _SNAPSHOT))
+        snapshot = self.snapshot(survey)
+        assert snapshot is not None, "it was written"
+        return snapshot
+
     def forget(self, survey: Published) -> None:
-        """Delete all files of a survey that was deleted: its release, finished days, history."""
+        """Delete all files of a survey that was deleted: its releases, finished days, history."""
         with self._locks.setdefault(survey.slug, threading.Lock()):
-            self._kept.pop(survey.slug, None)
+            self._newest_of.pop(survey.slug, None)
+            for ending in (_SHOWN, _SNAPSHOT, _FINAL):
+                self._kept.pop(self._path(survey, ending), None)
             for path in self._folder.glob(f"{survey.survey.fingerprint}*"):
                 path.unlink(missing_ok=True)
 
     def _newest(self, survey: Published) -> Release | None:
-        before = self._stored(survey)
-        released = 0 if before is None else before.counts.n_records
-        waiting = self._store.state(survey.survey.fingerprint).records - released
-        if waiting < missing(released):
-            return before
-        counted = self._days.counted(survey, self._path(survey))
-        counted.write(self._path(survey))
-        return self._keep(Release(survey, released_answers(survey, counted.table)))
+        if not self._path(survey, _FINAL).exists():
+            self._make_due(survey)
+        return self._stored(survey, _FINAL) or self._stored(survey, _SHOWN)
 
-    def _stored(self, survey: Published) -> Release | None:
-        if survey.slug not in self._kept and self._path(survey).exists():
-            counts = read_counts(self._path(survey)).table
-            self._keep(Release(survey, released_answers(survey, counts)))
-        return self._kept.get(survey.slug)
+    def _make_due(self, survey: Published) -> None:
+        """Write the next release if it is due: the final one, or one for an open survey."""
+        shown, final = self._path(survey, _SHOWN), self._path(survey, _FINAL)
+        if self._path(survey, _SNAPSHOT).exists() and not shown.exists():
+            _copy(self._path(survey, _SNAPSHOT), shown)  # an earlier version showed it
+        release = self._stored(survey, _SHOWN)
+        closed = self._closed(survey)
+        records = self._store.state(survey.survey.fingerprint).records
+        released = 0 if release is None else release.counts.n_records
+        if records < (FEWEST_SHOWN if closed else next_release_at(released)):
+            return
+        counted = self._days.counted(survey, self._path(survey, _ALL))
+        counted.write(self._path(survey, _ALL))
+        before = read_counts(shown) if shown.exists() else None
+        new = counted.table.n_records - (0 if before is None else before.table.n_records)
+        if closed and before is not None and 0 < new < HELD_BACK:
+            counted = before  # an earlier version held back nothing: these few stay unseen
+        elif not closed:
+            counted = _with_most_of(before, counted)
+        StoredCounts(counted.table, counted.origin).write(final if closed else shown)
+        self._kept.pop(shown, None)
 
-    def _keep(self, release: Release) -> Release:
-        self._tell(release)
-        for slug in [*self._kept][: max(0, len(self._kept) - _MOST_RELEASES + 1)]:
-            self._kept.pop(slug, None)
-        self._kept[release.survey.slug] = release
+    def _closed(self, survey: Published) -> bool:
+        """Whether no record can arrive any more.
+
+        A day ends earlier on one clock than on another, so a survey whose last day is over is
+        closed in the database first. A quota is kept by the database.
+        """
+        terms, state = survey.survey, self._store.state(survey.survey.fingerprint)
+        if state.open and terms.closes is not None and self._today() > terms.closes:
+            self._store.close_survey(terms.fingerprint)
+            return True
+        return not state.open or (terms.quota is not None and state.records >= terms.quota)
+
+    def _stored(self, survey: Published, ending: str) -> Release | None:
+        path = self._path(survey, ending)
+        if path in self._kept:
+            return self._kept[path]
+        if not path.exists():
+            return None
+        counts = released_answers(survey, read_counts(path).table)
+        earlier = self.snapshot(survey) if ending == _FINAL else None
+        release = Release(survey, counts, ending == _SHOWN, earlier)
+        if ending != _SNAPSHOT:
+            self._tell(release)
+        for other in [*self._kept][: max(0, len(self._kept) - _MOST_RELEASES + 1)]:
+            self._kept.pop(other, None)
+        self._kept[path] = release
         return release
 
-    def _path(self, survey: Published) -> Path:
-        return self._folder / f"{survey.survey.fingerprint}.counts"
+    def _path(self, survey: Published, ending: str) -> Path:
+        return self._folder / f"{survey.survey.fingerprint}{ending}"
 
 
 def released_answers(survey: Published, counts: PatternTable) -> PatternTable:
@@ -124,6 +212,30 @@ def released_answers(survey: Published, counts: PatternTable) -> PatternTable:
     return found.whole if complete and isinstance(found, IncompletePatterns) else found
 
 
-def missing(released: int) -> int:
-    """How many new records the next release needs."""
-    return max(FEWEST_NEW, released // SHARE_NEW) if released else FEWEST_SHOWN
+def next_release_at(released: int) -> int:
+    """How many records an open survey has when the next release is made."""
+    new = max(FEWEST_NEW, released // SHARE_NEW) if released else FEWEST_SHOWN
+    return released + new + HELD_BACK
+
+
+def _copy(counts: Path, to: Path) -> None:
+    stored = read_counts(counts)
+    StoredCounts(stored.table, stored.origin).write(to)
+
+
+def _with_most_of(before: StoredCounts | None, counted: StoredCounts) -> StoredCounts:
+    """The table before, and all records that it has not but a few, which are drawn at random."""
+    rest = counted
+    if before is not None:
+        shown = before.table
+        rest = counted + StoredCounts(
+            PatternTable(shown.schema, shown.patterns, -shown.counts), before.origin
+        )
+    patterns, counts = rest.table.patterns, rest.table.counts
+    if (counts < 0).any():
+        raise StoreError("the database lacks records whose results were shown before")
+    rng = np.random.default_rng()
+    drawn = rng.multivariate_hypergeometric(counts, counts.sum() - HELD_BACK, method="marginals")
+    new = PatternTable(rest.table.schema, patterns[drawn > 0], drawn[drawn > 0])
+    added = StoredCounts(new, counted.origin)
+    return added if before is None else StoredCounts(before.table, before.origin) + added

@@ -35,7 +35,7 @@ def survey_report_pdf(release: Release) -> bytes:
             *values["warnings"],
             *(f"{result.name}: {result.misfit}" for result in results if result.misfit),
         ],
-        **{name: values[name] for name in ("methods", "design", "references")},
+        **{name: values[name] for name in ("methods", "design", "references", "hidden")},
         "results": [_question(result, values["records"]) for result in results],
     }
     return _compiled(json.dumps(content))

@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
 from tacit.json_documents import unique_keys
+from tacit.service.collect.addresses import Prefix, TrustedProxies, prefixes
+from tacit.service.collect.http_requests import ClientDisconnected, read_body
 from tacit.service.collect.http_responses import PROBLEM
+from tacit.service.collect.problem_details import Refused
 from tacit.service.store import Store
-from tacit.studio.access import NOT_FOUND, SIGN_IN, Refusal, Right, account_of, refusal
+from tacit.studio.access import (
+    NOT_FOUND,
+    SAFE_METHODS,
+    SIGN_IN,
+    Refusal,
+    Right,
+    account_of,
+    device_cookie_name,
+    origin_of,
+    refusal,
+)
 from tacit.studio.accounts import Account, Accounts, Role
 from tacit.studio.drafts import Draft, Drafts
-from tacit.studio.guess_delay import GuessDelay
+from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.model_folder import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.passkeys import Passkeys
 from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
 from tacit.studio.release_history import ReleaseHistory
+from tacit.studio.turns import Turns
 from tacit.survey import Published
 
 #: Bytes of a form, and of one that contains the text of a survey.
 LONGEST_FORM, LONGEST_TEXT_FORM = 1 << 16, 4 << 20
+#: Fields of a form.
+MOST_FIELDS = 10_000
 #: The largest number in an address or of a version; databases store no larger ones.
 LARGEST_NUMBER = (1 << 31) - 1
+#: Requests that are worked on at once: of people with accounts, of one of them, of everybody else,
+#: and of one of their networks.
+MOST_AT_ONCE, MOST_OF_ONE, MOST_STRANGERS, MOST_OF_NETWORK = 8, 4, 4, 2
+TOO_LARGE = Refusal("too-large", 413, "The form is too large.")
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -61,11 +83,15 @@ class Studio:
     releases: Releases
     models: ModelFolder
     history: ReleaseHistory
-    delay: GuessDelay = field(default_factory=GuessDelay)
+    guesses: GuessLimits = field(default_factory=GuessLimits)
     drafts: Drafts = field(init=False)
     passkeys: Passkeys = field(init=False)
     previews: Previews = field(default_factory=Previews)
     templates: Environment = field(default_factory=page_templates)
+    #: The proxies that say where a request comes from.
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)
+    #: The origin at which people open the studio; None: what the Host header of a request says.
+    address: str | None = None
     #: Where respondents find the surveys, with a slash at its end; None if it is not known.
     respondents: str | None = None
 
@@ -100,12 +126,18 @@ class PageVisit:
     account: Account | None
     published: Published | None
     own_draft: Draft | None = None
+    #: The name of the visitor's device, if somebody has signed in on it.
+    device: bytes | None = None
     body: bytes = b""
 
     @cached_property
     def form(self) -> dict[str, str]:
         """The fields of a form."""
-        return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
+        text, most = self.body.decode("utf-8", "replace"), MOST_FIELDS
+        try:
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=most))
+        except ValueError:
+            raise DataError(f"a form has at most {most:,} fields") from None
 
     @cached_property
     def json(self) -> dict[str, Any]:
@@ -118,6 +150,11 @@ class PageVisit:
         if not isinstance(found, dict):
             raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
         return found
+
+    @property
+    def networks(self) -> tuple[Prefix, ...]:
+        """The networks of a visitor: an IPv4 address, or a /48 and a /64 of IPv6."""
+        return prefixes(self.request.client.host if self.request.client else "")
 
     @property
     def person(self) -> Account:
@@ -154,6 +191,9 @@ class PageVisit:
 
 
 Handler = Callable[[PageVisit], Response]
+#: The turns of a visit, and the visitor who shares some of them.
+TurnsOf = Callable[[PageVisit], tuple[Turns, Hashable]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -182,8 +222,22 @@ class PageRoute:
 
 def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
     """The application; each page is answered in a thread, since databases block."""
+    people = Turns(MOST_AT_ONCE, MOST_OF_ONE)
+    readers, senders = (Turns(MOST_STRANGERS, MOST_OF_NETWORK) for _ in range(2))
+
+    def turns_of(visit: PageVisit) -> tuple[Turns, Hashable]:
+        """Strangers have turns of their own, so that they take none from people with accounts.
+
+        Their forms, such as guesses at passwords, take none from those who open a page.
+        """
+        visitor = visit.device if visit.account is None else visit.account.id
+        if visitor is not None:
+            return people, visitor
+        strangers = readers if visit.request.method in SAFE_METHODS else senders
+        return strangers, visit.networks[-1][0]
+
     routes = [
-        Route(page.path, _endpoint(studio, page), methods=[page.method], name=page.path)
+        Route(page.path, _endpoint(studio, page, turns_of), methods=[page.method], name=page.path)
         for page in pages
     ]
 
@@ -194,13 +248,45 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
         return response
 
     handlers: dict[Any, Any] = {404: not_found, 405: not_found, Exception: _fault}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    seen = Middleware(_AsTheBrowserSent, studio=studio)
+    return Starlette(routes=routes, exception_handlers=handlers, middleware=[seen])
 
 
-def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
+class _AsTheBrowserSent:
+    """Requests with the client and scheme that trusted proxies name, or at the configured address.
+
+    The Host header can be anything. If the address of the studio is configured, nothing reads it.
+    """
+
+    def __init__(self, app: ASGIApp, studio: Studio) -> None:
+        self._app, self._studio = app, studio
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, **self._seen(scope)}
+            try:
+                origin_of(Request(scope))
+            except ValueError:
+                wrong = Refusal("wrong-request", 400, "The Host header is no host.")
+                response = _last(refused(self._studio, Request(scope), wrong))
+                response.headers.update(HEADERS)
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _seen(self, scope: Scope) -> dict[str, Any]:
+        proxies, address = self._studio.proxies, self._studio.address
+        client = (proxies.client(scope), 0)
+        if address is None:
+            return dict(scheme=proxies.scheme(scope), client=client)
+        scheme, _, host = address.partition("://")
+        others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+        return dict(scheme=scheme, client=client, headers=[(b"host", host.encode()), *others])
+
+
+def _endpoint(studio: Studio, page: PageRoute, turns_of: TurnsOf) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
-        body = b"" if page.method == "GET" else await _body(request, page.longest)
-        response = await run_in_threadpool(_answer, studio, page, request, body)
+        response = await _answer(studio, page, request, turns_of)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
@@ -208,25 +294,53 @@ def _endpoint(studio: Studio, page: PageRoute) -> Callable[[Request], Any]:
     return answer
 
 
-def _answer(studio: Studio, page: PageRoute, request: Request, body: bytes | None) -> Response:
+async def _answer(studio: Studio, page: PageRoute, request: Request, turns_of: TurnsOf) -> Response:
+    """Check the right, and only then read and work: others cost no more than the check."""
+    check = partial(_visit, studio, page, request)
+    visit = await run_in_threadpool(_guarded, studio, request, check)
     try:
-        account = account_of(request, studio.accounts)
-        slug, own = (request.path_params.get(name) for name in ("survey", "draft"))
-        survey = None if slug is None else studio.survey(slug)
-        draft = None if own is None else studio.drafts.get(own)
-        fingerprint = None if survey is None else survey.survey.fingerprint
-        why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
-        if why is None and body is None:
-            why = Refusal("too-large", 413, "The form is too large.")
-        if why is None and own is not None and draft is None:
-            why = NOT_FOUND
-        if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
-            why = NOT_FOUND
-        if why is not None:
-            return refused(studio, request, why)
-        return page.handler(PageVisit(studio, request, account, survey, draft, body or b""))
+        if isinstance(visit, Response):
+            unasked = "expect" not in request.headers  # else the body has not been sent yet
+            return visit if unasked and await _body(request, 0) is not None else _last(visit)
+        turns, visitor = turns_of(visit)
+        small = page.longest <= LONGEST_FORM  # whoever sends it slowly takes no turn
+        body = await _body(request, page.longest) if small else b""
+        async with turns.of(visitor):
+            body = body if small else await _body(request, page.longest)
+            if body is None:
+                return _last(refused(studio, request, TOO_LARGE))
+            work = partial(page.handler, replace(visit, body=body))
+            guarded = partial(_guarded, studio, request, work)
+            return await turns.run(guarded, request.receive) or Response()
+    except ClientDisconnected:
+        return Response()  # which nobody reads
+
+
+def _guarded(studio: Studio, request: Request, work: Callable[[], T]) -> T | Response:
+    try:
+        return work()
     except TacitError as error:
         return refused(studio, request, _refusal_of(error))
+
+
+def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit | Response:
+    """A visit without what was sent; a response if it is not allowed."""
+    account = account_of(request, studio.accounts)
+    named = {} if account is None else request.path_params  # strangers make us look up nothing
+    slug, own = (named.get(name) for name in ("survey", "draft"))
+    survey = None if slug is None else studio.survey(slug)
+    draft = None if own is None else studio.drafts.get(own)
+    fingerprint = None if survey is None else survey.survey.fingerprint
+    why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
+    if why is None and own is not None and draft is None:
+        why = NOT_FOUND
+    if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
+        why = NOT_FOUND
+    if why is not None:
+        return refused(studio, request, why)
+    secret = None if account else request.cookies.get(device_cookie_name(request))
+    device = None if secret is None else studio.accounts.device(secret)
+    return PageVisit(studio, request, account, survey, draft, device)
 
 
 def _refusal_of(error: TacitError) -> Refusal:
@@ -242,13 +356,18 @@ def _refusal_of(error: TacitError) -> Refusal:
 
 
 async def _body(request: Request, longest: int) -> bytes | None:
-    """What was sent; None if it is too large."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > longest:
-            return None
-    return body
+    """What was sent; None if it is too large: then it may not have been read to its end."""
+    announced = request.headers.get("content-length", "")
+    try:
+        return await read_body(request.receive, int(announced) if announced else None, longest)
+    except Refused:
+        return None
+
+
+def _last(response: Response) -> Response:
+    """A response after which the connection is closed: the rest of the request is not read."""
+    response.headers["connection"] = "close"
+    return response
 
 
 def refused(studio: Studio, request: Request, why: Refusal) -> Response:

@@ -7,6 +7,11 @@ cells. A hidden cell could be computed from the other cells of its line and thei
 table shows. So further cells are hidden until the shown ones and all sums leave every small cell
 undetermined (Cox, L. H. (1980). Suppression methodology and statistical disclosure control. JASA,
 75(370), 377-385).
+
+If tables of fewer records were shown before, the difference of both is a table of the people who
+came later. Its cells are small too if they, or an answer that they belong to, have 1 to 19 of these
+people. All sums are known for both tables, so a cell of the difference is undetermined if the cells
+that are hidden now leave it undetermined, whatever was hidden before.
 """
 
 from __future__ import annotations
@@ -27,32 +32,58 @@ _DETERMINED = 1 - 1e-9
 Cells = npt.NDArray[np.bool_]
 
 
-def hidden_cells(people: Array, most: Callable[[tuple[int, ...]], Array]) -> Cells:
-    """The cells of a joint table of people, with two or three axes, that are not shown.
+#: The figures of a table of some axes.
+OfAxes = Callable[[tuple[int, ...]], Array]
+
+
+def hidden_cells(people: Array, most: OfAxes, grown: OfAxes | None = None) -> Cells:
+    """The cells of a joint table of people, with two or more axes, that are not shown.
 
     `most` says for some of the axes how many people each cell of their table has at most; a cell
-    that cannot occur, as everybody knows, has infinitely many. What the tables of two questions
-    hide is hidden in that of three too. The same questions must come in the same order of axes
-    every time: the choice of further cells depends on it.
+    that cannot occur, as everybody knows, has infinitely many. `grown` says by how many people each
+    has grown since an earlier table was shown. What the tables of two questions hide is hidden in
+    that of three too. The same questions must come in the same order of axes every time: the choice
+    of further cells depends on it.
     """
-    return _hidden(people, tuple(range(people.ndim)), most)
+    return _Suppression(people, most, grown).hidden(tuple(range(people.ndim)))
 
 
-def _hidden(
-    people: Array, axes: tuple[int, ...], most: Callable[[tuple[int, ...]], Array]
-) -> Cells:
-    """The same for the table of some axes."""
-    small = np.zeros(people.shape, bool)
-    for n in range(1, len(axes)):
-        for places in combinations(range(len(axes)), n):
-            others = tuple(place for place in range(len(axes)) if place not in places)
-            own = tuple(axes[place] for place in places)
-            hidden = most(own) < SMALLEST_GROUP
-            if n > 1:
-                hidden = hidden | _hidden(people.sum(axis=others), own, most)
-            small |= np.expand_dims(hidden, others)
-    impossible = np.isinf(most(axes))
-    return _completed(np.where(impossible, np.inf, people), small & ~impossible)
+class _Suppression:
+    """The hidden cells of a table and of those that it contains, each found once."""
+
+    def __init__(self, people: Array, most: OfAxes, grown: OfAxes | None) -> None:
+        self._people, self._most, self._grown = people, most, grown
+        self._hidden: dict[tuple[int, ...], Cells] = {}
+
+    def hidden(self, axes: tuple[int, ...]) -> Cells:
+        """The hidden cells of the table of some axes."""
+        if axes not in self._hidden:
+            self._hidden[axes] = self._found(axes)
+        return self._hidden[axes]
+
+    def _found(self, axes: tuple[int, ...]) -> Cells:
+        others = tuple({*range(self._people.ndim)} - {*axes})
+        people, impossible = self._people.sum(axis=others), np.isinf(self._most(axes))
+        small = self._few_grown(axes)
+        for n in range(1, len(axes)):
+            for places in combinations(range(len(axes)), n):
+                own = tuple(axes[place] for place in places)
+                hidden = (self._most(own) < SMALLEST_GROUP) | self._few_grown(own)
+                if n > 1:
+                    hidden = hidden | self.hidden(own)
+                rest = tuple(place for place in range(len(axes)) if place not in places)
+                small = small | np.expand_dims(hidden, rest)
+        return _completed(np.where(impossible, np.inf, people), small & ~impossible)
+
+    def _few_grown(self, axes: tuple[int, ...]) -> Cells:
+        if self._grown is None:
+            return np.zeros(self._most(axes).shape, bool)
+        return few_grown(self._grown(axes))
+
+
+def few_grown(people: Array) -> Cells:
+    """Cells that grew by so few people that the difference would be a small group."""
+    return np.asarray((people > 0) & (people < SMALLEST_GROUP))
 
 
 def _completed(people: Array, small: Cells) -> Cells:

@@ -6,20 +6,31 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from socket import socket
 
-import uvicorn
 from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import ServiceError
-from tacit.service.http_server import base_address, listening, passed_socket, quiet_config
+from tacit.service import page
+from tacit.service.collect import logs
+from tacit.service.collect.addresses import TrustedProxies
+from tacit.service.http_server import (
+    Server,
+    base_address,
+    http_server,
+    listening,
+    passed_socket,
+    raise_file_limit,
+)
+from tacit.service.settings import ServiceSettings, networks, settings
 from tacit.service.store import Store
 from tacit.studio import account_pages, export_pages, group_pages, plan_pages, survey_pages
-from tacit.studio.access import NOT_FOUND, Right
+from tacit.studio.access import NOT_FOUND, Right, origin
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import Accounts, Role
 from tacit.studio.api_description import api_description
@@ -40,12 +51,18 @@ ACCOUNTS_FILE = "accounts.db"
 SCRIPTS = ("check.js", "passkeys.js")
 #: Seconds for requests to end when the studio stops.
 _LAST_SECONDS = 10
+_PROXY = "TACIT_STUDIO_PROXY"
 MODELS = "models"
 
 
 def _style(visit: PageVisit) -> Response:
     """The style sheet of all pages."""
     return Response(_file("studio.css"), media_type="text/css")
+
+
+def _icon(visit: PageVisit) -> Response:
+    """The respondent's icon, for browsers that ask without having read a page."""
+    return Response(page.content("icon.svg"), media_type=page.FILES["icon.svg"])
 
 
 def _script(visit: PageVisit) -> Response:
@@ -69,6 +86,7 @@ def _description(visit: PageVisit) -> Response:
 PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
     PageRoute("GET", "/scripts/{name}", Right.EVERYONE, _script),
+    PageRoute("GET", "/favicon.ico", Right.EVERYONE, _icon),
     PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
     PageRoute("GET", "/set-up/{token}", Right.EVERYONE, account_pages.show_set_up),
     PageRoute("POST", "/set-up/{token}", Right.EVERYONE, account_pages.set_up),
@@ -81,9 +99,17 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute(
         "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, account_pages.revoke_token
     ),
+    PageRoute("GET", "/accounts", Right.ADMINISTRATOR, account_pages.show_accounts),
+    PageRoute("POST", "/accounts/{number:int}", Right.ADMINISTRATOR, account_pages.change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, account_pages.show_audit),
     PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, account_pages.show_members),
     PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, account_pages.change_members),
+    PageRoute(
+        "POST",
+        "/surveys/{survey}/invitations/{number:int}/revoke",
+        Role.OWNER,
+        account_pages.revoke,
+    ),
     PageRoute("GET", "/", Right.PERSON, survey_pages.show_surveys),
     PageRoute("GET", "/new", Right.ADMINISTRATOR, survey_pages.show_new),
     PageRoute("POST", "/new", Right.ADMINISTRATOR, survey_pages.new),
@@ -91,6 +117,7 @@ PAGES: tuple[PageRoute, ...] = (
     *group_pages.ROUTES,
     *plan_pages.ROUTES,
     PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, survey_pages.close),
+    PageRoute("POST", "/surveys/{survey}/snapshot", Role.OWNER, survey_pages.freeze),
     PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, survey_pages.invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, export_pages.surveys_json),
     *(
@@ -124,17 +151,24 @@ def studio_app(studio: Studio) -> Starlette:
     return application(studio, PAGES)
 
 
-def serve_studio(
-    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
-) -> None:
+@dataclass(frozen=True)
+class StudioPlace:
+    """Where the studio listens, and the address at which people open it, if it is configured."""
+
+    host: str
+    port: int
+    address: str | None = None
+
+
+def serve_studio(database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C. `tell` receives the address, or the set-up link at the first start."""
-    with _listening_studio(database, folder, host, port, tell) as (_, server, listener):
+    with _listening_studio(database, folder, at, tell) as (_, server, listener):
         server.run(sockets=[listener])
 
 
 @contextmanager
 def studio_beside(
-    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
+    database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
 ) -> Iterator[Studio]:
     """Serve in a thread of its own while the block runs, as `serve_studio` does."""
     if passed_socket():
@@ -142,7 +176,7 @@ def studio_beside(
             "one socket was passed to this process, two are needed with --collect; run "
             "tacit serve and tacit studio as two services"
         )
-    with _listening_studio(database, folder, host, port, tell) as (studio, server, listener):
+    with _listening_studio(database, folder, at, tell) as (studio, server, listener):
         sockets = {"sockets": [listener]}
         thread = threading.Thread(target=server.run, kwargs=sockets, name="tacit-studio")
         thread.start()
@@ -155,16 +189,46 @@ def studio_beside(
 
 @contextmanager
 def _listening_studio(
-    database: str, folder: Path, host: str, port: int, tell: Callable[[str], None]
-) -> Iterator[tuple[Studio, uvicorn.Server, socket]]:
-    with closing(Store(database)) as store, listening(host, port) as listener:
+    database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
+) -> Iterator[tuple[Studio, Server, socket]]:
+    limits = _limits()
+    logs.set_up(limits.log)
+    address = None if at.address is None else _checked_address(at.address)
+    with closing(Store(database)) as store, listening(at.host, at.port) as listener:
         studio = studio_of(store, folder)
+        studio.proxies, studio.address = TrustedProxies(limits.trusted_proxy), address
         base = base_address(listener)
         listener.listen()
         tell(f"studio {base}")
         if not studio.accounts.any():
-            token = studio.accounts.invite(administrator=True)
-            tell(f"make the first account at {base}set-up/{token} (works once, for 7 days)")
-        proxy = os.environ.get("TACIT_STUDIO_PROXY", "127.0.0.1")
-        config = quiet_config(studio_app(studio), _LAST_SECONDS, forwarded_allow_ips=proxy)
-        yield studio, uvicorn.Server(config), listener
+            token = studio.accounts.first_link()
+            opened = base if address is None else f"{address}/"
+            tell(f"make the first account at {opened}set-up/{token} (works once, for 7 days)")
+        raise_file_limit(2 * limits.connections)  # there may be a server that collects too
+        largest = max(route.longest for route in PAGES)
+        yield studio, http_server(studio_app(studio), limits, largest), listener
+
+
+def _checked_address(address: str) -> str:
+    """The origin of the address at which people open the studio."""
+    try:
+        checked = origin(address)
+    except ValueError:
+        checked = ""
+    scheme, _, host = checked.partition("://")
+    if scheme not in ("http", "https") or not host or address.rstrip("/").lower() != checked:
+        raise ServiceError(
+            f"--address {address}: must be scheme and host, and a port unless it is the usual one, "
+            "such as https://studio.example.org"
+        )
+    return checked
+
+
+def _limits() -> ServiceSettings:
+    """The limits on connections and requests: those of the collecting side, with its settings."""
+    try:
+        proxies = networks(os.environ.get(_PROXY, "127.0.0.1"))
+    except ValueError as error:
+        raise ServiceError(f"{_PROXY}: {error}") from None
+    own = {"drain_seconds": _LAST_SECONDS, "trusted_proxy": proxies}
+    return settings({}).model_copy(update=own)

@@ -9,6 +9,8 @@ from tacit import __version__
 from tacit.design import Design, Group
 from tacit.number_text import number_of
 from tacit.question_conditions import QuestionCondition
+from tacit.reconstruction.joint_conditions import chains
+from tacit.reconstruction.restricted import estimable_together
 from tacit.studio.release import Release
 
 #: A matrix with more entries is not written out.
@@ -49,8 +51,9 @@ REFERENCES = {
 
 def design_sentences(design: Design) -> list[str]:
     """How each group of questions is disguised, with every parameter."""
-    groups = [_group_sentence(group) for group in design.groups]
-    return [*groups, *(_condition_sentence(design, condition) for condition in design.conditions)]
+    groups = [_group_sentence(design, group) for group in design.groups]
+    conditions = [_condition_sentence(design, condition) for condition in design.conditions]
+    return [*groups, *conditions, *(_chain_sentence(design, names) for names in chains(design))]
 
 
 def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
@@ -58,8 +61,22 @@ def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
     disguised = ", which was disguised like an answer" if hidden else ""
     return (
         f"{condition.attribute} was asked if {condition}. The respondent's device decided; for "
-        f"others it filled in “does not apply”{disguised}. Combinations that cannot occur were "
-        "estimated as 0 by restricted least squares (Theil, 1971)."
+        f"others it filled in “does not apply”{disguised}."
+    )
+
+
+def _chain_sentence(design: Design, names: tuple[str, ...]) -> str:
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    if estimable_together(design.channel(names)):
+        return (
+            f"{listed} were estimated together, by restricted least squares on the combinations of "
+            "answers that can occur (Theil, 1971). Every share and table of these questions is a "
+            "margin of this one estimate."
+        )
+    return (
+        f"{listed} have too many combinations of answers, or too much disguise, to be estimated "
+        "together. Each table was estimated from its own questions, by restricted least squares on "
+        "the combinations that can occur (Theil, 1971); so one share can differ between two tables."
     )
 
 
@@ -75,7 +92,7 @@ def methods_sentences(release: Release) -> list[str]:
         f"Results are from {records}.{_missing_sentence(release)}",
         "Shares of the true answers were estimated by inverting the known probabilities of the "
         "disguise (Huang & Du, 2008, eq. 2), by generalised least squares where there are more "
-        "reports than answers. The estimate is unbiased, so that it may fall "
+        "reports than possible answers. The estimate is unbiased, so that it may fall "
         "below 0 or exceed 100 % by chance.",
         "Intervals have 95 % confidence, for each share alone. They contain every share that the "
         "estimate does not reject: by the exact binomial distribution where reports have one "
@@ -102,13 +119,16 @@ def cited(texts: list[str]) -> list[str]:
     return [full for short, full in sorted(REFERENCES.items()) if short in whole]
 
 
-def _group_sentence(group: Group) -> str:
+def _group_sentence(design: Design, group: Group) -> str:
     given = group.coin.to_dict()
     family = str(given["family"])
     names = ", ".join(group.attributes)
     several = len(group.attributes) > 1 and family != "matrix"
     together = " One draw decides for all of these questions together." if several else ""
-    return f"{names}: {FAMILY_WORDS[family](given)}{together}"
+    coding = ""
+    if group.coin.report_words:
+        coding = f" A report is {group.coin.report_meaning(design.attributes_of(group))}."
+    return f"{names}: {FAMILY_WORDS[family](given)}{together}{coding}"
 
 
 def _listed(shares: Any) -> str:
@@ -144,12 +164,11 @@ FAMILY_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     ),
     "crosswise": lambda given: (
         "respondents reported only whether their answer is the same as that to an innocent "
-        f"question with known share {given['p']}; the second answer of the reports means the "
-        "same (Yu, Tian & Tang, 2008)."
+        f"question with known share {given['p']} (Yu, Tian & Tang, 2008)."
     ),
     "triangular": lambda given: (
-        "respondents reported yes if their answer, or that to an innocent question with known "
-        f"share {given['p']}, is yes, and otherwise no (Yu, Tian & Tang, 2008)."
+        "respondents reported only whether their answer, or that to an innocent question with "
+        f"known share {given['p']}, or both are yes (Yu, Tian & Tang, 2008)."
     ),
     "mangat": lambda given: (
         f"a true yes was always reported as yes; a true no as no with probability {given['p']}, "

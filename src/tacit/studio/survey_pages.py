@@ -9,13 +9,15 @@ from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError
 from tacit.studio.accounts import Role
+from tacit.studio.disclosure import require_comparable
 from tacit.studio.question_results import (
+    hidden_questions,
     question_results,
     question_texts,
     result_notes,
     waiting_text,
 )
-from tacit.studio.release import FEWEST_SHOWN, Release, missing
+from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.release_history import history_figures
 from tacit.studio.result_warnings import group_warnings
 from tacit.studio.site import PageVisit
@@ -36,10 +38,12 @@ def show_surveys(visit: PageVisit) -> Response:
 def show_results(visit: PageVisit) -> Response:
     """The state of a survey and the results of each question."""
     release, values = newest_release(visit)
-    shown: dict[str, Any] = {"results": [], "fewest": FEWEST_SHOWN}
+    shown: dict[str, Any] = {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
     if release is not None:
         points = visit.studio.history.of(visit.survey)
         shown |= {"results": question_results(release), "notes": result_notes}
+        shown |= {"hidden": hidden_questions(release), "release": release}
+        shown |= {"snapshot": visit.studio.releases.snapshot(visit.survey)}
         shown |= {"warnings": group_warnings(release, question_texts(visit.survey))}
         shown |= {"points": points, "figures": history_figures(points)}
     return visit.page("results.html", **shown, **values)
@@ -49,6 +53,21 @@ def close(visit: PageVisit) -> Response:
     """Close a survey for good, if its title was typed to confirm it."""
     close_survey(visit, visit.form.get("confirm", ""))
     return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
+
+
+def freeze(visit: PageVisit) -> Response:
+    """Open comparisons and models before closing, if the box was ticked to confirm it."""
+    if visit.form.get("confirm") != "yes":
+        raise DataError("tick the box to freeze a snapshot; it cannot be undone")
+    frozen_snapshot(visit)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}/table", 303)
+
+
+def frozen_snapshot(visit: PageVisit) -> Release:
+    """The snapshot, which is made from the release that is shown now."""
+    snapshot = visit.studio.releases.freeze(visit.survey)
+    visit.record("snapshot frozen", f"{visit.survey.title}: {snapshot.counts.n_records} records")
+    return snapshot
 
 
 def invite(visit: PageVisit) -> Response:
@@ -111,7 +130,7 @@ def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
         "survey": survey,
         "state": state,
         "shown": shown,
-        "note": waiting_text(shown, state.records, missing(shown)),
+        "note": waiting_text(release, state.records),
         "role": role,
     }
     return release, values
@@ -121,8 +140,16 @@ def released(visit: PageVisit) -> Release:
     """The release of the survey of a page; an error if there is none yet."""
     release, _ = newest_release(visit)
     if release is None:
-        raise DataError(f"results are shown from {FEWEST_SHOWN} records on")
+        raise DataError(
+            f"results are shown from {next_release_at(0)} records on, or from {FEWEST_SHOWN} once "
+            "the survey is closed"
+        )
     return release
+
+
+def compared(visit: PageVisit) -> Release:
+    """The release that tables of several questions come from; an error if they are not open yet."""
+    return require_comparable(visit.studio.releases.comparable(visit.survey))
 
 
 def file_response(content: str | bytes, kind: str, name: str) -> Response:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.studio.page_templates import page_templates
-from tacit.studio.question_results import question_results, question_texts, result_notes
+from tacit.studio.question_results import (
+    hidden_questions,
+    question_results,
+    question_texts,
+    result_notes,
+)
 from tacit.studio.release import Release
 from tacit.studio.result_warnings import group_warnings
 from tacit.studio.survey_methods import cited, design_sentences, methods_sentences
@@ -33,5 +38,6 @@ def report_values(release: Release) -> dict[str, Any]:
         "methods": methods,
         "references": cited([*design, *methods]),
         "results": question_results(release),
+        "hidden": hidden_questions(release),
         "warnings": group_warnings(release, question_texts(release.survey)),
     }

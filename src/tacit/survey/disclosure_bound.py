@@ -4,25 +4,28 @@ For each attribute it is the largest probability that someone guesses the true a
 whole reported record and knows how answers depend on each other, if all answers to the question are
 equally likely a priori. It assumes nothing about the dependence and needs no data. An undisguised
 answer may reveal any other, so there are two bounds: from the whole record, and from the disguised
-answers alone.
+answers alone. If the same people answer in several waves, someone sees the records of all of them;
+every wave draws anew, so the epsilons of the waves add up (Dwork & Roth 2014, theorem 3.16).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
+from tacit import outward
 from tacit.bounds import Bound, DesignReports, is_undisguised
-from tacit.design import Design
+from tacit.channel.numbers import sum_up
+from tacit.design import Design, Group
 
 #: Published figures are rounded up to a multiple of one over this.
 _STEPS = 1000
 
 
-def disclosure_bound(design: Design) -> dict[str, Any]:
+def disclosure_bound(design: Design, waves: int = 1) -> dict[str, Any]:
     """JSON-ready: for each attribute the bounds from all and from the disguised answers."""
-    disguised = [group for group in design.groups if not is_undisguised(group)]
-    every, hidden = DesignReports(design), DesignReports(design, disguised)
+    disguised = _disguised(design)
+    every, hidden = DesignReports(design, None, waves), DesignReports(design, disguised, waves)
     found = {
         name: {
             "categories": design.schema[name].size,
@@ -31,12 +34,65 @@ def disclosure_bound(design: Design) -> dict[str, Any]:
         }
         for name in design.schema.names
     }
-    return {"prior": "uniform", "attributes": found}
+    counted = {"waves": waves} if waves > 1 else {}
+    return {"prior": "uniform", **counted, "attributes": found}
 
 
-def understates(published: dict[str, Any], design: Design) -> bool:
+def waves_sentence(design: Design, waves: int) -> str:
+    """What the reports of all waves together reveal, and those of one wave."""
+    if not _disguised(design):
+        return f"The same people answer {waves} times, and no answer is disguised."
+    first, several = _Guesses.of(design, 1), _Guesses.of(design, waves)
+    return (
+        f"The same people answer {waves} times, and chance decides anew each time. Someone who "
+        "sees all their reports of one question guesses the true answer right in at most "
+        f"{several.own} of 100 cases and is at most {several.certainty} % sure (one wave: "
+        f"{first.own} and {first.certainty} %), if all answers to it are equally common; from all "
+        f"disguised answers, right in at most {several.together} (one wave: {first.together}). "
+        f"Epsilon of an answer is at most {several.epsilon} (one wave: {first.epsilon})."
+    )
+
+
+class _Guesses(NamedTuple):
+    """The least protected disguised answer after some waves: guesses of 100 from its own reports
+    and from all disguised ones, certainty in percent from its own reports, epsilon."""
+
+    own: int
+    certainty: int
+    together: int
+    epsilon: str
+
+    @classmethod
+    def of(cls, design: Design, waves: int) -> _Guesses:
+        disguised = _disguised(design)
+        together = DesignReports(design, disguised, waves)
+        own, whole, epsilon = [], [], []
+        for group in disguised:
+            reports = DesignReports(design, [group], waves)
+            own += [reports.bound(name) for name in group.attributes]
+            whole += [together.bound(name).accuracy for name in group.attributes]
+            epsilon.append(
+                max(design.channel(design.closure([n])).epsilon for n in group.attributes)
+            )
+        return cls(
+            _percent(max(bound.accuracy for bound in own)),
+            _percent(max(bound.worst_posterior for bound in own)),
+            _percent(max(whole)),
+            outward.epsilon(sum_up([max(epsilon)] * waves)),
+        )
+
+
+def _percent(share: float) -> int:
+    return math.ceil(100 * _up(share) - 1e-9)
+
+
+def _disguised(design: Design) -> list[Group]:
+    return [group for group in design.groups if not is_undisguised(group)]
+
+
+def understates(published: dict[str, Any], design: Design, waves: int = 1) -> bool:
     """Whether a published bound is too small or misses an attribute."""
-    own, claimed = disclosure_bound(design)["attributes"], published.get("attributes", {})
+    own, claimed = disclosure_bound(design, waves)["attributes"], published.get("attributes", {})
     return any(
         (claimed.get(name, {}).get(seen) or {}).get(figure, 0.0) < value
         for name, bounds in own.items()

@@ -79,7 +79,9 @@ class Published:
     @cached_property
     def disclosure_bound(self) -> dict[str, Any]:
         """The most that all answers together may reveal, whatever their dependence."""
-        return disclosure_bound(self.design) if self.frozen_bound is None else self.frozen_bound
+        if self.frozen_bound is not None:
+            return self.frozen_bound
+        return disclosure_bound(self.design, self.survey.waves or 1)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the survey, its design, the fingerprints of both and the bound."""

@@ -32,6 +32,7 @@ from tacit.survey.questions import (
 from tacit.survey.survey_problems import problems
 
 MOST_QUESTIONS = 500
+MOST_WAVES = 24
 #: Validation context that checks only single fields, not the relations between them.
 UNCHECKED = "unchecked"
 
@@ -70,6 +71,13 @@ class Survey(SurveyPart):
     opens: Day | None = Field(default=None, description="First day on which answers are accepted.")
     closes: Day | None = Field(default=None, description="Last day on which answers are accepted.")
     quota: int | None = Field(default=None, ge=1, description="Closes after this many records.")
+    waves: int | None = Field(
+        default=None,
+        ge=2,
+        le=MOST_WAVES,
+        description="How often the same people answer these questions in all, in this survey and "
+        "others; once if left out.",
+    )
     labels: Labels = Field(
         default_factory=dict, description="The texts of categories, for all questions."
     )

@@ -29,6 +29,7 @@ _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _KEY = r"(?:- +)?[\w.-]+: +"
 _LANGUAGE = re.compile(r"(?:^|, *)([a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?): +")
 _MOST_DIGITS = 300
@@ -188,8 +189,8 @@ def _json(text: str, name: str) -> SurveySource:
         raise SurveyError([f"{name}:{error.lineno}: {syntax_error(error)}"]) from None
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
-    try:  # the YAML parser gives the lines; it rejects only tabs
-        lines = _composed(text.replace("\t", " "), name, yaml.SafeLoader).lines
+    try:  # the YAML parser gives the lines; it rejects tabs and escaped surrogates
+        lines = _composed(_SURROGATE.sub(r"\\u0020", text.replace("\t", " ")), name, LOADER).lines
     except (yaml.YAMLError, _LineError):
         return SurveySource(name, data)
     return SurveySource(name, data, lines)

@@ -62,7 +62,7 @@ def answers_every_kind(person: Respondent, address: str) -> None:
     """Every kind of question and family, to what will be sent."""
     page = person.page
     assert person.opens(address) == "Work and health"
-    assert "Chance disguises every sensitive answer" in page.locator(".path").inner_text()
+    assert "chance decides what is sent" in page.locator(".path").inner_text()
     assert person.goes_on() == "Do you like chocolate?"
     person.chooses("Yes")
     person.goes_on()
@@ -240,8 +240,8 @@ def test_nothing_is_sent_if_the_respondent_does_not_want_to(page: Page, served: 
     assert seen.bodies == []
     assert served.stored(OPPOSITE) == before
     assert "keeps the disguised answers" in page.locator("form").inner_text()
-    person.presses("Someone else is answering")
-    person.reaches("Opposite")
+    person.presses("Delete them from this device")
+    page.get_by_text("Your answers were discarded.").wait_for()
     assert page.evaluate("localStorage.length") == 0
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.support.axe_checks import new_violations
 from tests.support.browser import Served
 from tests.support.page_surveys import DEVICES, FRENCH, PAIR, WIDE, every_kind, own_device
-from tests.support.respondent import gives_last_answers, sends_form
+from tests.support.respondent import Respondent, gives_last_answers, sends_form
 
 
 def check(page: Page) -> None:
@@ -81,7 +81,6 @@ def test_axe_finds_what_it_is_for(page: Page, served: Served) -> None:
 def reloaded(page: Page) -> None:
     page.reload()
     page.wait_for_selector("h1")
-    page.wait_for_selector("pre", state="attached")
 
 
 SURVEYS = {"all": every_kind(), "french": FRENCH, "wide": WIDE, "pair": PAIR}
@@ -89,9 +88,11 @@ SURVEYS = {"all": every_kind(), "french": FRENCH, "wide": WIDE, "pair": PAIR}
 
 @pytest.mark.parametrize("survey", SURVEYS.values(), ids=SURVEYS)
 def test_no_step_has_a_violation(page: Page, served: Served, survey: Any) -> None:
-    token = "#token" if survey is FRENCH else ""
-    walk(page, served[survey] + token, check)
+    walk(page, served.link(survey) if survey is FRENCH else served[survey], check)
     reloaded(page)
+    check(page)
+    Respondent(page).is_still_there()
+    page.wait_for_selector("pre", state="attached")
     check(page)
     page.locator("button.primary").click()
     page.wait_for_selector("form:not(:has(pre, [role=status]))")

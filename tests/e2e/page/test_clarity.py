@@ -7,7 +7,7 @@ import math
 
 from playwright.sync_api import Page, ViewportSize
 
-from tests.support.browser import Served, watched
+from tests.support.browser import Served, as_on_a_new_device, watched
 from tests.support.page_surveys import (
     HALF,
     LIMITS,
@@ -113,6 +113,7 @@ def test_nobody_is_left_to_use_one_month_of_birth_for_all_questions(
 ) -> None:
     """One person for two pages would tie their disguises together."""
     for heading in ("Question a?", "Question b?"):
+        as_on_a_new_device(page, served.origin)
         to_question(page, served[own_device("birth_month")], heading)
         assert "a different person on each page" in page.locator(".panel").inner_text()
 
@@ -178,10 +179,11 @@ def test_the_page_does_not_hide_what_all_answers_together_may_reveal(
     bound = json.loads(survey.to_json())["disclosure_bound"]["attributes"]
     worst = max(each["disguised"]["guess"] for each in bound.values() if each["disguised"])
     Respondent(page).opens(served[survey])
-    told = page.locator("form").inner_text()
-    cases = f"in at most {math.ceil(100 * worst)} of 100 cases, assuming all answers are"
+    page.locator(".guess summary").click()
+    told = page.locator(".guess").inner_text()
+    cases = f"it is right in at most {math.ceil(100 * worst)} of 100 cases. That is the worst case"
     assert cases in told
-    assert "Undisguised answers may reveal more." in told
+    assert "Undisguised answers may show that they are yours, and may reveal more." in told
     to_question(page, served[survey], "Do you smoke?")
     page.locator("summary").click()
     own = math.ceil(100 * bound["smokes"]["disguised"]["guess"])
@@ -195,9 +197,11 @@ def test_a_bound_of_one_is_not_said_as_a_number(page: Page, served: Served) -> N
     survey["disclosure_bound"]["attributes"]["a"]["disguised"]["guess"] = 0.9991
     page.route("**/survey.json", lambda route: route.fulfill(json=survey))
     Respondent(page).opens(served[OPEN])
-    told = page.locator("form").inner_text()
+    assert "all your answers together may reveal the truth" in page.locator("form").inner_text()
+    page.locator(".guess summary").click()
+    told = page.locator(".guess").inner_text()
     assert "All your disguised answers together may reveal a true one if answers" in told
-    assert "of 100 cases" not in told
+    assert "100 of 100 cases" not in told
 
 
 def test_many_answers_are_listed_instead_of_a_wide_table(page: Page, served: Served) -> None:

@@ -242,7 +242,7 @@ def test_a_reload_on_a_conditional_question_asks_what_it_depends_on_again(
 ) -> None:
     person = answered(page, served[READABLE], "Yes")
     person.reaches("How many packs a week?")
-    page.reload()
+    person.reloads()
     person.reaches("Do you smoke?")
     person.chooses("No")
     person.goes_on()
@@ -258,7 +258,7 @@ def test_a_reload_after_the_conditional_questions_keeps_them_all(
 ) -> None:
     person = answered(page, served[READABLE], *PATHS[path][:-1])
     person.reaches("Do you live alone?")
-    page.reload()
+    person.reloads()
     person.reaches("Do you live alone?")
     person.chooses("Yes")
     person.goes_on()

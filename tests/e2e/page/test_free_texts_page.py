@@ -83,14 +83,14 @@ def test_a_text_is_lost_with_a_reload_and_the_field_is_asked_again(
 ) -> None:
     person = reaches_the_field(page, served)
     page.get_by_role("textbox").fill("private words")
-    page.reload()
+    person.reloads()
     person.reaches(f"What else? {IMAGE}")
     assert page.get_by_role("textbox").input_value() == ""
     assert "private words" not in page.evaluate(STORAGE)
     page.get_by_role("textbox").fill("other words")
     assert person.goes_on() == "And?"
     assert person.goes_on() == "This will be sent"
-    page.reload()
+    person.reloads()
     page.wait_for_selector("pre", state="attached")
     body = json.loads(page.locator("pre").text_content() or "")
     assert body["texts"] == {"more": "", "__proto__": ""}

@@ -216,7 +216,7 @@ def test_a_reload_asks_again_and_keeps_no_true_answer(
     person.goes_on()
     answer(page, [0] * len(model.questions), 0)
     person.goes_on()
-    page.reload()
+    person.reloads()
     page.get_by_role("heading", name="You and a model").wait_for()
     assert page.locator("input:checked").count() == 0
     kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")

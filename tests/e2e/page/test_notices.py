@@ -77,7 +77,7 @@ def test_the_browsers_language_is_not_behind_a_choice(browser: Browser, served: 
     ):
         context = device(browser, locale=locale)
         page = context.new_page()
-        page.goto(f"{served[FRENCH]}#token")
+        page.goto(served.link(FRENCH))
         page.get_by_role("button", name=start, exact=True).wait_for()
         page.get_by_role("button", name=other, exact=True).click()
         page.get_by_role("button", name=then, exact=True).wait_for()

@@ -219,6 +219,7 @@ def test_nobody_can_decline_once_chance_has_decided(page: Page, served: Served) 
     found = kept(page)
     assert len(found["throws"]) == 1
     person.opens(served[OPTIONAL])
+    person.is_still_there()
     assert page.get_by_text(DECLINE).count() == 0
     assert page.locator("h1").inner_text() == asked
 
@@ -236,6 +237,7 @@ def test_a_reload_keeps_what_was_declined_and_does_not_ask_again(
     found = kept(page)
     assert found["reports"] == {"a": None, "b": [1]}
     person.opens(served[OPTIONAL])
+    person.is_still_there()
     assert person.heading == "Which?"
     for decline in (person.ticks, person.ticks, person.chooses, person.chooses, person.chooses):
         decline(DECLINE)

@@ -7,8 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from tacit.service.page import FILES, HTML, integrity, manifest
 from tacit.service.verification import verify
 from tests.support.browser import PATIENCE, Served, device, serving, watched
 from tests.support.commands import Ran
-from tests.support.page_surveys import OPEN, WAVE
+from tests.support.page_surveys import OPEN, TEAM, TEAM_OPEN
 from tests.support.respondent import Respondent
-from tests.support.tampering import LEAKS, Change, leaking, tampering
+from tests.support.tampering import LEAKS, Change, answering, leaking, tampering
 
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
 #: Files that read or send answers. In a browser the others are changed with --complete only; the
@@ -43,7 +44,7 @@ def in_a_browser(names: Iterable[str]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving([OPEN, WAVE], tmp_path_factory.mktemp("served")) as found:
+    with serving([OPEN, TEAM_OPEN, TEAM], tmp_path_factory.mktemp("served")) as found:
         yield found
 
 
@@ -153,7 +154,7 @@ def other_rules(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes
 
 
 def other_survey(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
-    return WAVE.to_json().encode() if path.endswith("survey.json") else body
+    return TEAM_OPEN.to_json().encode() if path.endswith("survey.json") else body
 
 
 @pytest.mark.parametrize(
@@ -164,8 +165,8 @@ def other_survey(path: str, body: bytes, headers: list[tuple[str, str]]) -> byte
         (with_cookie_of_the_style, {"header set-cookie"}),
         (reported, {"header nel"}),
         (inline, {HTML, "an inline script"}),
-        (other_rules, {"survey.json"}),
-        (other_survey, {"survey.json"}),
+        (other_rules, {"survey.json", "header etag"}),
+        (other_survey, {"survey.json", "header etag"}),
     ],
 )
 def test_what_surrounds_the_files_is_checked_too(
@@ -173,6 +174,170 @@ def test_what_surrounds_the_files_is_checked_too(
 ) -> None:
     with tampering(served.origin, change) as origin:
         assert wrong(origin + PLACE) == expected
+
+
+#: What a server may add to have visits reported, more told, something else loaded or kept; and
+#: what no server of ours sends. The first ones were accepted once.
+ADDED = {
+    "Content-Security-Policy-Report-Only": "default-src 'none'; report-uri https://third.example",
+    "Clear-Site-Data": '"storage"',
+    "Speculation-Rules": '"https://third.example/rules.json"',
+    "Accept-CH": "Sec-CH-UA-Model, Sec-CH-UA-Full-Version-List",
+    "Alt-Svc": 'h3="third.example:443"; ma=86400',
+    "Reporting-Endpoints": 'default="https://third.example/"',
+    "Report-To": '{"endpoints": [{"url": "https://third.example/"}], "max_age": 86400}',
+    "NEL": '{"report_to": "default", "max_age": 86400, "success_fraction": 1}',
+    "Link": "<https://third.example/>; rel=preconnect",
+    "Refresh": "5; url=https://third.example/",
+    "Set-Cookie": "id=7",
+    "Service-Worker-Allowed": "/",
+    "SourceMap": "https://third.example/page.js.map",
+    "X-SourceMap": "https://third.example/page.js.map",
+    "Critical-CH": "Sec-CH-UA-Model",
+    "Supports-Loading-Mode": "credentialed-prerender",
+    "Document-Policy": "js-profiling",
+    "Origin-Agent-Cluster": "?0",
+    "Access-Control-Allow-Origin": "*",
+    "Timing-Allow-Origin": "*",
+    "Server-Timing": "visitor;desc=7",
+    "Content-Location": "https://third.example/",
+    "Content-Encoding": "identity",
+    "Last-Modified": "Wed, 18 Nov 2026 03:00:07 GMT",
+    "Transfer-Encoding": "identity",
+    "Trailer": "Clear-Site-Data",
+    "Use-As-Dictionary": 'match="/*"',
+    "X-DNS-Prefetch-Control": "on",
+    "X-Whatever": "7",
+}
+#: Sent by honest servers too, with other values.
+CHANGED = {
+    "Vary": "Cookie",
+    "Strict-Transport-Security": "max-age=0; id=7",
+    "Age": "-1",
+    "Keep-Alive": "visitor=7",
+    "Connection": "upgrade",
+    "Server": "x\r\n this goes on",
+    "Date": "x",
+}
+#: As nginx and Caddy, with the examples of the documentation, and caches send them.
+OF_PROXIES = {
+    "Server": "nginx/1.26.3 (Debian)",
+    "Via": "1.1 Caddy",
+    "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+    "Vary": "Accept-Encoding",
+    "Connection": "keep-alive",
+    "Keep-Alive": "timeout=5, max=100",
+    "Age": "7",
+}
+#: Where a header may be: the page, a file of it, the survey, and what answers a submission.
+PLACES = ("/", "style.css", "words/fr.json", "survey.json", "responses", "link")
+
+
+def with_headers(place: str, headers: Mapping[str, str]) -> Change:
+    def change(path: str, body: bytes, told: list[tuple[str, str]]) -> bytes:
+        if path.endswith(place):
+            told.extend(headers.items())
+        return body
+
+    return change
+
+
+@pytest.mark.parametrize(("name", "place"), [*zip([*ADDED, *CHANGED], cycle(PLACES), strict=False)])
+def test_a_header_that_we_do_not_send_is_found_and_named(
+    served: Served, command: Callable[..., Ran], name: str, place: str
+) -> None:
+    given = {name: (ADDED | CHANGED)[name]}
+    with tampering(served.origin, with_headers(place, given)) as origin:
+        ran = command("verify", origin + PLACE, "--json")
+    assert ran.status == 1
+    content = json.loads(ran.out)
+    findings = [one for one in content["findings"] if not one["right"]]
+    assert [one["name"] for one in findings] == [f"header {name.lower()}"]
+    assert (HTML if place == "/" else place) in findings[0]["told"]
+    assert findings[0]["told"].startswith("not allowed") == (name in ADDED)
+    assert (name.lower() in content["allowed_headers"]) == (name in CHANGED)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_headers_that_we_do_not_send_are_found_wherever_they_are(
+    served: Served, place: str
+) -> None:
+    with tampering(served.origin, with_headers(place, ADDED)) as origin:
+        assert {f"header {name.lower()}" for name in ADDED} <= wrong(origin + PLACE)
+
+
+@pytest.mark.parametrize("line", ["no header", "Clear-Site-Data : *", ": x", "\x00: x"])
+def test_no_header_hides_behind_a_line_that_is_none(served: Served, line: str) -> None:
+    """Browsers skip such a line and use those after it."""
+    broken = with_headers("/", {"Via": f"x\r\n{line}\r\nClear-Site-Data: *"})
+    with tampering(served.origin, broken) as origin:
+        assert wrong(origin + PLACE) != set()
+
+
+def test_what_honest_proxies_add_is_allowed(served: Served) -> None:
+    """Negative control: the same ways, with headers that tell a browser nothing to do."""
+    for place in PLACES:
+        with tampering(served.origin, with_headers(place, OF_PROXIES)) as origin:
+            assert wrong(origin + PLACE) == set()
+
+
+@pytest.mark.parametrize("name", ["content-type", "cache-control", "etag", "referrer-policy"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_header_of_ours_with_another_value_or_twice_is_found(
+    served: Served, place: str, name: str
+) -> None:
+    def other(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+        if path.endswith(place):
+            headers[:] = [(k, "text/plain" if k == name else v) for k, v in headers]
+        return body
+
+    def twice(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+        if path.endswith(place):
+            headers += [(k, v) for k, v in headers if k == name]
+        return body
+
+    if (place, name) in (("responses", "etag"), ("link", "etag")):
+        return  # a refusal has none
+    for change in (other, twice):
+        with tampering(served.origin, change) as origin:
+            assert wrong(origin + PLACE) == {f"header {name}"}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("status", [103, 206, 302, 500])
+def test_another_status_is_found(served: Served, place: str, status: int) -> None:
+    change = with_headers(place, {})
+    with tampering(served.origin, change, {place: status}) as origin:
+        assert (HTML if place == "/" else place) in wrong(origin + PLACE)
+
+
+def test_every_address_that_the_page_asks_for_is_checked(served: Served) -> None:
+    """Those of a survey by invitation, which also checks links."""
+    asked: set[str] = set()
+    place = f"/s/{TEAM.slug}/"
+
+    def note(path: str, body: bytes, headers: list[tuple[str, str]]) -> bytes:
+        asked.add(path.removeprefix(place))
+        return body
+
+    with tampering(served.origin, note) as origin:
+        assert wrong(origin + place) == set()
+    with tampering(served.origin, with_headers("/link", ADDED)) as origin:
+        assert {f"header {name.lower()}" for name in ADDED} <= wrong(origin + place)
+    scripts = "".join(manifest()[name].decode() for name in SCRIPTS)
+    fetched = set(re.findall(r'(?:fetch|post)\(\s*"([^"]+)"', scripts))
+    assert {"survey.json", "responses", "link"} <= fetched
+    assert fetched | {"", *(f"/page/{name}" for name in FILES if name != HTML)} == asked
+    assert served.stored(TEAM) == 0, "nothing was stored"
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 101]
+)
+def test_what_is_no_answer_is_an_error(command: Callable[..., Ran], answer: bytes) -> None:
+    with answering(answer) as origin:
+        ran = command("verify", origin + PLACE)
+    assert (ran.status, "cannot be fetched" in ran.err) == (2, True)
 
 
 def test_a_shortened_address_is_not_taken_for_that_of_a_survey(served: Served) -> None:

@@ -72,7 +72,7 @@ def test_lying_carriers_equal_the_closed_form_of_the_stochastic_lie_detector() -
 
 
 def test_careless_answers_of_apart_samples_equal_the_bias_corrected_estimator() -> None:
-    """Atsusaka & Stevens (2021): attentive share from the anchor, then the crosswise estimator."""
+    """Atsusaka & Stevenson (2023): attentive share from the anchor, then crosswise."""
     samples = [
         sample([600, 1400], crosswise("0.15")),
         (records_of([450, 1550]), design_of(crosswise("0.15"), ANCHOR)),

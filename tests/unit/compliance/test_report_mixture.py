@@ -70,7 +70,9 @@ def test_the_profile_is_the_largest_likelihood_with_the_quantity_fixed(
     others = np.linspace(0, 1, 4001)
     points = np.column_stack([1 - others, others * (1 - at), others * at])
     brute = max(map(mixture.log_likelihood, points))
-    found = profile(mixture, quantity, at)
+    shares, found = profile(mixture, quantity, at)
+    assert mixture.log_likelihood(shares) == pytest.approx(found)
+    assert quantity.value(shares) == pytest.approx(at)
     assert brute <= found + EXACT
     assert found - brute < 1e-3
 

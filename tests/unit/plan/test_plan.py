@@ -23,7 +23,7 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.errors import SingularChannelError, TacitError
+from tacit.errors import DataError, SingularChannelError, TacitError
 from tacit.plan import SurveyPlan, plan
 from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import example, read_survey
@@ -199,6 +199,32 @@ def test_groups_may_be_made_by_a_disguised_attribute() -> None:
     assert known.power is not None
     assert hidden.power < known.power
     assert (known["smokes"].difference_width or 0) < (hidden["smokes"].difference_width or 0)
+
+
+def test_the_prevalence_of_the_attribute_that_makes_groups_is_not_ignored() -> None:
+    schema = Schema([Attribute("a", ["no", "yes"]), Attribute("g", ["most", "few"])])
+    design = Design(schema, [Group(["a"], related("0.8")), Group(["g"], truthful())])
+    given: Any = {"n": 500, "difference": 0.25, "by": "g"}
+    found = plan(design, prevalence={"a": 0.1, "g": 0.15}, **given)
+    assert found.power == plan(design, prevalence={"a": 0.1}, group_share=0.15, **given).power
+    equal = plan(design, prevalence={"a": 0.1}, **given)
+    assert equal.power is not None
+    assert found.power is not None
+    assert equal.power - found.power > 0.1
+    listed = plan(design, prevalence={"a": 0.1, "g": [0.85, 0.15]}, **given)
+    assert listed.power == found.power
+    same = plan(design, prevalence={"a": 0.1, "g": 0.15}, group_share=0.15, **given)
+    assert same.power == found.power
+    with pytest.raises(DataError, match=r"group_share is 0.3, but the prevalence of 'g' says 0.15"):
+        plan(design, prevalence={"a": 0.1, "g": 0.15}, group_share=0.3, **given)
+
+
+def test_the_bias_of_safe_answers_is_never_larger_than_the_share() -> None:
+    """Near theta 1/2 the weight of a report is huge, but an estimated share is at least 0."""
+    for theta in ("0.501", "0.4999", "0.55"):
+        found = plan(related(theta), n=1000, prevalence=0.1)
+        assert [each.bias for each in found.questions[0].biases][-1] == pytest.approx(-0.1)
+        assert "-10.00" in str(found)
 
 
 def test_a_smaller_share_may_be_planned_too() -> None:

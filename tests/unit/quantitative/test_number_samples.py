@@ -43,7 +43,8 @@ def test_mean_and_variance_have_the_errors_of_a_loop_over_strata_and_units() -> 
     spread = variance(reported, CARDS, **own)
     influence = reported**2 - 2 * float(found) * reported
     squared = linearised_variance(influence, w, *units, {})
-    assert float(spread.stderr) ** 2 == pytest.approx(squared)
+    beyond = 2 * float(found.stderr) ** 4 * N / (N - 1)
+    assert float(spread.stderr) ** 2 == pytest.approx(squared + beyond)
     plain = np.average(reported**2, weights=w) - float(found) ** 2 - 50  # the cards' variance
     assert float(spread) == pytest.approx(plain + float(found.stderr) ** 2)
 

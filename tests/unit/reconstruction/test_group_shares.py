@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related, truthful, unrelated
-from tacit.errors import DataError, SchemaError, TacitError
+from tacit.errors import SchemaError, TacitError
 from tacit.reconstruction import Reconstruction, em, inversion, simplex
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
@@ -135,18 +135,40 @@ def test_methods_that_give_distributions_give_conditional_distributions() -> Non
     assert table.method == "em"
 
 
-def test_a_group_that_nobody_seems_to_be_in_is_an_error_and_an_uninformative_row() -> None:
-    counts = np.array([[3000, 250, 0], [600, 90, 0]])
-    found = reconstruct(records(counts), DESIGNS["two coins"])
-    with pytest.raises(
-        DataError, match=r"income = high has an estimated probability of -0\.\d+, so"
-    ):
-        found.probability({"smokes": "yes"}, given={"income": "high"})
+NOBODY_HIGH = np.array([[3000, 250, 0], [600, 90, 0]])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("first", ["high", "low"])
+def test_a_group_that_nobody_seems_to_be_in_stops_no_question_and_is_marked(
+    name: str, first: str
+) -> None:
+    found = reconstruct(records(NOBODY_HIGH), DESIGNS[name])
+    event, second = {"smokes": "yes"}, "low" if first == "high" else "high"
     table = found.table(["smokes"], given=["income"])
-    lower, upper = table.interval()
-    np.testing.assert_array_equal(lower[2], 0)
-    np.testing.assert_array_equal(upper[2], 1)
-    assert "not informative" in str(table)
+    np.testing.assert_array_equal(np.stack(table.interval())[:, 2], [[0, 0], [1, 1]])
+    share = found.probability(event, given={"income": "high"})
+    np.testing.assert_array_equal(share.interval(), (0, 1))
+    ranges = {"difference": (-1, 1), "ratio": (0, np.inf), "odds_ratio": (0, np.inf)}
+    estimates = [table, share]
+    for kind, limits in ranges.items():
+        groups = {"income": first}, {"income": second}
+        compared = getattr(found, kind)(event, between=groups)
+        np.testing.assert_array_equal(compared.interval(), limits)
+        assert np.isnan(float(compared))
+        estimates.append(compared)
+    for estimate in estimates:
+        assert "not informative" in str(estimate)
+
+
+def test_a_comparison_without_an_upper_limit_says_so_and_why() -> None:
+    found = reconstruct(records(np.array([[300, 25, 2], [90, 9, 15]])), DESIGNS["truthful groups"])
+    event, groups = {"smokes": "yes"}, ({"income": "high"}, {"income": "low"})
+    for compared in (found.ratio, found.odds_ratio):
+        assert "unbounded\n" in str(compared(event, between=groups)) + "\n"
+        assert "no upper limit: the reports allow" in str(compared(event, between=groups))
+        assert "no upper limit" not in str(compared(event, between=groups[::-1]))
+    assert "no upper limit" not in str(found.difference(event, between=groups))
 
 
 YES = {"smokes": "yes"}

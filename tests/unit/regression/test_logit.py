@@ -75,7 +75,7 @@ except MissingExtraError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, second = done.stdout.splitlines()
     assert first == "5"
-    assert "pip install 'tacit[formula]'" in second
+    assert "pip install 'tacit-survey[formula]'" in second
 
 
 def test_the_order_of_records_and_the_names_of_categories_do_not_matter(data: Any) -> None:

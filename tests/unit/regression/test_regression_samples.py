@@ -13,11 +13,13 @@ from tacit import Attribute, Design, Group, Schema, forced, reconstruct, truthfu
 from tacit.arrays import Array
 from tacit.errors import DataError
 from tacit.regression import correlation, linear, logit
+from tacit.sampling import bootstrap, jackknife, linearised, poststratify
 from tests.support.samples import linearised_variance
 
 SCHEMA = Schema([Attribute("cheats", ["no", "yes"]), Attribute("sex", ["man", "woman"])])
 COIN = forced("2/3", ["1/2", "1/2"])
 DESIGN = Design(SCHEMA, [Group(["cheats"], COIN), Group(["sex"], truthful())])
+METHODS = ["linearised", "jackknife", "bootstrap"]
 HOW: Any = {"weights": "w", "strata": "stratum", "clusters": "cluster"}
 
 
@@ -136,3 +138,92 @@ def test_records_with_missing_answers_are_left_out(how: Any) -> None:
     assert np.allclose(np.asarray(fit.bse), np.asarray(other.bse), rtol=0.02)
     sexless = frame.with_columns(sex=pl.when(pl.Series(gaps)).then(None).otherwise(pl.col("sex")))
     assert logit("cheats ~ sex", sexless, DESIGN, **how).n_left_out == 60
+
+
+def _leaving_out(frame: Any, estimate: Any) -> Array:
+    """The jackknife by hand: a fit without each cluster; the others of its stratum weigh more."""
+    strata, units = _units(frame)
+    weights, whole = frame["w"].to_numpy().astype(float), estimate("w")
+    variance = np.zeros(len(whole))
+    for unit in sorted(set(units)):
+        n = len({other for other in units if other[0] == unit[0]})
+        factors = [
+            0.0 if other == unit else n / (n - 1) if stratum == unit[0] else 1.0
+            for stratum, other in zip(strata, units, strict=True)
+        ]
+        kept = np.array(factors) > 0
+        without = estimate((weights * factors)[kept], frame.filter(pl.Series(kept)))
+        variance += (n - 1) / n * (without - whole) ** 2
+    return np.sqrt(variance)
+
+
+@pytest.mark.parametrize("formula", ["cheats ~ sex", "cheats ~ age + sex"])
+def test_the_jackknife_of_a_logit_refits_it_without_each_cluster(formula: str) -> None:
+    frame = _frame(120)
+
+    def estimate(weights: Any, data: Any = frame) -> Array:
+        return np.asarray(logit(formula, data, DESIGN, weights=weights).params)
+
+    fit = logit(formula, frame, DESIGN, **HOW, errors=jackknife)
+    np.testing.assert_allclose(np.asarray(fit.bse), _leaving_out(frame, estimate), rtol=1e-6)
+    assert "standard errors by jackknife" in str(fit)
+    assert "sandwich" not in str(fit)
+    linear_terms = logit(formula, frame, DESIGN, **HOW)
+    assert (np.asarray(fit.bse) > np.asarray(linear_terms.bse)).all()
+    assert "standard errors sandwich" in str(linear_terms)
+
+
+def test_the_jackknife_of_linear_and_correlation_refits_them_without_each_cluster() -> None:
+    frame = _frame(120)
+
+    def slopes(weights: Any, data: Any = frame) -> Array:
+        return np.asarray(linear("age ~ cheats", data, DESIGN, weights=weights).params)
+
+    def pair(weights: Any, data: Any = frame) -> Array:
+        return np.array([float(correlation("age", "cheats", data, DESIGN, weights=weights))])
+
+    fit = linear("age ~ cheats", frame, DESIGN, **HOW, errors=jackknife)
+    np.testing.assert_allclose(np.asarray(fit.bse), _leaving_out(frame, slopes), rtol=1e-6)
+    assert "standard errors by jackknife" in str(fit)
+    found = correlation("age", "cheats", frame, DESIGN, **HOW, errors=jackknife)
+    np.testing.assert_allclose(float(found.stderr), _leaving_out(frame, pair)[0], rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_bootstrap_of_a_logit_agrees_with_refits_of_resampled_clusters() -> None:
+    """Both spreads come from 400 draws; they differ by 5 of their standard errors at most."""
+    frame, rng = _frame(400), np.random.default_rng(5)
+    fit = logit("cheats ~ sex", frame, DESIGN, **HOW, errors=bootstrap(400))
+    assert "standard errors by bootstrap" in str(fit)
+    units = _units(frame)[1]
+    weights, draws = frame["w"].to_numpy().astype(float), []
+    for _ in range(400):
+        times: dict[Any, float] = {}
+        for stratum in (0, 1):
+            own = sorted({unit for unit in units if unit[0] == stratum})
+            drawn = rng.multinomial(len(own) - 1, np.full(len(own), 1 / len(own)))
+            times |= {u: m * len(own) / (len(own) - 1) for u, m in zip(own, drawn, strict=True)}
+        factors = np.array([times[unit] for unit in units])
+        kept = factors > 0
+        again = logit(
+            "cheats ~ sex",
+            frame.filter(pl.Series(kept)),
+            DESIGN,
+            weights=(weights * factors)[kept],
+        )
+        draws.append(np.asarray(again.params))
+    spread = np.sqrt(((np.array(draws) - fit.values) ** 2).mean(axis=0))
+    error = np.sqrt(2 / (2 * 400))  # of the ratio of two standard deviations
+    assert (np.abs(np.asarray(fit.bse) / spread - 1) < 5 * error).all()
+
+
+@pytest.mark.parametrize("errors", [linearised, jackknife, bootstrap(30)], ids=METHODS)
+def test_a_known_margin_has_no_error_in_a_replicate_either(errors: Any) -> None:
+    """Weights that were calibrated are calibrated again in each replicate."""
+    frame = _frame(300)
+    weights = poststratify(frame, DESIGN, ["sex"], {"man": 480, "woman": 520})
+    fit = logit("sex ~ 1", frame, DESIGN, weights=weights, clusters="cluster", errors=errors)
+    assert fit.params["Intercept"] == pytest.approx(np.log(520 / 480))
+    assert fit.bse["Intercept"] < 1e-6
+    unknown = logit("sex ~ 1", frame, DESIGN, weights="w", clusters="cluster", errors=errors)
+    assert unknown.bse["Intercept"] > 0.05

@@ -134,8 +134,7 @@ def test_intervals_are_those_of_the_effective_number_of_records() -> None:
     assert found.simple is not None
     assert found.simple.score is not None
     ratio = (norm.isf(0.025) / t.isf(0.025, 15)) ** 2
-    n = ratio * found.n_records / float(found.design_effect)
-    score = found.simple.score.with_records(n)
+    score = found.simple.score.times(ratio / float(found.design_effect))
     expected = Estimate.interval(
         Estimate((), found.value, found.stderr, 0, "", "", lambda: found.covariance, lambda: score)
     )

@@ -89,7 +89,7 @@ def test_what_other_commands_write_is_not_taken_for_damage(tmp_path: Path) -> No
     other = Store(path)
     other.erase_order()
     other.register(published(title="Another"))
-    other.database.truncate_log()
+    other.database.forget_links()
     other.close()
     assert store.write([response(SURVEY)], TODAY) == [Outcome.STORED]
     store.close()
@@ -147,7 +147,7 @@ def test_nothing_is_stored_in_an_older_copy_if_sqlite_notices_the_damage_first(
     store = _held(path)
     _copied_over(path, older)
     store.write([response(SURVEY, n) for n in range(600)], TODAY)
-    store.database.truncate_log()
+    store.database.forget_links()
     with monkeypatch.context() as patched:
         patched.setattr(store.database, "_verify", lambda connection: None)
         assert store._held is not None

@@ -86,6 +86,23 @@ def test_a_token_is_spent_once(store: Store) -> None:
     assert store.state(fingerprint_of(INVITED)) == SurveyState(True, 1, 1, 0)
 
 
+def test_a_check_of_a_link_sees_what_another_server_stored_and_uses_nothing(
+    store: Store, url: str
+) -> None:
+    survey = fingerprint_of(INVITED)
+    used, unused = store.invite(survey, 2)
+    state = store.state(survey)
+    with closing(Store(url)) as other:
+        assert [other.link_usable(survey, token) for token in (used, unused)] == [True, True]
+        assert store.state(survey) == state
+        store.write([response(INVITED, 0, used)], TODAY)
+        answers = [other.link_usable(survey, token) for token in (used, unused, "never issued")]
+        assert answers == [False, True, False]
+        assert not other.link_usable(fingerprint_of(OPEN), unused)
+        assert not other.link_usable("0" * 64, unused)
+    assert store.write([response(INVITED, 0, unused)], TODAY) == [Outcome.STORED]
+
+
 def test_without_a_token_or_with_an_invented_one_nothing_is_stored(store: Store) -> None:
     store.invite(fingerprint_of(INVITED), 1)
     batch = [response(INVITED), response(INVITED, 0, "invented"), response(INVITED, 0, "\udc80")]

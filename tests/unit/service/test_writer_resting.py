@@ -1,10 +1,11 @@
-"""The writer when nothing waits: the log is emptied and the order of rows erased."""
+"""The writer empties the log and erases the order of rows, when nothing waits and under load."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import threading
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -116,24 +117,6 @@ def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
     store.close()
 
 
-def test_the_log_is_emptied_under_lasting_load_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "MOST_COMMITS", 3)
-    monkeypatch.setattr(writing, "IDLE", 600.0)  # a slow machine is not idle
-    store = store_of(tmp_path / "survey.db")
-    rested: list[date] = []
-
-    def tidy(today: date) -> bool:
-        rested.append(today)
-        return True
-
-    monkeypatch.setattr(store, "tidy", tidy)
-    with_writer(store, lambda w: send(w, [response(OPEN, n) for n in range(10)]), most=1)
-    assert rested == [TODAY] * 4  # at the start, and after every third of ten commits
-    store.close()
-
-
 def _unsettled(store: Store) -> int:
     records, settled = store._counts()
     return records - settled
@@ -150,6 +133,84 @@ def test_the_store_settles_at_32_new_records_at_an_eighth_or_on_another_day(url:
         left.append(_unsettled(store))
     assert left == [31, 0, 0, 127, 128, 0, 0]
     store.close()
+
+
+@pytest.mark.parametrize("useless", ["repeated", "changed", "refused"])
+def test_what_stores_nothing_does_not_postpone_erasing_the_order(
+    url: str, monkeypatch: pytest.MonkeyPatch, useless: str
+) -> None:
+    monkeypatch.setattr(writing, "IDLE", 600.0)  # it is never quiet
+    store = store_of(url)
+    first = response(OPEN, 0)
+    sent = {
+        "repeated": first,
+        "changed": first._replace(codes=response(OPEN, 1).codes),
+        "refused": response(INVITED, 1, "an invented link"),
+    }[useless]
+
+    async def work(writer: Writer) -> list[int]:
+        unsettled = []
+        for answer in [first, *(response(OPEN, n) for n in range(99))]:
+            assert await writer.submit(answer) is Outcome.STORED
+            assert await writer.submit(sent) is not Outcome.STORED
+            unsettled.append(_unsettled(store))
+        return unsettled
+
+    assert with_writer(store, work) == [*range(1, 32), 0] * 3 + [1, 2, 3, 4]
+    store.close()
+
+
+def test_many_records_of_one_survey_do_not_keep_the_order_of_another_one(url: str) -> None:
+    store = store_of(url)
+    store.write([response(OPEN, n) for n in range(1000)], TODAY)
+    store.tidy(TODAY)
+    tokens = store.invite(INVITED.survey.fingerprint, 40)
+    unsettled = []
+    for answer in responses(INVITED, tokens):
+        store.write([answer], TODAY)
+        store.tidy(TODAY, quiet=False)
+        unsettled.append(_unsettled(store))
+    assert unsettled == [*range(1, 32), *range(9)]
+    store.close()
+
+
+@pytest.mark.parametrize(("many", "commit"), [(20, 16), (10_000, 32)])
+def test_under_heavy_load_erasures_pause_unless_it_is_quiet(
+    url: str, monkeypatch: pytest.MonkeyPatch, many: int, commit: int
+) -> None:
+    """Heavy is a load of large commits, or of any if the records are many."""
+    monkeypatch.setattr("tacit.service.store.store.ERASURE_PAUSE", 1e9)
+    store = store_of(url)
+    store.tidy(TODAY)
+    unsettled = []
+    for most, size in ((10_000, 16), (10_000, 16), (many, commit), (10_000, 16)):
+        monkeypatch.setattr("tacit.service.store.store.MANY_RECORDS", most)
+        for _ in range(32 // size):
+            store.write([response(OPEN, n) for n in range(size)], TODAY)
+        store._due(any_new=False)
+        store.tidy(TODAY, quiet=False)
+        unsettled.append(_unsettled(store))
+        store.tidy(TODAY)
+        assert _unsettled(store) == 0
+    assert unsettled == [0, 0, 32, 0]
+    store.close()
+
+
+def test_a_process_that_starts_with_many_records_pauses_as_after_an_erasure(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a server that restarts under heavy load would rewrite everything at once."""
+    monkeypatch.setattr("tacit.service.store.store.START_SECONDS", 1e9)
+    unsettled = []
+    for _ in range(2):  # the first one starts with no record
+        with closing(store_of(url)) as store:
+            store.tidy(TODAY)
+            store.write([response(OPEN, n) for n in range(32)], TODAY)
+            store.tidy(TODAY, quiet=False)
+            unsettled.append(_unsettled(store))
+            store.tidy(TODAY)
+            assert _unsettled(store) == 0
+    assert unsettled == [0, 32]
 
 
 async def until_settled(store: Store) -> None:
@@ -169,9 +230,9 @@ def test_a_database_that_is_locked_while_it_settles_takes_responses_again(
     failed = threading.Event()
     rewrite = store.database.rewrite
 
-    def rewriting() -> None:
+    def rewriting(surveys: Any) -> None:
         try:
-            rewrite()
+            rewrite(surveys)
         except Unavailable:
             failed.set()
             raise
@@ -210,7 +271,7 @@ def test_an_unforeseen_error_while_it_rests_or_recovers_does_not_end_the_writer(
     write, test_write, left = store.write, store.test_write, [3]
     failed = threading.Event()
 
-    def broken_rest(today: date) -> bool:
+    def broken_rest(today: date, quiet: bool) -> bool:
         failed.set()
         raise RuntimeError("a secret")
 
@@ -316,7 +377,7 @@ def test_a_settling_that_failed_is_left_alone_for_a_while(
     store.write([response(OPEN, 1)], TODAY)
     tried: list[None] = []
     rewrite = store.database.rewrite
-    monkeypatch.setattr(store.database, "rewrite", lambda: (tried.append(None), rewrite()))
+    monkeypatch.setattr(store.database, "rewrite", lambda due: (tried.append(None), rewrite(due)))
     with other.database.reading() as reader:
         reader.execute(text("SELECT count(*) FROM responses")).all()
         store.tidy(TODAY)

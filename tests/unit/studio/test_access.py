@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tacit.service.collect.addresses import TrustedProxies
 from tacit.studio.access import Right, has_right
 from tacit.studio.accounts import Account, Role
+from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.site import PageRoute
 from tacit.studio.studio_server import PAGES
 from tests.support.studio import PASSWORD, Browser, Tried, tried
@@ -31,6 +34,7 @@ VISITORS = (
 EXPECTED = {
     "GET /studio.css": "200 200 200 200 200 200 200 200 200",
     "GET /scripts/{name}": "200 200 200 200 200 200 200 200 200",
+    "GET /favicon.ico": "200 200 200 200 200 200 200 200 200",
     "GET /openapi.json": "200 200 200 200 200 200 200 200 200",
     "GET /set-up/{token}": "404 404 404 404 404 404 404 404 404",
     "POST /set-up/{token}": "400 400 400 400 400 400 400 400 400",
@@ -41,9 +45,14 @@ EXPECTED = {
     "POST /account/password": "401 400 400 400 400 400 401 403 403",
     "POST /account/tokens": "401 400 400 400 400 400 401 403 403",
     "POST /account/tokens/{number:int}/revoke": "401 303 303 303 303 303 401 403 403",
+    "GET /accounts": "303 403 403 403 403 200 401 403 403",
+    "POST /accounts/{number:int}": "401 403 403 403 403 404 401 403 403",
     "GET /audit": "303 403 403 403 403 200 401 403 403",
     "GET /surveys/{survey}/members": "303 404 403 403 200 200 401 403 200",
     "POST /surveys/{survey}/members": "401 404 403 403 200 200 401 403 200",
+    "POST /surveys/{survey}/invitations/{number:int}/revoke": (
+        "401 404 403 403 404 404 401 403 404"
+    ),
     "GET /": "303 200 200 200 200 200 401 403 403",
     "GET /new": "303 403 403 403 403 200 401 403 403",
     "POST /new": "401 403 403 403 403 400 401 403 403",
@@ -51,6 +60,7 @@ EXPECTED = {
     "GET /surveys/{survey}/table": "303 404 200 200 200 200 401 200 200",
     "GET /plan": "303 200 200 200 200 200 401 200 200",
     "POST /surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
+    "POST /surveys/{survey}/snapshot": "401 404 403 403 400 400 401 403 400",
     "POST /surveys/{survey}/invite": "401 404 403 403 400 400 401 403 400",
     "GET /surveys.json": "303 200 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/report.html": "303 404 200 200 200 200 401 200 200",
@@ -101,7 +111,11 @@ EXPECTED = {
     "GET /api/surveys/{survey}/results": "303 404 200 200 200 200 401 200 200",
     "GET /api/surveys/{survey}/table": "303 404 400 400 400 400 401 400 400",
     "POST /api/surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
+    "POST /api/surveys/{survey}/snapshot": "401 404 403 403 400 400 401 403 400",
     "POST /api/surveys/{survey}/links": "401 404 403 403 400 400 401 403 400",
+    "GET /api/surveys/{survey}/invitations": "303 404 403 403 200 200 401 403 200",
+    "POST /api/surveys/{survey}/invitations": "401 404 403 403 400 400 401 403 400",
+    "DELETE /api/surveys/{survey}/invitations/{number:int}": "401 404 403 403 404 404 401 403 404",
     "POST /api/surveys/{survey}/draft": "401 404 403 403 201 201 401 403 201",
     "GET /api/plan": "303 400 400 400 400 400 401 400 400",
     "GET /api/drafts": "303 200 200 200 200 200 401 200 200",
@@ -163,7 +177,7 @@ def address(path: str, studio: Tried) -> str:
     filled = path.replace("{survey}", studio.mine.slug)
     if "{draft}" in path:
         members = studio.studio.accounts.members(studio.mine.survey.fingerprint)
-        ((owner, name),) = [(own, name) for own, name, _ in members if name == "owner"]
+        ((owner, name),) = [(one.id, one.name) for one in members if one.name == "owner"]
         for earlier in studio.studio.drafts.all():  # an account may have only so many
             studio.studio.drafts.delete(earlier.id)
         made = studio.studio.drafts.create(DRAFT, owner, name)
@@ -191,7 +205,7 @@ def test_a_page_is_open_only_to_those_with_the_right(
         form = {} if method == "GET" else {"role": "viewer"}
         answer = client.request(method, address(path, studio), data=form or None)
         found.append(str(answer.status_code))
-        studio.studio.delay.succeeded("name ", "address 127.0.0.1")
+        studio.studio.guesses = GuessLimits()
         if path == "/sign-out" and before:  # sign in again for the next page
             name = "other" if visitor == "other analyst" else visitor
             account = studio.studio.accounts.check_password(name, PASSWORD)
@@ -232,6 +246,61 @@ def test_a_form_of_the_own_origin_is_accepted_from_older_browsers(
     assert answer.status_code == 400  # not 403: only the label is missing
 
 
+@pytest.mark.parametrize(
+    ("base", "headers", "origin", "status"),
+    [
+        ("https://testserver", {}, "https://testserver", 400),  # only the label is missing
+        ("https://testserver:443", {}, "https://testserver", 400),
+        ("https://testserver", {}, "http://testserver", 403),
+        ("http://testserver", {}, "https://testserver", 403),
+        ("http://testserver", {}, "http://testserver:8080", 403),
+        ("http://testserver", {"x-forwarded-proto": "https"}, "https://testserver", 400),
+        ("http://testserver", {"x-forwarded-proto": "https"}, "http://testserver", 403),
+    ],
+)
+def test_a_form_of_another_scheme_or_port_is_refused(
+    base: str, headers: dict[str, str], origin: str, status: int, tmp_path: Path
+) -> None:
+    studio = tried(tmp_path, records=0)
+    studio.studio.proxies = TrustedProxies([ip_network("127.0.0.1")])
+    owner = studio.client(studio.account("owner", Role.OWNER))
+    session = owner.cookies["tacit-studio"]
+    name = (
+        "__Host-tacit-studio" if origin.startswith("https") == (status == 400) else "tacit-studio"
+    )
+    plain = Browser(owner.app)
+    plain.base_url = base
+    sent = {**headers, "origin": origin, "cookie": f"{name}={session}"}
+    assert plain.post("/account/tokens", headers=sent).status_code == status
+    if headers:  # only the proxy is trusted
+        plain.address = "192.0.2.1"
+        assert plain.post("/account/tokens", headers=sent).status_code != 400
+    studio.store.close()
+
+
+def test_with_an_address_nothing_depends_on_the_host_header(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=0)
+    studio.studio.address = "https://studio.example.org"
+    owner = studio.client(studio.account("owner", Role.OWNER))
+    plain = Browser(owner.app)
+    plain.base_url = "http://evil.example"
+    cookies = {"cookie": f"__Host-tacit-studio={owner.cookies['tacit-studio']}"}
+    path = f"/surveys/{studio.mine.slug}/members"
+    for origin, status in (("http://evil.example", 403), (studio.studio.address, 200)):
+        answer = plain.post(path, headers={"origin": origin, **cookies}, data={"role": "viewer"})
+        assert answer.status_code == status
+    assert "https://studio.example.org/set-up/" in answer.text
+    assert "evil" not in answer.text
+    studio.store.close()
+
+
+@pytest.mark.parametrize("host", ["[", "x:99999", "[::1", "x:y"])
+def test_a_host_header_that_is_no_host_is_a_wrong_request(
+    host: str, clients: dict[str, Browser]
+) -> None:
+    assert clients["owner"].get("/", headers={"host": host}).status_code == 400
+
+
 def test_a_session_that_expired_is_no_session(tmp_path: Path) -> None:
     studio = tried(tmp_path, records=0)
     account = studio.account("owner", Role.OWNER)
@@ -269,7 +338,7 @@ def test_every_answer_forbids_scripts_frames_and_caches(clients: dict[str, Brows
 def test_a_limited_token_of_an_administrator_neither_writes_drafts_nor_publishes(
     limits: dict[str, Any],
 ) -> None:
-    whole = Account(1, "root", administrator=True, by_token=True)
+    whole = Account(1, "root", administrator=True, token=1)
     limited = replace(whole, **limits)
     for right in (Right.AUTHOR, Right.PUBLISHER):
         assert has_right(whole, right)

@@ -11,8 +11,7 @@ from tacit.errors import DataError, StoreError
 from tacit.studio import account_tables
 from tacit.studio.account_tables import open_engine
 from tacit.studio.accounts import SESSION_SECONDS, Accounts, Role
-from tacit.studio.guess_delay import GuessDelay
-from tests.support.studio import PASSWORD, WEAK_HASHER
+from tests.support.studio import PASSWORD, WEAK_HASHER, new_account
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def accounts(tmp_path: Path) -> Accounts:
 
 
 def test_a_link_makes_one_account(accounts: Accounts) -> None:
-    link = accounts.invite(administrator=True)
+    link = accounts.first_link()
     assert accounts.link_works(link)
     made = accounts.create(link, "Ada", PASSWORD)
     assert made is not None
@@ -31,14 +30,15 @@ def test_a_link_makes_one_account(accounts: Accounts) -> None:
 
 
 def test_a_link_expires(accounts: Accounts) -> None:
-    link = accounts.invite()
+    link = accounts.first_link()
     accounts.now = lambda: 1e12
     assert accounts.create(link, "Ada", PASSWORD) is None
 
 
 def test_a_link_can_be_used_again_if_the_name_is_taken(accounts: Accounts) -> None:
-    accounts.create(accounts.invite(), "Ada", PASSWORD)
-    link = accounts.invite()
+    first = accounts.create(accounts.first_link(), "Ada", PASSWORD)
+    assert first is not None
+    _, link = accounts.invite(first, "a", Role.VIEWER)
     with pytest.raises(DataError, match="there is an account 'Ada' already"):
         accounts.create(link, "Ada", PASSWORD)
     assert accounts.create(link, "Ada 2", PASSWORD) is not None
@@ -47,11 +47,11 @@ def test_a_link_can_be_used_again_if_the_name_is_taken(accounts: Accounts) -> No
 @pytest.mark.parametrize("password", ["", "short", "x" * 1001])
 def test_a_password_has_enough_characters(accounts: Accounts, password: str) -> None:
     with pytest.raises(DataError, match="12 to 1,000 characters"):
-        accounts.create(accounts.invite(), "Ada", password)
+        accounts.create(accounts.first_link(), "Ada", password)
 
 
 def test_only_the_right_password_signs_in(accounts: Accounts) -> None:
-    accounts.create(accounts.invite(), "Ada", PASSWORD)
+    accounts.create(accounts.first_link(), "Ada", PASSWORD)
     assert accounts.check_password("Ada", PASSWORD) is not None
     assert accounts.check_password("Ada", PASSWORD + " ") is None
     assert accounts.check_password("Eve", PASSWORD) is None
@@ -60,17 +60,18 @@ def test_only_the_right_password_signs_in(accounts: Accounts) -> None:
 def test_a_hash_takes_64_mib(tmp_path: Path) -> None:
     engine = open_engine(tmp_path / "accounts.db")
     accounts = Accounts(engine)
-    accounts.create(accounts.invite(), "Ada", PASSWORD)
+    accounts.create(accounts.first_link(), "Ada", PASSWORD)
     with engine.connect() as connection:
         hashed = connection.scalar(select(account_tables.accounts.c.password))
     assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")  # RFC 9106, second choice
 
 
 def test_no_secret_is_in_the_file(accounts: Accounts, tmp_path: Path) -> None:
-    link = accounts.invite()
+    link = accounts.first_link()
     made = accounts.create(link, "Ada", PASSWORD)
     assert made is not None
-    secrets = [link, accounts.invite(), PASSWORD, accounts.begin_session(made)]
+    _, another = accounts.invite(made, "a", Role.VIEWER)
+    secrets = [link, another, PASSWORD, accounts.begin_session(made)]
     secrets.append(accounts.issue_token(made.id, "notebook", Role.VIEWER))
     accounts.engine.dispose()
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("accounts.db*"))
@@ -79,7 +80,7 @@ def test_no_secret_is_in_the_file(accounts: Accounts, tmp_path: Path) -> None:
 
 
 def test_a_session_ends_when_it_is_not_used_or_the_password_changes(accounts: Accounts) -> None:
-    made = accounts.create(accounts.invite(), "Ada", PASSWORD)
+    made = accounts.create(accounts.first_link(), "Ada", PASSWORD)
     assert made is not None
     time = [0.0]
     accounts.now = lambda: time[0]
@@ -95,8 +96,7 @@ def test_a_session_ends_when_it_is_not_used_or_the_password_changes(accounts: Ac
 
 
 def test_a_token_has_at_most_its_scope_and_its_survey(accounts: Accounts) -> None:
-    made = accounts.create(accounts.invite(survey="a", role=Role.ANALYST), "Ada", PASSWORD)
-    assert made is not None
+    made = new_account(accounts, "Ada", Role.ANALYST)
     accounts.give(made.id, "b", Role.OWNER)
     scoped = accounts.of_token(accounts.issue_token(made.id, "all", Role.OWNER))
     narrow = accounts.of_token(accounts.issue_token(made.id, "one", Role.VIEWER, "b"))
@@ -107,8 +107,7 @@ def test_a_token_has_at_most_its_scope_and_its_survey(accounts: Accounts) -> Non
 
 
 def test_a_role_that_was_taken_away_is_gone_at_once(accounts: Accounts) -> None:
-    made = accounts.create(accounts.invite(survey="a", role=Role.OWNER), "Ada", PASSWORD)
-    assert made is not None
+    made = new_account(accounts, "Ada", Role.OWNER)
     session = accounts.begin_session(made)
     accounts.give(made.id, "a", None)
     again = accounts.of_session(session)
@@ -119,25 +118,3 @@ def test_a_role_that_was_taken_away_is_gone_at_once(accounts: Accounts) -> None:
 def test_a_folder_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="accounts cannot be stored here"):
         open_engine(tmp_path)
-
-
-def test_each_failure_doubles_the_wait_up_to_15_minutes() -> None:
-    time = [0.0]
-    delay = GuessDelay(lambda: time[0])
-    waits = []
-    for _ in range(16):
-        delay.failed("name a", "address b")
-        waits.append(delay.wait("name a"))
-    assert waits[:6] == [0, 0, 1, 2, 4, 8]
-    assert waits[-1] == 900
-    assert delay.wait("name c") == 0
-    assert delay.wait("name c", "address b") == 900
-    delay.succeeded("name a")
-    assert delay.wait("name a") == 0
-
-
-def test_guesses_at_many_names_do_not_fill_the_memory() -> None:
-    delay = GuessDelay(lambda: 0.0)
-    for number in range(20_000):
-        delay.failed(str(number))
-    assert len(delay._failures) == 10_000

@@ -166,6 +166,22 @@ def test_only_the_newest_previews_are_kept(studio: Tried, root: Browser) -> None
 # Copies and the end ------------------------------------------------------------------------------
 
 
+def test_an_author_of_a_second_wave_is_not_left_to_forget_the_first(studio: Tried) -> None:
+    """The copy asks whether people answer again; once that is said, all waves are counted."""
+    owner = studio.client(studio.account("Ada", administrator=True))
+    own = draft_in(studio, owner)
+    assert (
+        "Will the same people answer these questions more than once?"
+        in owner.get(f"/drafts/{own}").text
+    )
+    form = {"version": "2", "text": f"{TEXT}waves: 2\n"}
+    assert owner.post(f"/drafts/{own}/text", data=form).status_code == 303
+    page = owner.get(f"/drafts/{own}").text
+    assert "The same people answer 2 times, and chance decides anew each time." in page
+    assert "more than once?" not in page
+    assert 'name="waves"' in owner.get(f"/drafts/{own}/settings").text
+
+
 def test_a_published_survey_and_a_draft_are_duplicated(studio: Tried) -> None:
     owner = studio.client(studio.account("Ada", Role.OWNER))
     copy = owner.post(f"/surveys/{studio.mine.slug}/duplicate").headers["location"]
@@ -193,7 +209,7 @@ def test_a_survey_is_deleted_only_when_closed_and_if_its_title_is_typed(tmp_path
     base = f"/surveys/{studio.mine.slug}"
     assert owner.get(base).status_code == 200
     counts = list((tmp_path / "studio").glob("*.counts"))
-    assert len(counts) == 1
+    assert len(counts) == 2  # all records, and those that are shown
     assert owner.post(f"{base}/delete", data={"confirm": "Work"}).status_code == 400
     owner.post(f"{base}/close", data={"confirm": "Work"})
     assert "Delete the survey and its records" in owner.get(base).text

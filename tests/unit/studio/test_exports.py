@@ -92,6 +92,19 @@ def test_labels_are_the_texts_of_questions_and_answers() -> None:
     assert not found["drug"].ordered
 
 
+def test_files_say_that_a_crosswise_report_is_same_or_different() -> None:
+    """Labelled "Yes", it would be read as the sensitive answer; the words can be read back."""
+    published = every_kind()
+    design = published.design
+    (name,) = [g.attributes[0] for g in design.groups if g.coin.family == "crosswise"]
+    records = LabelledRecords(published, some(published))
+    (variable,) = [one for one in records.variables if one.name == name]
+    assert variable.labels == ("different", "same")
+    assert f"A report is {design.group_of(name).coin.report_meaning((design.schema[name],))}" in (
+        codebook(published, 60).replace("\\", "")
+    )
+
+
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("published", [every_kind(), HOSTILE, survey()])
 def test_csv_and_parquet_have_the_same_cells(published: Published, labels: bool) -> None:
@@ -156,7 +169,7 @@ def test_a_script_of_r_names_every_level_and_escapes_texts() -> None:
 
 @pytest.mark.slow
 def test_the_files_of_the_studio_are_those_of_its_release(tmp_path: Path) -> None:
-    studio = tried(tmp_path)
+    studio = tried(tmp_path, closed=True)
     client = studio.client(studio.account("Ada", Role.ANALYST))
     base = f"/surveys/{studio.mine.slug}"
     codes = reports(studio.mine, 400)
@@ -182,7 +195,7 @@ def test_the_files_of_the_studio_are_those_of_its_release(tmp_path: Path) -> Non
     assert listed == {
         "slug": studio.mine.slug,
         "title": "Work",
-        "open": True,
+        "open": False,
         "records": 400,
         "role": "analyst",
     }

@@ -13,7 +13,8 @@ from tacit.cli.simulate import made_up
 from tacit.counting import count_reported
 from tacit.errors import DataError
 from tacit.studio.accounts import Role
-from tacit.studio.group_tables import group_table, hidden_table
+from tacit.studio.disclosure import hidden_table
+from tacit.studio.group_tables import group_table
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 from tests.support.conditional_surveys import DISGUISED
@@ -156,7 +157,7 @@ def test_answers_that_conditions_exclude_hide_nothing() -> None:
 
 @pytest.mark.slow
 def test_the_page_shows_layers_differences_and_markup_as_text(tmp_path: Path) -> None:
-    studio = tried(tmp_path, records=3000)
+    studio = tried(tmp_path, records=3000, closed=True)
     client = studio.client(studio.account("Ada", Role.VIEWER))
     path = f"/surveys/{studio.mine.slug}/table"
     page = client.get(f"{path}?row=stole&column=site&layer=often").text

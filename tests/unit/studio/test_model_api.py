@@ -14,7 +14,7 @@ from tests.unit.studio.test_studio_api import called, program
 
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Tried]:
-    made = tried(tmp_path, 1500)
+    made = tried(tmp_path, 1500, closed=True)
     yield made
     made.store.close()
 

@@ -27,11 +27,11 @@ def is_page(answer: httpx.Response, status: int, *texts: str) -> None:
 def test_results_that_are_not_there_yet(studio: Tried) -> None:
     page = studio.client(studio.account("Ada", administrator=True))
     survey = f"/surveys/{studio.mine.slug}"
-    is_page(page.get(survey), 200, "50 records", "Results are shown from 100 records on.")
-    is_page(page.get(f"{survey}/table"), 200, "no results yet: 50 records so far, 100 needed")
+    is_page(page.get(survey), 200, "50 records", "Results are shown from 132 records on")
+    is_page(page.get(f"{survey}/table"), 200, "no results yet: 50 records so far, 132 needed")
     back = f'<a href="{survey}">Back to the survey</a>'
     for name in EARLY[:3]:
-        is_page(page.get(f"{survey}/{name}"), 400, "Results are shown from 100 records on.", back)
+        is_page(page.get(f"{survey}/{name}"), 400, "Results are shown from 132 records on", back)
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/surveys/0/nothing", "/drafts/0/publish"])

@@ -11,7 +11,7 @@ import cbor2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 from webauthn.helpers import bytes_to_base64url
 
 from tacit.errors import DataError
@@ -37,7 +37,7 @@ def keys(studio: Tried) -> dict[bytes, Any]:
         public = {1: 2, 3: -7, -1: 1, -2: point.x.to_bytes(32), -3: point.y.to_bytes(32)}
         row = dict(account=studio.account(name, Role.VIEWER).id, label="key", sign_count=5)
         with studio.studio.accounts.engine.begin() as connection:
-            stored = dict(credential=credential, public_key=cbor2.dumps(public))
+            stored = dict(credential=credential, public_key=cbor2.dumps(public), origin=SITE.origin)
             connection.execute(insert(table).values(**row, **stored))
     return made
 
@@ -68,7 +68,7 @@ def signed(
 def test_the_right_answer_signs_in_once(studio: Tried, keys: dict[bytes, Any]) -> None:
     passkeys = studio.studio.passkeys
     answer = signed(keys[KNOWN], passkeys.challenges.make())
-    assert passkeys.account_of(answer, SITE) == 1
+    assert passkeys.account_of(answer, SITE) == 2  # Ada; the first account invited her
     assert passkeys.account_of(answer, SITE) is None
 
 
@@ -91,6 +91,63 @@ def test_a_wrong_part_signs_nobody_in(
     passkeys: Passkeys = studio.studio.passkeys
     answer = signed(keys[KNOWN], passkeys.challenges.make(), **wrong)
     assert passkeys.account_of(answer, SITE) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://studio.example.org:8443",
+        "http://studio.example.org",
+        "https://example.org",
+        "https://my.studio.example.org",
+    ],
+)
+@pytest.mark.parametrize("configured", [True, False])
+def test_a_passkey_works_at_no_other_port_host_or_scheme(
+    other: str, configured: bool, studio: Tried, keys: dict[bytes, Any]
+) -> None:
+    """Whoever has a page there may pass on what the browser signed, with any Host header."""
+    passkeys = studio.studio.passkeys
+    elsewhere = SiteOrigin(other)
+    for rp in (SITE.name, elsewhere.name):
+        for site in (SITE, SiteOrigin(other, configured)):
+            answer = signed(keys[KNOWN], passkeys.challenges.make(), origin=other, rp=rp)
+            assert passkeys.account_of(answer, site) is None
+    # If the studio has moved, the old address signs nobody in.
+    answer = signed(keys[KNOWN], passkeys.challenges.make())
+    account = studio.studio.accounts.number_of("Ada")
+    found = passkeys.account_of(answer, SiteOrigin(other, configured))
+    assert found == (None if configured else account)
+
+
+def test_a_passkey_of_an_earlier_release_works_only_at_the_configured_address(
+    studio: Tried, keys: dict[bytes, Any]
+) -> None:
+    passkeys, other = studio.studio.passkeys, SiteOrigin("https://studio.example.org:8443", True)
+    with passkeys.engine.begin() as connection:
+        connection.execute(update(table).values(origin=None))
+    for site, origin in ((SITE, SITE.origin), (other, SITE.origin), (SITE, other.origin)):
+        answer = signed(keys[KNOWN], passkeys.challenges.make(), origin=origin)
+        assert passkeys.account_of(answer, site) is None
+    configured = SiteOrigin(SITE.origin, True)
+    answer = signed(keys[KNOWN], passkeys.challenges.make())
+    account = studio.studio.accounts.number_of("Ada")
+    assert account is not None
+    assert passkeys.account_of(answer, configured) == account
+    assert passkeys.of_account(account)[0].origin == SITE.origin
+    answer = signed(keys[KNOWN], passkeys.challenges.make(), count=7)
+    assert passkeys.account_of(answer, SITE) == account
+
+
+def test_failures_of_a_network_do_not_keep_a_passkey_out(
+    studio: Tried, keys: dict[bytes, Any]
+) -> None:
+    client = studio.client()
+    client.base_url, client.headers["accept"] = SITE.origin, "application/json"
+    path = "/sign-in/passkey"
+    assert [client.post(path, json={}).status_code for _ in range(31)][-1] == 429
+    answer = {"credential": signed(keys[KNOWN], studio.studio.passkeys.challenges.make())}
+    assert client.post(path, json=answer).status_code == 200
 
 
 def test_the_key_of_another_account_signs_nobody_in(studio: Tried, keys: dict[bytes, Any]) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tacit import related
+from tacit import related, unrelated
 from tacit.errors import DataError
 from tacit.plan import SurveyPlan, plan, tradeoff
 from tacit.studio.accounts import Role
@@ -180,3 +180,16 @@ def test_the_page_plans_up_to_the_most_answers() -> None:
     for wrong in (1, MOST_CATEGORIES + 1):
         with pytest.raises(DataError, match=f"from 2 to {MOST_CATEGORIES}"):
             PlanForm(fields | {"categories": str(wrong)}, ()).page([])
+
+
+def test_every_number_of_the_page_may_be_a_percentage(viewer: Browser) -> None:
+    """The page says that numbers may be written as 3 %."""
+    asked = {"subject": "unrelated", "theta": "60 %", "drawn": "25 %, 75%", "n": "1000"}
+    asked |= {"prevalence": "10 %", "level": "90 %", "difference": "10%", "group_share": "20 %"}
+    page = unescape(viewer.get(f"/plan?{urlencode(asked)}").text)
+    coin = unrelated("0.6", ["1/4", "3/4"])
+    expected = plan(coin, n=1000, prevalence=0.1, level=0.9, difference=0.1, group_share=0.2)
+    for cell in cells(expected):
+        assert cell in page
+    with pytest.raises(DataError, match=r"'10 percent' is not a number such as 0.2, 1/5 or 20 %"):
+        PlanForm({"subject": "related", "prevalence": "10 percent"}).page([])

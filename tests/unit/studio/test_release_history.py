@@ -54,7 +54,7 @@ def test_a_release_is_added_once_also_after_a_restart(tmp_path: Path) -> None:
     for _ in range(2):
         history = ReleaseHistory(folder, lambda: date(2027, 2, 3))
         assert Releases(studio.store, folder, history.add).newest(studio.mine) is not None
-        assert [(p.day, p.records) for p in history.of(studio.mine)] == [("2027-02-03", 400)]
+        assert [(p.day, p.records) for p in history.of(studio.mine)] == [("2027-02-03", 368)]
     studio.store.close()
 
 

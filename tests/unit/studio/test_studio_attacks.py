@@ -11,7 +11,7 @@ import pytest
 
 from tacit.studio.accounts import Role
 from tacit.studio.model_folder import STOPPED
-from tacit.studio.site import HEADERS
+from tacit.studio.site import HEADERS, MOST_FIELDS
 from tests.support.drafts import draft_in
 from tests.support.studio import Browser, Tried, reports, send
 
@@ -49,6 +49,22 @@ def test_the_address_of_links_is_one_cell_of_a_table(base: str, studio: Tried) -
     assert studio.store.state(studio.other.survey.fingerprint).issued == 0
 
 
+@pytest.mark.parametrize("path", ["/surveys/x", "/drafts/x", "/api/surveys/x/results"])
+def test_a_stranger_makes_the_studio_look_up_no_survey(
+    path: str, studio: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in (studio.studio.store, studio.studio.drafts):
+        monkeypatch.setattr(part, "published" if part is studio.store else "get", lambda *_: 1 / 0)
+    assert studio.client().get(path).headers["location"] == "/sign-in"
+
+
+def test_a_form_with_very_many_fields_is_a_wrong_request(owner: Browser) -> None:
+    for most, status in ((MOST_FIELDS, 303), (MOST_FIELDS + 1, 400)):
+        form = "title=x" + "&a=b" * (most - 1)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        assert owner.post("/drafts", content=form.encode(), headers=kind).status_code == status
+
+
 def test_an_unexpected_error_has_the_headers_of_every_page(
     studio: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +88,7 @@ def test_a_process_that_is_killed_at_once_is_told_on_the_page_of_its_model(
     studio: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(studio.store, studio.mine, reports(studio.mine, 200))
+    studio.store.close_survey(studio.mine.survey.fingerprint)
     started = subprocess.Popen
 
     def killed(command: Any, **given: Any) -> Any:

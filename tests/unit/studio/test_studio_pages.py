@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
+from tacit.service.page import content
 from tacit.studio.accounts import Role
 from tacit.survey import example
-from tests.support.studio import MARKUP, PASSWORD, Browser, Tried, survey, tried
+from tests.support.studio import MARKUP, PASSWORD, Browser, Tried, reports, send, survey, tried
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +34,7 @@ def owner(studio: Tried) -> Browser:
 
 def test_the_first_link_leads_to_the_surveys(studio: Tried) -> None:
     client = studio.client()
-    link = studio.studio.accounts.invite(administrator=True)
+    link = studio.studio.accounts.first_link()
     form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
     assert "two passwords differ" in client.post(f"/set-up/{link}", data=form | {"again": "x"}).text
     made = client.post(f"/set-up/{link}", data=form)
@@ -51,6 +53,37 @@ def test_the_first_link_leads_to_the_surveys(studio: Tried) -> None:
     ]
 
 
+def test_no_browser_is_told_that_the_icon_is_missing(studio: Tried, owner: Browser) -> None:
+    anonymous = studio.client()
+    for client, path in ((owner, "/"), (anonymous, "/sign-in"), (anonymous, "/nowhere")):
+        page = client.get(path)
+        (link,) = re.findall(r'<link rel="icon" href="([^"]+)" type="image/svg\+xml">', page.text)
+        assert "img-src 'self'" in page.headers["content-security-policy"]
+        # Browsers ask for the second one where no page names an icon, such as for JSON.
+        icons = [anonymous.get(link), anonymous.get("/favicon.ico")]
+        for icon in icons:
+            assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+        assert icons[0].content == icons[1].content == content("icon.svg")
+
+
+@pytest.mark.parametrize("name", [PASSWORD, f"Ada{PASSWORD}", "", "ada"])
+def test_a_password_typed_as_a_name_is_not_kept(
+    name: str, studio: Tried, owner: Browser, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    accounts = studio.studio.accounts
+    assert owner.post("/sign-in", data={"name": name, "password": "x"}).status_code == 403
+    assert owner.post("/sign-in", data={"name": "Ada", "password": "x"}).status_code == 403
+    # Names of accounts are kept: guesses at them matter.
+    lines = [(row.account, row.action, row.subject) for row in accounts.history(2)]
+    assert lines == [("Ada", "sign-in failed", ""), ("", "sign-in failed", "unknown name")]
+    accounts.engine.dispose()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    stored = b"".join(path.read_bytes() for path in files)
+    assert b"unknown name" in stored  # the control
+    assert PASSWORD.encode() not in stored
+    assert PASSWORD not in "".join(capfd.readouterr())
+
+
 def test_guessing_passwords_has_to_wait(studio: Tried) -> None:
     client = studio.client()
     found = [
@@ -63,6 +96,7 @@ def test_guessing_passwords_has_to_wait(studio: Tried) -> None:
 def test_numbers_on_the_page_and_in_files_are_those_of_the_library(
     studio: Tried, owner: Browser
 ) -> None:
+    studio.store.close_survey(studio.mine.survey.fingerprint)
     base = f"/surveys/{studio.mine.slug}"
     whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
     share = whole.table(["stole"])
@@ -78,6 +112,7 @@ def test_numbers_on_the_page_and_in_files_are_those_of_the_library(
 
 
 def test_the_exported_records_give_the_same_counts(studio: Tried, owner: Browser) -> None:
+    studio.store.close_survey(studio.mine.survey.fingerprint)
     text = owner.get(f"/surveys/{studio.mine.slug}/records.csv").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 400
@@ -86,6 +121,7 @@ def test_the_exported_records_give_the_same_counts(studio: Tried, owner: Browser
 
 
 def test_groups_are_compared_with_a_test(studio: Tried, owner: Browser) -> None:
+    studio.store.close_survey(studio.mine.survey.fingerprint)
     page = owner.get(f"/surveys/{studio.mine.slug}/table?row=stole&column=site").text
     whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
     table = whole.table(["stole"], given=["site"])
@@ -96,6 +132,7 @@ def test_groups_are_compared_with_a_test(studio: Tried, owner: Browser) -> None:
 
 @pytest.mark.parametrize("query", ["row=stole&column=stole", "row=stole&column=nothing"])
 def test_a_table_needs_two_questions(studio: Tried, owner: Browser, query: str) -> None:
+    studio.store.close_survey(studio.mine.survey.fingerprint)
     answer = owner.get(f"/surveys/{studio.mine.slug}/table?{query}")
     assert answer.status_code == 400
     assert "two different questions" in answer.text
@@ -106,6 +143,43 @@ def test_markup_in_a_survey_appears_as_text(studio: Tried, owner: Browser) -> No
         text = owner.get(f"/surveys/{studio.mine.slug}{page}").text
         assert MARKUP not in text
     assert "&lt;script&gt;" in owner.get(f"/surveys/{studio.mine.slug}").text
+
+
+def test_groups_are_compared_before_closing_only_in_a_snapshot_that_the_owner_freezes_once(
+    studio: Tried, owner: Browser
+) -> None:
+    base = f"/surveys/{studio.mine.slug}"
+    query = "table?row=stole&column=site"
+    viewer = studio.client(studio.account("viewer", Role.VIEWER))
+    for early in (viewer.get(f"{base}/table"), viewer.get(f"{base}/{query}")):
+        assert early.status_code == 200
+        assert "once the survey is closed" in early.text
+        assert "The owner can freeze a snapshot earlier." in early.text
+        assert "%</td>" not in early.text
+    assert viewer.get(f"/api{base}/{query}").status_code == 400
+    assert "grew by 0 or by at\nleast 20 people" in owner.get(base).text
+    assert owner.post(f"{base}/snapshot", data={}).status_code == 400
+    assert viewer.post(f"{base}/snapshot", data={"confirm": "yes"}).status_code == 403
+    assert owner.post(f"{base}/snapshot", data={"confirm": "yes"}).status_code == 303
+    last = studio.studio.accounts.history()[0]
+    assert (last.action, last.subject) == ("snapshot frozen", "Work: 368 records")
+    assert "snapshot of 368 records" in viewer.get(base).text
+    frozen = viewer.get(f"{base}/{query}")
+    assert "the snapshot that was frozen" in frozen.text
+    send(studio.store, studio.mine, reports(studio.mine, 400, seed=7))
+    assert "Results of 768 records" in viewer.get(base).text
+    assert viewer.get(f"{base}/{query}").text == frozen.text
+    again = owner.post(f"/api{base}/snapshot", json={"confirm": "Work"})
+    assert again.status_code == 400
+    assert "snapshot already" in again.text
+    studio.store.close_survey(studio.mine.survey.fingerprint)
+    assert "Groups could be compared in a snapshot before" in viewer.get(f"{base}/{query}").text
+    assert owner.post(f"{base}/snapshot", data={"confirm": "yes"}).status_code == 400
+
+
+def test_who_gives_a_role_is_told_what_downloads_tell(studio: Tried, owner: Browser) -> None:
+    page = owner.get(f"/surveys/{studio.mine.slug}/members").text
+    assert "whoever compares\ntwo downloads sees which records came in between" in page
 
 
 def test_a_survey_closes_only_if_its_title_is_typed(studio: Tried, owner: Browser) -> None:
@@ -150,11 +224,8 @@ def test_a_member_is_invited_and_loses_the_role(studio: Tried, owner: Browser) -
     form = {"name": "Bo", "password": PASSWORD, "again": PASSWORD}
     client.post(f"/set-up/{link}", data=form)
     assert client.get(f"/surveys/{studio.mine.slug}").status_code == 200
-    ((number, _, _),) = [
-        one
-        for one in studio.studio.accounts.members(studio.mine.survey.fingerprint)
-        if one[1] == "Bo"
-    ]
+    members = studio.studio.accounts.members(studio.mine.survey.fingerprint)
+    (number,) = [member.id for member in members if member.name == "Bo"]
     owner.post(path, data={"member": str(number), "role": "none"})
     assert client.get(f"/surveys/{studio.mine.slug}").status_code == 404
 
@@ -162,9 +233,8 @@ def test_a_member_is_invited_and_loses_the_role(studio: Tried, owner: Browser) -
 def test_few_records_are_not_shown(tmp_path: Path) -> None:
     studio = tried(tmp_path, records=50)
     client = studio.client(studio.account("Ada", Role.OWNER))
-    assert (
-        "Results are shown from 100 records on" in client.get(f"/surveys/{studio.mine.slug}").text
-    )
+    told = "Results are shown from 132 records on, or from 100 once the survey is closed."
+    assert told in client.get(f"/surveys/{studio.mine.slug}").text
     path = f"/surveys/{studio.mine.slug}/estimates.json"
     assert client.get(path).status_code == 400
     studio.store.close()

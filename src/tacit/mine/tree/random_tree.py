@@ -221,7 +221,7 @@ class _GrowingRandomTree:
             else:
                 possible = (share >= least) & (share.sum(axis=1, keepdims=True) - share >= least)
             gains = np.where(possible, gains, -np.inf)
-            option = gains.argmax(axis=1)
+            option = (gains >= gains.max(axis=1, keepdims=True) - _NO_GAIN).argmax(axis=1)
             gain = gains[np.arange(len(nodes)), option]
             better = np.flatnonzero(gain > best.gain[nodes] + _NO_GAIN)
             own = nodes[better]

@@ -170,7 +170,7 @@ class _GrowingTree:
             else:
                 possible = large & (share.sum(axis=1, keepdims=True) - share >= self.least)
             gains = np.where(possible, gains, -np.inf)
-            own = gains.argmax(axis=1)
+            own = (gains >= gains.max(axis=1, keepdims=True) - _NO_GAIN).argmax(axis=1)
             gain = gains[np.arange(n), own]
             better = gain > best + _NO_GAIN
             best[better], attribute[better], option[better] = gain[better], a, own[better]

@@ -1,6 +1,6 @@
 """Tests of hypotheses about the true distribution, from reports alone.
 
-Methods: `likelihood_ratio` (the default), `pearson` (score test), `wald`.
+Methods: `pearson` (score test, the default), `likelihood_ratio`, `wald`.
 """
 
 from collections.abc import Callable

@@ -43,6 +43,13 @@ class Hypothesis(ABC):
     def df(self, table: Array) -> int:
         """By how much an allowed table is restricted, empty categories left out."""
 
+    @abstractmethod
+    def tangent(self, table: Array) -> Array:
+        """Directions in which an allowed table can move and stay allowed, cells x directions.
+
+        Multiplying it by a number is one of them.
+        """
+
     @property
     def directed(self) -> bool:
         """Whether only the contrasts are tested, not every departure."""
@@ -77,6 +84,23 @@ class Independence(Hypothesis):
         for block in self.blocks:
             found = found * self._margin(table, block) / safe
         return np.asarray(found)
+
+    def tangent(self, table: Array) -> Array:
+        """For each block, P(other blocks | given) within each of its categories."""
+        base = self._margin(table, ())
+        safe = np.where(base > 0, base, 1.0)
+        directions = []
+        for block in self.blocks:
+            others = np.ones(table.shape)
+            for other in self.blocks:
+                if other != block:
+                    others = others * self._margin(table, other) / safe
+            shape = self._margin(table, block).shape
+            cells = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), table.shape)
+            direction = np.zeros((table.size, math.prod(shape)))
+            direction[np.arange(table.size), cells.ravel()] = others.ravel()
+            directions.append(direction)
+        return np.concatenate(directions, axis=1)
 
     def contrasts(self, table: Array) -> Array:
         """P(cell) P(given)^(blocks - 1) less the product of P(block, given)."""
@@ -120,6 +144,9 @@ class Specified(Hypothesis):
 
     def nearest(self, table: Array) -> Array:
         return self.expected
+
+    def tangent(self, table: Array) -> Array:
+        return self.expected.reshape(-1, 1)
 
     def contrasts(self, table: Array) -> Array:
         return np.ravel(table - self.expected)

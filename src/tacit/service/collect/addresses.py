@@ -54,6 +54,12 @@ class TrustedProxies:
                     break
         return peer
 
+    def scheme(self, scope: Scope) -> str:
+        """http or https: what a trusted proxy says (X-Forwarded-Proto), else that of the peer."""
+        named = (header(scope, b"x-forwarded-proto") or b"").decode("latin-1").lower()
+        trusted = named in ("http", "https") and self.trusts((scope.get("client") or ("", 0))[0])
+        return named if trusted else scope["scheme"]
+
 
 def _without_port(named: str) -> str:
     """Remove the port that some proxies add: 192.0.2.1:4321 or [2001:db8::1]:4321."""

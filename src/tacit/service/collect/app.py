@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.service.collect import logs
 from tacit.service.collect.http_responses import IMMUTABLE, JSON, File, HttpResponse, redirect
+from tacit.service.collect.link_check import LinkCheck, LinkSource
 from tacit.service.collect.metrics import Metrics
 from tacit.service.collect.new_surveys import NewSurveys, SurveySource
 from tacit.service.collect.pages import StateSource, SurveyPage, get_only, not_found
@@ -35,6 +36,10 @@ async def _unknown_state(survey: str) -> SurveyState | None:
     return None
 
 
+async def _any_link(survey: str, token: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class AppParts:
     """What the application is made of."""
@@ -43,7 +48,10 @@ class AppParts:
     sink: ResponseSink
     metrics: Metrics = field(default_factory=Metrics)
     rate: AddressRateLimit | None = None
+    #: Counts checks of links as `rate` counts submissions, so that neither uses up the other's.
+    link_rate: AddressRateLimit | None = None
     open_limit: RateLimit | None = None
+    link_usable: LinkSource = _any_link
     state: StateSource = _unknown_state
     ready: Readiness = lambda: None
     newer: SurveySource | None = None
@@ -80,8 +88,10 @@ def _addresses(parts: AppParts, survey: Published) -> dict[str, ASGIApp]:
     window = None if limit is None else FixedWindow(limit)
     submissions = Submissions(validator, parts.sink, parts.metrics, parts.rate, window)
     page = SurveyPage(survey.survey, validator, parts.state, parts.preview, parts.today)
+    links = LinkCheck(validator, parts.state, parts.link_usable, parts.link_rate, parts.today)
     return {
         f"{base}/responses": submissions,
+        **({f"{base}/link": links} if validator.invited else {}),
         base: get_only(redirect(f"{survey.slug}/")),  # the page's relative links need the slash
         f"{base}/": get_only(page),
         f"{base}/survey.json": get_only(File(JSON, survey.to_json().encode(), IMMUTABLE)),

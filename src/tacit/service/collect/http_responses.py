@@ -85,11 +85,16 @@ class HttpResponse:
             await send({"type": "http.response.body", "body": self.body})
 
 
+def entity_tag(body: bytes) -> str:
+    """The ETag of a file: a hash of its content, so that it says nothing about a visitor."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
 class File:
     """A file that does not change while the server runs, with an ETag."""
 
     def __init__(self, kind: str, body: bytes, cache: Header = REVALIDATED) -> None:
-        tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+        tag = entity_tag(body).encode()
         kept = (cache, (b"etag", tag))
         self._tag = tag
         self._whole = HttpResponse(200, kind, body, kept)

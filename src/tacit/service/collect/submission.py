@@ -44,6 +44,19 @@ _TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minut
 _WRONG_METHOD = replace(METHOD, headers=((b"allow", b"POST"), CLOSE))
 
 
+def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
+    """Refuse what can be refused without the body; returns the announced length.
+
+    Dates and quota are left to the store, which recognizes a repeated submission.
+    """
+    if scope["method"] != "POST":
+        raise Refused(_WRONG_METHOD)
+    wait = None if rate is None else rate.wait(scope)
+    if wait is not None:
+        raise Refused(TOO_MANY, wait=wait, early=True)
+    return check_json(scope)
+
+
 class Submissions:
     """POST /s/{slug}/responses of one survey, an ASGI application."""
 
@@ -60,7 +73,7 @@ class Submissions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            announced = self._check_head(scope)
+            announced = check_head(scope, self._rate)
             body = await read_body(receive, announced, self._validator.limit)
             submitted = self._validator.validate(body)
             self._limit_open_survey()
@@ -75,18 +88,6 @@ class Submissions:
             return
         self._metrics.count(name)
         await response(scope, receive, send)
-
-    def _check_head(self, scope: Scope) -> int | None:
-        """Refuse what can be refused without the body; returns the announced length.
-
-        Dates and quota are left to the store, which recognizes a repeated submission.
-        """
-        if scope["method"] != "POST":
-            raise Refused(_WRONG_METHOD)
-        wait = None if self._rate is None else self._rate.wait(scope)
-        if wait is not None:
-            raise Refused(TOO_MANY, wait=wait, early=True)
-        return check_json(scope)
 
     def _limit_open_survey(self) -> None:
         """Refuse more than an open survey accepts in all; only valid submissions count."""

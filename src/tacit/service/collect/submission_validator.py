@@ -33,7 +33,8 @@ from tacit.survey.optional_answers import missing_together
 _KEY = re.compile(r"[0-9a-f]{32}")
 #: The keys of a submission in the order in which an error lists them; `padding` is the last.
 _KEYS = ("fingerprint", "key", "token", "record", "text_key", "texts")
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+#: What a token may be made of.
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NOT_JSON = "the body must be a JSON object in UTF-8 with distinct keys"
 #: Bytes above the right length that are still read, so that a program learns what is wrong.
 _EXTRA_BYTES = 1024
@@ -70,7 +71,7 @@ class SubmissionValidator:
 
     def validate(self, body: bytes) -> Response:
         """The response in a body; raises Refused if it is not valid."""
-        sent = _parse_object(body)
+        sent = parse_object(body)
         if sent.keys() != self._keys:
             names = ", ".join(key for key in _KEYS if key in self._keys)
             raise Refused(MALFORMED, f"the keys must be {names} and padding")
@@ -83,7 +84,7 @@ class SubmissionValidator:
         token = sent["token"] if self.invited else ""
         if type(token) is not str:
             raise Refused(MALFORMED, "token must be a text")
-        if self.invited and not _TOKEN.fullmatch(token):
+        if self.invited and not TOKEN.fullmatch(token):
             raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
         texts = self._texts(sent["text_key"], sent["texts"]) if self._free_texts else ()
         self._check_length(len(body), sent["padding"], token)
@@ -151,7 +152,7 @@ def body_limit(published: Published) -> int:
     return submission_length(published) + _EXTRA_BYTES
 
 
-def _parse_object(body: bytes) -> dict[str, Any]:
+def parse_object(body: bytes) -> dict[str, Any]:
     """Parse a UTF-8 JSON object; reject duplicate keys."""
     try:
         found = DECODER.decode(body.decode())

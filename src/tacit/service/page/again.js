@@ -1,9 +1,10 @@
-// What is sent, as the page shows it: before, after, and when this device answers again.
+// What is sent, as the page shows it: before, after, and when it was disguised earlier.
 
 import { button, el, heading } from "./elements.js";
 import { shownTexts } from "./free_texts.js";
 import { questionText, reportLabel } from "./labels.js";
-import { bodyOf, tokenKept } from "./send.js";
+import { somebodyElse } from "./people.js";
+import { bodyOf } from "./send.js";
 
 /** Each question with what is sent for it, and whether chance may have set that. */
 function sentList({ speaker, design, items }, record, wanted = () => true) {
@@ -67,13 +68,11 @@ export function sentParts(page, sending) {
 export const sentDetails = (page, { record }) =>
   el("details", {}, el("summary", {}, page.speaker.say("whatWasSent")), sentList(page, record));
 
-/** What a device shows that has thrown or answered before: only the same can be sent. */
-export function again(page, kept, send, doNotSend) {
+/** Answers of this person that were disguised earlier: only the same can be sent. */
+export function waitingStep(page, { key, record, sent }, send, doNotSend) {
   const { speaker, token } = page;
-  const sending = { key: kept.key, token: token ?? kept.token, record: kept.record };
-  const told = kept.stored ? "again" : kept.unsent ? "unsent" : "pending";
-  const kind = kept.stored ? "secondary" : "primary";
-  const label = speaker.say(kept.unsent ? "send" : "sendSame");
+  const sending = { key, token, record };
+  const told = sent ? "pending" : "unsent";
   return {
     body: [
       heading(speaker.say(`${told}.title`)),
@@ -82,25 +81,11 @@ export function again(page, kept, send, doNotSend) {
       el(
         "div",
         { class: "actions" },
-        button(kind, label, () => send(sending)),
-        kept.unsent ? button("secondary", speaker.say("doNotSend"), doNotSend) : null,
+        button("primary", speaker.say(sent ? "sendSame" : "send"), () => send(sending)),
+        sent ? null : button("secondary", speaker.say("doNotSend"), () => doNotSend(key)),
       ),
       somebodyElse(page),
     ],
     actions: [],
   };
-}
-
-/** Forgets what this device keeps, for the next person. */
-export function somebodyElse({ speaker, memo, token }) {
-  const start = () => {
-    if (token === memo.read()?.token) tokenKept.forget(); // it was for who answered before
-    memo.forget();
-    location.reload();
-  };
-  return el(
-    "section",
-    { class: "else" },
-    button("secondary", speaker.say("else.button"), start),
-  );
 }

@@ -4,9 +4,10 @@ import { oneOf } from "./controls.js";
 import { rulesOf } from "./device.js";
 import { disguiseGroup, readGroup } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
-import { ruleList, togetherShort } from "./explain.js";
+import { ruleList } from "./explain.js";
 import { inOwnCategories } from "./odds.js";
 import { besideEachOther, isGiven, throwing } from "./questions.js";
+import { whatHappens } from "./what_happens.js";
 
 /** A language in its own words; its code where the browser does not know it. */
 function named(language) {
@@ -40,7 +41,7 @@ const numberOf = (steps) => steps.reduce((sum, { asks = 1 }) => sum + asks, 0);
 
 /** Title, introduction, what happens to answers, what is stored and what is not. */
 export function introductionStep(page) {
-  const { speaker, survey, questions, published } = page;
+  const { speaker, survey, questions } = page;
   const say = speaker.say.bind(speaker);
   const list = (keys, tag = "ul", kind = null) =>
     el(
@@ -48,7 +49,6 @@ export function introductionStep(page) {
       { class: kind },
       keys.filter(Boolean).map((key) => el("li", {}, say(key))),
     );
-  const own = survey.device !== "browser";
   const disguised = page.design.groups.some(({ family }) => family !== "truthful");
   const open = page.design.groups.some(({ family }) => family === "truthful");
   const consent = survey.consent ? consentBox(page) : null;
@@ -58,15 +58,8 @@ export function introductionStep(page) {
       heading(speaker.own(survey.title)),
       survey.introduction ? speaker.own(survey.introduction, "p", { class: "lead" }) : null,
       el("p", { class: "small" }, say(page.conditions.size ? "factsUpTo" : "facts", { n: numberOf(questions) }), dates(speaker, survey)),
-      disguised ? el("h2", {}, say("happens")) : null,
-      disguised
-        ? list(
-            own ? [`own_${survey.device}`, "ownRule", "see"] : ["onDevice", "see"],
-            "ol",
-            "path",
-          )
-        : null,
-      disguised ? el("p", {}, togetherShort(speaker, published.disclosure_bound)) : null,
+      whatHappens(page),
+      disguised && survey.waves ? el("p", {}, say("waves", { n: survey.waves })) : null,
       disguised && open ? el("p", {}, say("someOpen")) : null,
       survey.questions.some(({ optional }) => optional)
         ? el("p", {}, say("preferNotIntro"))
@@ -90,7 +83,6 @@ export function introductionStep(page) {
           el("h2", {}, say("notStored")),
           list(
             [
-              disguised && "notTruth",
               "notPerson",
               "notTime",
               survey.access === "invited" && "notLink",
@@ -198,7 +190,7 @@ export function practiceStep(page) {
   const outcome = el("div", { class: "outcome-box", role: "status" });
   const primary = button("primary", speaker.say(own || !group ? "tryOwn" : "tryDisguise"));
   const throwIt = (code) => (own || !group ? code : disguiseGroup(group, [code])[0]);
-  const told = !group ? "onlyTried" : own ? "onlyYouKnow" : "nobodyKnows";
+  const told = !group ? "onlyTried" : own ? "onlyYouSaw" : "chanceDecided";
   const legend = own ? el("h2", {}, speaker.say("yourAnswer")) : heading(speaker.own(practice.text));
   const asked = el("fieldset", {}, el("legend", {}, legend), control.node);
   let tried = false;

@@ -72,18 +72,7 @@ export function folded(speaker, made) {
 
 // What all disguised answers together may reveal, as it was computed when the survey was published.
 
-const upTo100 = ({ guess }) => Math.ceil(100 * guess - 1e-9);
-
-/** In one sentence for the whole survey: of the answer that is protected least. */
-export function togetherShort(speaker, { attributes }) {
-  const bounds = Object.values(attributes).filter(({ disguised }) => disguised);
-  const n = Math.max(...bounds.map(({ disguised }) => upTo100(disguised)));
-  const more = bounds.some(({ all, disguised }) => all.guess > disguised.guess);
-  return [
-    ...speaker.say(n < 100 ? "boundShort" : "boundNone", { n }),
-    ...(more ? [" ", ...speaker.say("boundOpen")] : []),
-  ];
-}
+export const upTo100 = ({ guess }) => Math.ceil(100 * guess - 1e-9);
 
 /** Of one answer, with what is assumed. */
 function togetherHere(speaker, bound) {
@@ -206,11 +195,11 @@ const lists = (speaker, truths, reports, labels, cell) => [
 // Rules of an own device ---------------------------------------------------------------------
 
 /** What the outcomes of a device are called. */
-export function outcomesOf(speaker, device) {
+export function outcomeNames(speaker, device, month = "long") {
   if (device === "coin") return [speaker.plain("heads"), speaker.plain("tails")];
   if (device === "die") return ["1", "2", "3", "4", "5", "6"];
-  const month = new Intl.DateTimeFormat(speaker.page, { month: "long", timeZone: "UTC" });
-  return Array.from({ length: 12 }, (_, i) => month.format(Date.UTC(2020, i, 1)));
+  const named = new Intl.DateTimeFormat(speaker.page, { month, timeZone: "UTC" });
+  return Array.from({ length: 12 }, (_, i) => named.format(Date.UTC(2020, i, 1)));
 }
 
 /** Outcomes that follow each other, as [first, last]. */
@@ -239,7 +228,7 @@ function alike(rules) {
  * `labels`; `reports` the labels of what is reported where that is not the attributes themselves.
  */
 export function ruleList(speaker, group, device, items, reports) {
-  const names = outcomesOf(speaker, device);
+  const names = outcomeNames(speaker, device);
   const rules = rulesOf(group, device);
   const counts = rules[0].kind === "count";
   const lines = counts ? countLines : rules[0].kind === "table" ? tableLines : ruleLines;

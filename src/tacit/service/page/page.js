@@ -1,7 +1,7 @@
 // The respondent's page: one step after the other, until what is disguised is sent.
 // True answers live in this page's memory only, and only until they are disguised.
 
-import { again, sentDetails, sentParts, somebodyElse } from "./again.js";
+import { sentDetails, sentParts, waitingStep } from "./again.js";
 import { comprehensionStep, introductionStep, languages, practiceStep } from "./before.js";
 import {
   firstOpen,
@@ -16,11 +16,21 @@ import { readDesign, recordOf, reportOf } from "./disguise.js";
 import { button, el, heading } from "./elements.js";
 import { freeTextSteps, writtenTexts } from "./free_texts.js";
 import { REFUSALS, notice, today } from "./notices.js";
-import { openSteps, placeOf, restore, resumedNote } from "./place.js";
-import { askedFingerprint, checkFingerprint, loadSurvey } from "./published.js";
+import { alreadyStored, samePerson, somebodyElse, usedDevice, whichAnswers } from "./people.js";
+import { openSteps, placeOf, restore } from "./place.js";
+import { checkFingerprint, loadSurvey } from "./published.js";
 import { isGiven, itemsOf, questionSteps } from "./questions.js";
 import { inSections, sectionName, sectionStep } from "./sections.js";
-import { bodyOf, deliver, memoOf, newKey, takeToken } from "./send.js";
+import {
+  bodyOf,
+  deliver,
+  linkRefusal,
+  memoOf,
+  newKey,
+  personOf,
+  takeToken,
+  tokenKept,
+} from "./send.js";
 import { Speaker, loadWords, preferred } from "./words.js";
 
 const main = document.getElementById("main");
@@ -83,7 +93,6 @@ function render(made, step = {}) {
     made.badge || step.place
       ? el("p", { class: "where" }, step.place ?? null, made.badge ?? null)
       : null,
-    step.resumed ? resumedNote(page) : null,
     step.again ? el("p", { class: "note" }, speaker.say("askedAgain")) : null,
     made.body,
     error,
@@ -154,10 +163,12 @@ function anotherLink() {
 }
 window.addEventListener("hashchange", anotherLink);
 
-// What is kept for a reload holds no true answer: see place.js.
+// What is kept for a reload holds no true answer: see place.js. A browser may keep the page as it
+// is and show it again, to somebody else, before it starts anew: so nothing is left on it.
 window.addEventListener("pagehide", () => {
   page.place?.leave(page, steps, at);
   clearTruth();
+  main.replaceChildren();
 });
 
 // A page that the browser has kept starts anew, from what was kept.
@@ -200,22 +211,79 @@ function resume(kept) {
   if (kept.number !== undefined) {
     restore(page, kept);
     const last = steps.filter((step) => step.last);
-    const [next, ...others] = [...openSteps(page, page.questions, kept.number), ...last];
-    steps = [...steps.slice(0, first), { ...next, resumed: true }, ...others];
+    const others = [...openSteps(page, page.questions, kept.number), ...last];
+    steps = [...steps.slice(0, first), ...others];
     index = locked = first;
   }
   history.replaceState({ at: index, load: LOAD }, "");
   show(index);
 }
 
+/** Starts in the language and at the step that this tab has kept. */
+function goOn() {
+  const kept = page.place.read();
+  page.known = true;
+  page.speak(page.speakers.find(({ language }) => language === kept?.language) ?? page.speaker);
+  resume(kept);
+}
+
+/** What comes before all steps, because of the link or of what this device or this tab keeps. */
+function beforeAll() {
+  const { survey, token, refusal, known, returned, memo, place } = page;
+  if (survey.access === "invited" && !token) return () => notice(page, "noLink");
+  if (refusal) return () => notice(page, refusal);
+  if (known) return null;
+  const { answered, waiting } = memo.read();
+  if (place.read()?.number !== undefined) return () => samePerson(page, "same.begun", goOn);
+  if (token && waiting.length) {
+    return () => samePerson(page, "same.waiting", () => showWaiting(waiting[0]));
+  }
+  if (token && answered) return () => alreadyStored(page);
+  if (returned) return () => samePerson(page, "same.link", goOn);
+  const start = () => {
+    page.known = true;
+    page.speak(page.speaker);
+  };
+  return cameFirst(start) && (() => cameFirst(start));
+}
+
+/** What to show if somebody has answered on this device; null if nobody else has.
+ *
+ * Another tab with the same link is the same person. Without links she says who she is; `goAhead`
+ * if she has not answered.
+ */
+function cameFirst(goAhead) {
+  const { token, memo, others } = page;
+  const kept = memo.read();
+  const { answered, waiting } = kept;
+  if (!answered && !waiting.length) return null;
+  if (token) {
+    forgetTruth();
+    return waiting.length ? waitingStep(page, waiting[0], sendIt, doNotSend) : alreadyStored(page);
+  }
+  if (JSON.stringify(kept) === others) return null;
+  const start = () => {
+    page.others = JSON.stringify(kept);
+    goAhead();
+  };
+  const done = () => render(alreadyStored(page, start));
+  return usedDevice(page, start, () => {
+    if (!waiting.length) done();
+    else if (waiting.length === 1 && !answered) showWaiting(waiting[0]);
+    else render(whichAnswers(page, kept, done, showWaiting));
+  });
+}
+
+/** Shows what this person has disguised earlier; what she has answered since is forgotten. */
+function showWaiting(answers) {
+  forgetTruth();
+  render(waitingStep(page, answers, sendIt, doNotSend));
+}
+
 function allSteps() {
   const { survey, speaker } = page;
-  const kept = page.memo.read();
-  const link = survey.access !== "invited" || page.token || kept?.token;
-  if (kept) page.place.forget();
-  if (kept && link) return [{ show: () => showKept(kept) }];
-  const barred = link ? bar() : () => notice(page, "noLink");
-  if (barred) return [{ show: barred }];
+  const first = beforeAll() ?? bar();
+  if (first) return [{ show: first }];
   page.questions = inSections(page, questionSteps(survey, page.items)).map((step, i, all) => ({
     ...step,
     number: i + 1,
@@ -267,7 +335,7 @@ function disguiseAll() {
     }),
   };
   page.wait = unaskedTime(page, steps);
-  if (survey.device === "browser") page.memo.write({ ...page.sending, unsent: true });
+  if (survey.device === "browser") page.memo.keep(page.sending, false);
 }
 
 /** Forgets the true answers; the steps that ask for them are over. */
@@ -287,39 +355,43 @@ function clearTruth() {
 function review() {
   const { speaker, survey } = page;
   const own = survey.device !== "browser";
-  const kept = page.memo.read(); // another tab may have come first
-  if (!kept) disguiseAll();
-  if (kept || !own) forgetTruth();
-  if (kept) return showKept(kept);
-  const send = () => sendIt(page.sending);
+  const first = cameFirst(() => show(at));
+  if (first) return first;
+  disguiseAll();
+  if (!own) forgetTruth();
+  const { sending } = page;
   return {
     body: [
       heading(speaker.say("review")),
       el("p", {}, speaker.say(own ? "reviewOwn" : "reviewDisguised")),
-      sentParts(page, page.sending),
+      sentParts(page, sending),
     ],
     actions: [
-      button("primary", speaker.say("send"), send),
+      button("primary", speaker.say("send"), () => sendIt(sending)),
       own ? button("secondary", speaker.say("back"), () => history.back()) : null,
-      button("secondary", speaker.say("doNotSend"), doNotSend),
+      button("secondary", speaker.say("doNotSend"), () => doNotSend(sending.key)),
     ],
   };
 }
 
-const showKept = (kept) => again(page, kept, sendIt, doNotSend);
-
-function doNotSend() {
-  const kept = page.memo.read();
-  stop("notSent.title", kept ? "notSent.kept" : "notSent.text", kept ? [somebodyElse(page)] : []);
+function doNotSend(key) {
+  const discarded = () => stop("notSent.title", "notSent.text");
+  if (!page.memo.has(key)) return discarded();
+  const drop = () => {
+    page.memo.drop(key);
+    discarded();
+  };
+  const buttons = [button("secondary", page.speaker.say("notSent.drop"), drop)];
+  return stop("notSent.title", "notSent.kept", [somebodyElse(page)], buttons);
 }
 
 async function sendIt(sending) {
   const { speaker, memo } = page;
   page.place.forget();
   locked = at;
-  const kept = memo.read();
-  if (kept && kept.key !== sending.key) return render(showKept(kept)); // another tab was first
-  memo.write(sending); // before sending: whatever happens next, only the same can be sent again
+  const first = memo.has(sending.key) ? null : cameFirst(() => sendIt(sending));
+  if (first) return render(first);
+  memo.keep(sending, true); // before sending: whatever happens next, only the same can be sent again
   const told = el("p", { role: "status" }, speaker.say("sendingNow"));
   render({ body: [heading(speaker.say("sending")), told], actions: [] });
   await waitUnasked(page, told);
@@ -337,10 +409,12 @@ const waitingWords = (type) => {
 };
 
 function finish(sending) {
-  page.memo.write({ ...sending, stored: true });
+  page.memo.done(sending.key);
+  tokenKept.forget();
   const { thanks } = page.survey;
   const own = thanks ? [page.speaker.own(thanks, "p", { class: "lead" })] : [];
-  stop("done.title", "done.text", [...own, sentDetails(page, sending), somebodyElse(page)]);
+  const next = page.token ? null : somebodyElse(page);
+  stop("done.title", "done.text", [...own, sentDetails(page, sending), next]);
 }
 
 function later(type, sending) {
@@ -357,27 +431,34 @@ function refused(type) {
 // Start ------------------------------------------------------------------------------------------
 
 async function start() {
-  const token = takeToken();
+  const { token, returned } = takeToken();
   history.replaceState({ at: 0, load: LOAD }, "");
   page.published = await loadSurvey();
   page.survey = page.published.survey;
-  page.token = page.survey.access === "invited" ? (token ?? PREVIEW) : null;
+  const invited = page.survey.access === "invited";
+  page.token = invited ? (token ?? PREVIEW) : null;
+  page.returned = invited && returned && !PREVIEW;
   page.design = readDesign(page.published.design);
   page.conditions = readConditions(page.published.design);
   await checkFingerprint(page.published);
   page.items = itemsOf(page.survey, page.design);
-  const asked = await askedFingerprint(page.published);
-  page.memo = memoOf(asked, page.published.survey_fingerprint, PREVIEW !== null);
-  page.place = placeOf(page.published.survey_fingerprint, page.token);
+  const { survey_fingerprint } = page.published;
+  const person = await personOf(survey_fingerprint, page.token);
+  page.memo = memoOf(survey_fingerprint, person, PREVIEW !== null);
+  page.place = placeOf(survey_fingerprint, person);
+  const { answered, waiting } = page.memo.read();
+  if (page.token && !PREVIEW && !answered && !waiting.length) {
+    page.refusal = await linkRefusal(page.token);
+  }
   page.speakers = await Promise.all(
     preferred(page.survey).map(
       async (language) =>
         new Speaker(page.survey, language, await loadWords(language), page.design.attributes),
     ),
   );
-  const kept = page.place.read();
-  page.speak(page.speakers.find(({ language }) => language === kept?.language) ?? page.speakers[0]);
-  resume(kept);
+  page.speaker = page.speakers[0];
+  if (beforeAll()) page.speak(page.speaker);
+  else goOn();
 }
 
 /** Nothing can be asked: the survey could not be fetched, or its design is not understood. */

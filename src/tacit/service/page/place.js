@@ -8,13 +8,12 @@
 
 import { linked, shownToAll, truthOf } from "./conditions.js";
 import { reportOf } from "./disguise.js";
-import { button, el } from "./elements.js";
 import { isGiven } from "./questions.js";
 import { stored } from "./send.js";
 
-/** What is kept: {language, number, step, reports, throws}; `survey` tells surveys apart. */
-export function placeOf(survey, token) {
-  const kept = stored("sessionStorage", `tacit:place:${survey}#${token}`);
+/** What is kept: {language, number, step, reports, throws}, for a survey and a person. */
+export function placeOf(survey, person) {
+  const kept = stored("sessionStorage", `tacit:place:${survey}:${person ?? ""}`);
   let over = false;
   const forget = () => {
     over = true;
@@ -82,18 +81,4 @@ export function openSteps(page, questions, number) {
     ...questions.filter((step) => step.number >= number && isOpen(step)),
     ...again.filter((step) => !isTied(step)),
   ];
-}
-
-/** Says that earlier answers are fixed, and lets another person start afresh. */
-export function resumedNote({ speaker, place }) {
-  const start = () => {
-    place.forget();
-    location.reload();
-  };
-  return el(
-    "div",
-    { class: "note" },
-    el("p", {}, speaker.say("resumed")),
-    button("secondary", speaker.say("else.button"), start),
-  );
 }

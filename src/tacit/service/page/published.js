@@ -15,11 +15,3 @@ export async function checkFingerprint({ design, fingerprint }) {
   if (own !== null && own !== fingerprint)
     throw new Error("the rules do not fit their fingerprint");
 }
-
-/** That of what is asked: the rules and the questions; without SHA-256, the survey's. */
-export const askedFingerprint = async ({ fingerprint, survey, survey_fingerprint }) =>
-  (await fingerprintOf({
-    design: fingerprint,
-    questions: survey.questions,
-    ...(survey.model ? { model: survey.model.fingerprint } : {}),
-  })) ?? survey_fingerprint;

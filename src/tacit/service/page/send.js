@@ -1,7 +1,7 @@
-// Sending: the same bytes until the server says that they are stored; the memo of what was sent.
+// Sending: the same bytes until the server says that they are stored; what a device keeps till then.
 
 import { below } from "./disguise.js";
-import { quoted } from "./fingerprint.js";
+import { fingerprintOf, quoted } from "./fingerprint.js";
 import { longestTexts, sentTexts } from "./free_texts.js";
 import { attributesOf } from "./labels.js";
 
@@ -9,6 +9,7 @@ const ATTEMPTS = 8;
 const LONGEST_STEP = 60; // seconds between attempts, unless the server asks for more
 const TOO_LONG = 600; // seconds that nobody waits for: the page offers to send later
 const PATIENCE = 20_000; // milliseconds for one attempt
+const CHECK_PATIENCE = 3_000; // for the check of a link, before the page says that it is late
 
 /** 16 random bytes as 32 hexadecimal digits: a retry with the same key is stored once. */
 export const newKey = () =>
@@ -80,68 +81,96 @@ export function stored(storage, name) {
 /** A memory that keeps nothing. */
 const NOTHING = { read: () => null, write: () => {}, forget: () => {} };
 
-/** What was disguised on this device, kept by what was asked, as one survey sends it:
- *  {record, key, token, stored or unsent}.
+/** Who answers, as far as a survey can tell: a hash of the link's token; null without a link.
  *
- * Surveys that ask the same share the record. Each has a key of its own, drawn when the survey is
- * first opened, so that keys do not link the waves of a panel.
+ * Without TLS browsers have no SHA-256; the end of a token is then too short to use it.
  */
-export function memoOf(asked, survey, preview) {
-  if (preview) return NOTHING;
-  const kept = stored("localStorage", `tacit:${asked}`);
-  const write = ({ record, texts, ...own }) => {
-    // What was written is never kept on the device.
-    const surveys = { ...kept.read()?.surveys, [survey]: own };
-    kept.write({ record, surveys });
+export const personOf = async (survey, token) =>
+  token && ((await fingerprintOf({ survey, token })) ?? token.slice(-8));
+
+/** What a device keeps of a survey, and of a person if she has a link: {answered, waiting}.
+ *
+ * `answered` is all that remains of answers that are stored. `waiting` has those that are
+ * disguised and not known to be stored: {key, record, sent}, `sent` if Send was pressed. What was
+ * written in free texts is never kept, and neither is the link.
+ */
+export function memoOf(survey, person, preview) {
+  const item = preview ? NOTHING : stored("localStorage", `tacit:memo:${survey}:${person ?? ""}`);
+  const read = () => ({ answered: false, waiting: [], ...item.read() });
+  const write = (memo) => (memo.answered || memo.waiting.length ? item.write(memo) : item.forget());
+  const has = (key) => read().waiting.some((answers) => answers.key === key);
+  const others = (key) => read().waiting.filter((answers) => answers.key !== key);
+  const keep = ({ key, record }, sent) => {
+    const { answered, waiting } = read();
+    const kept = { key, record, sent };
+    const places = has(key) ? waiting : [...waiting, kept];
+    write({ answered, waiting: places.map((answers) => (answers.key === key ? kept : answers)) });
   };
-  const read = () => {
-    const { record, surveys, ...older } = kept.read() ?? {};
-    if (!record) return null;
-    if (surveys?.[survey]) return { record, ...surveys[survey] };
-    // Older pages kept a single key: the first survey to be opened takes it over.
-    const own = surveys ? { key: newKey(), token: null, unsent: true } : older;
-    write({ record, ...own });
-    return { record, ...own };
+  return {
+    read,
+    has,
+    keep,
+    drop: (key) => write({ ...read(), waiting: others(key) }),
+    done: (key) => write({ answered: true, waiting: others(key) }),
   };
-  return { read, write, forget: kept.forget };
 }
 
-/** The one-time token of the link, kept for a reload of this tab. */
+/** The one-time token of the link, kept for a reload of this tab until it is used. */
 export const tokenKept = stored("sessionStorage", `tacit:token:${location.pathname}`);
 
-/** The token, taken out of the address if it is there. */
+/** The token, taken out of the address, or else `returned` to this tab. */
 export function takeToken() {
   const given = location.hash.slice(1);
   if (given) {
     history.replaceState(null, "", location.pathname);
     tokenKept.write(given);
   }
-  return given || tokenKept.read();
+  const token = given || tokenKept.read();
+  return { token, returned: token !== null && !given };
+}
+
+const post = (address, body, patience) =>
+  fetch(address, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body,
+    credentials: "omit",
+    cache: "no-store",
+    redirect: "error",
+    referrerPolicy: "no-referrer",
+    signal: AbortSignal.timeout(patience),
+  });
+
+/** The type of a problem, without the address that it may have. */
+const typeOf = (told) =>
+  String(told?.type ?? "")
+    .split("/")
+    .pop();
+
+/** Why the server would refuse answers with this link; null if it would not, or does not say. */
+export async function linkRefusal(token) {
+  try {
+    const answer = await post("link", JSON.stringify({ token }), CHECK_PATIENCE);
+    const told = await answer.json();
+    if (answer.ok) return told.usable === false ? "link-used" : null;
+    return ["closed", "full", "not-yet-open"].find((type) => type === typeOf(told)) ?? null;
+  } catch {
+    return null; // whoever cannot be told may answer
+  }
 }
 
 /** One attempt: stored, worth another attempt after some seconds, or refused for a reason. */
 async function attempt(body) {
   let answer;
   try {
-    answer = await fetch("responses", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body,
-      credentials: "omit",
-      cache: "no-store",
-      redirect: "error",
-      referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(PATIENCE),
-    });
+    answer = await post("responses", body, PATIENCE);
   } catch {
     return { wait: 0, type: "network" };
   }
   const told = (await answer.json().catch(() => null)) ?? {};
   // Only the server's own word counts: a network that asks for a login answers 200 as well.
   if (answer.ok) return told.stored === true ? { stored: true } : { wait: 0, type: "network" };
-  const type = String(told.type ?? "")
-    .split("/")
-    .pop();
+  const type = typeOf(told);
   if ([408, 429].includes(answer.status) || answer.status >= 500) {
     return { wait: Number(answer.headers.get("Retry-After")) || 0, type: type || "unavailable" };
   }

@@ -110,7 +110,8 @@ class BatchInsert:
         """What is stored now. Codes are read last, so a used link is found with its response."""
         ids = {"survey": number, "ids": [id_of(response) for response in sent]}
         with connection.begin():
-            usable = self._tokens.usable(connection, number, sent) if terms.invited else set()
+            hashes = [own for response in sent if (own := hash_of(response)) is not None]
+            usable = self._tokens.usable(connection, number, hashes) if terms.invited else set()
             closed, records = connection.execute(_counts, {"of_number": number}).one()
             codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
         return Ledger(terms, bool(closed), records, codes, usable)

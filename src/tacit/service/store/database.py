@@ -15,11 +15,14 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import StoreError, Unavailable
 from tacit.extras import optional_imports
+from tacit.service.store.store_values import enough_to_erase
 
 #: Seconds to wait for a lock before the database counts as unavailable.
 PATIENCE = 5.0
 #: Seconds that storing a batch may take.
 WRITE_SECONDS = 5.0
+#: A transaction with fewer responses to a survey ties them to the links that it deletes.
+FEWEST_TOGETHER = 32
 #: The id, the codes and the checksum of a response.
 NewRow: TypeAlias = tuple[bytes, bytes, bytes]
 _FORMS = "give a path, sqlite:///PATH or postgresql://USER@HOST/NAME"
@@ -46,6 +49,8 @@ class Database(ABC):
     engine: Engine
     #: Seconds that a statement of the writing server may take.
     write_seconds: float = WRITE_SECONDS
+    #: Whether `insert_together` has found a survey with enough new records to erase their order.
+    order_due = False
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -108,17 +113,32 @@ class Database(ABC):
         inserts all rows, because between two the driver would wait for the busy event loop.
         """
 
+    def note_counts(self, records: int, settled: int) -> None:
+        """A survey now has so many records, and so many whose order is erased."""
+        self.order_due |= records - settled >= enough_to_erase(records)
+
     @abstractmethod
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         """Delete the tokens with these hashes; returns how many there were."""
 
     @abstractmethod
-    def rewrite(self) -> None:
-        """Write all rows in the order of their ids, and remove the old order from disk."""
+    def rewrite(self, surveys: Sequence[int]) -> None:
+        """Write the rows of surveys in the order of their ids; remove the old order from disk.
+
+        Also removes what the files keep of used links. SQLite writes the rows of all surveys.
+        """
+
+    @property
+    def ties_links(self) -> bool:
+        """Whether `forget_links` is due although responses keep arriving."""
+        return False
 
     @abstractmethod
-    def truncate_log(self) -> bool:
-        """Empty the write-ahead log unless somebody reads it; returns whether it is empty."""
+    def forget_links(self) -> bool:
+        """Remove what ties used links to their responses, unless somebody reads it.
+
+        In SQLite this is the log, in PostgreSQL the deleted rows. Returns whether nothing is left.
+        """
 
     def check(self, connection: Connection) -> None:
         """Raise StoreError if the database finds itself damaged."""
@@ -128,7 +148,7 @@ class Database(ABC):
         return []
 
     def after_commit(self, fewest: int) -> None:
-        """Called after a commit of at least `fewest` responses per survey: may truncate the log."""
+        """Called after a commit of at least `fewest` responses per survey."""
 
     def lost(self) -> str | None:
         """Why writes would be lost, such as a deleted file; None if they would not."""

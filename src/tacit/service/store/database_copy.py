@@ -81,6 +81,6 @@ def _fill(source: Database, target: Database) -> None:
                 )
                 for part in rows.mappings().partitions():
                     there.execute(insert(table), [dict(row) for row in part])
-        target.truncate_log()
+        target.forget_links()
     finally:
         target.close()

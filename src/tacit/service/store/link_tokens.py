@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from tacit.service.store.database import Database
 from tacit.service.store.sql_tables import tokens
-from tacit.service.store.store_values import Response, hash_of, token_hashes
+from tacit.service.store.store_values import token_hashes
 
 _TOKEN_BYTES = 16
 #: Random rows of no survey that test whether a database accepts writes. The rows for one response
@@ -45,9 +45,8 @@ class LinkTokens:
         """Delete tokens that were not sent; returns how many were still usable."""
         return self._database.delete_tokens(connection, number, token_hashes(survey, unsent))
 
-    def usable(self, connection: Connection, number: int, asked: Sequence[Response]) -> set[bytes]:
-        """The hashes of the responses' tokens that are still usable."""
-        hashes = [own for response in asked if (own := hash_of(response)) is not None]
+    def usable(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of these hashes whose tokens are still usable."""
         given = {"survey": number, "hashes": hashes}
         return set(connection.scalars(_usable, given))
 

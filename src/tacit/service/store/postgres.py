@@ -1,10 +1,15 @@
 """PostgreSQL: tables keep rows in the order of arrival, with the number of their transaction.
 
-So one transaction rewrites all rows from time to time, in the order of their ids, and VACUUM FULL
-removes the old file. Any number of servers may write. The row of a survey is the lock for its
-quota, links and repeats: a batch takes it, checks, writes and commits in one round trip, so that no
-server holds it while it waits for its own process. Advisory locks tell the last server from the
-others, and choose who does maintenance; a process loses them with its session.
+So one transaction rewrites the rows from time to time, in the order of their ids, and VACUUM FULL
+removes the old file. A deleted row stays in its file too, with the number of the transaction that
+deleted it: that of a used link has the same number as its response. So VACUUM FULL also removes the
+file of the links after every small batch. VACUUM alone leaves the bytes of deleted rows in the gaps
+of pages, and both leave rows that an older snapshot may still read; these are waited for.
+
+Any number of servers may write. The row of a survey is the lock for its quota, links and repeats: a
+batch takes it, checks, writes and commits in one round trip, so that no server holds it while it
+waits for its own process. Advisory locks tell the last server from the others, and choose who does
+maintenance; a process loses them with its session.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -21,8 +26,9 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.errors import StoreError
+from tacit.errors import StoreError, Unavailable
 from tacit.service.store.database import (
+    FEWEST_TOGETHER,
     PATIENCE,
     Database,
     NewRows,
@@ -36,6 +42,11 @@ _WRITE_LOCK, _LAYOUT_LOCK, _MAINTENANCE_LOCK = 0x74616369, 0x74616374, 0x7461636
 #: The share of `write_seconds` after which a server that stalls within a transaction loses its
 #: session, so that the others, who wait for its locks, do not fail.
 _STALLED = 0.5
+#: Seconds to wait for older snapshots before and after rewriting, and for readers of links. Long
+#: reads are not waited for.
+_OLD_SNAPSHOT, _SHORT_READ = 1.0, 0.05
+#: Removing used links copies all others, so it waits for one more used link per so many others.
+LINKS_PER_USED = 100_000
 #: Larger than any number of records.
 _NO_QUOTA = 2**31 - 1
 #: An unresponsive host times out after seconds, not minutes.
@@ -55,11 +66,30 @@ _SESSION = (
     f"tcp_keepalives_count = {PATIENCE:.0f}",
     f"tcp_user_timeout = {2 * PATIENCE * 1000:.0f}",
 )
-#: From version 14 on, a server that waits for a lock can check that its client is still there.
+#: From version 14 on, a server that waits for a lock can check that its client is still there, and
+#: end the session of a process that was stopped while it did maintenance.
 _CHECK_CLIENT = """
 SELECT set_config(name, '1s', false) FROM pg_settings
 WHERE name = 'client_connection_check_interval'
 """
+_END_IDLE_SESSION = """
+SELECT set_config(name, '15min', false) FROM pg_settings WHERE name = 'idle_session_timeout'
+"""
+_NEXT_TRANSACTION = "SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296"
+#: Who may still read rows that were deleted before a transaction. An automatic vacuum does not; the
+#: type of a process is hidden (NULL) from roles without the right to see it.
+_OLDER_SNAPSHOTS = """
+SELECT pid || ' ' || backend_xmin FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+AND backend_type IS DISTINCT FROM 'autovacuum worker'
+AND age(backend_xmin) > age(CAST(CAST(:transaction AS text) AS xid))
+"""
+#: These, and the transactions that have a lock on the table of links.
+_READERS_OF_LINKS = f"""
+{_OLDER_SNAPSHOTS} UNION SELECT virtualtransaction FROM pg_locks
+WHERE relation = 'tokens'::regclass AND pid <> pg_backend_pid()
+"""
+_LINKS = "SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'tokens'::regclass"
 _TRY_LOCK = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _UNLOCK = "SELECT pg_advisory_unlock(:kind, hashtext(current_schema()))"
 _TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(:kind, hashtext(current_schema()))"
@@ -108,15 +138,18 @@ WITH usable AS (
 )
 UPDATE surveys SET records = records + cardinality(%(ids)b::bytea[])
 FROM may WHERE surveys.number = may.number
+RETURNING surveys.records, surveys.settled
 """
 _DELETE = "DELETE FROM tokens WHERE survey = %s AND hash = ANY (%b::bytea[])"
 _REWRITE = """
-WITH gone AS (DELETE FROM responses RETURNING survey, id, day, codes, checksum)
+WITH gone AS (
+    DELETE FROM responses WHERE survey = ANY (:surveys) RETURNING survey, id, day, codes, checksum
+)
 INSERT INTO responses (survey, id, day, codes, checksum)
 SELECT survey, id, day, codes, checksum FROM gone ORDER BY survey, id
 """
 _REWRITE_TEXTS = """
-WITH gone AS (DELETE FROM texts RETURNING survey, id, name, text)
+WITH gone AS (DELETE FROM texts WHERE survey = ANY (:surveys) RETURNING survey, id, name, text)
 INSERT INTO texts (survey, id, name, text)
 SELECT survey, id, name, text FROM gone ORDER BY survey, id
 """
@@ -136,6 +169,10 @@ class Postgres(Database):
         )
         self._open = OpenConnections(self.engine)
         event.listen(self.engine, "connect", _prepare)
+        self._used_links = 0  # deleted by this server, and perhaps still in the file
+        self._small_batch = False  # since the last time they were removed
+        self._links = 0.0  # the unused ones at that time
+        self._readers: set[str] = set()  # who prevented it at the last attempt
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -208,6 +245,7 @@ class Postgres(Database):
         """Gives up the lock itself: a closed session keeps its locks until the server notices."""
         lock = {"kind": _MAINTENANCE_LOCK}
         with self.translating_errors(), self._autocommit() as connection:
+            connection.execute(text(_END_IDLE_SESSION))
             chosen = bool(connection.scalar(text(_TRY_LOCK), lock))
             yield chosen
             if chosen:
@@ -217,32 +255,85 @@ class Postgres(Database):
     def insert_together(self, connection: Connection, offers: Sequence[NewRows]) -> list[bool]:
         """One round trip, so the locks are never held while this process is busy or stopped."""
         driver: Any = connection.connection.driver_connection
-        with driver.pipeline():
-            driver.execute(_LOCK_SURVEYS, ([offer.survey for offer in offers],))
-            made = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
-            driver.commit()
-        return [cursor.rowcount == 1 for cursor in made]
+        stored = [True] * len(offers)  # perhaps, if the connection breaks
+        try:
+            with driver.pipeline():
+                driver.execute(_LOCK_SURVEYS, ([offer.survey for offer in offers],))
+                made = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
+                driver.commit()
+            stored = [cursor.rowcount == 1 for cursor in made]
+            for cursor, whole in zip(made, stored, strict=True):
+                if whole:
+                    self.note_counts(*cursor.fetchone())
+        finally:
+            self._used_links += sum(
+                len(offer.hashes) for offer, whole in zip(offers, stored, strict=True) if whole
+            )
+        return stored
+
+    def after_commit(self, fewest: int) -> None:
+        self._small_batch |= fewest < FEWEST_TOGETHER
+
+    @property
+    def ties_links(self) -> bool:
+        return self._small_batch and self._used_links > self._links // LINKS_PER_USED
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         return connection.exec_driver_sql(_DELETE, (survey, list(hashes))).rowcount
 
-    def rewrite(self) -> None:
-        with self.writing() as connection:
-            for statement in _LOCK:
-                connection.execute(text(statement))
-            connection.execute(text(_REWRITE))
-            connection.execute(text(_REWRITE_TEXTS))
+    def rewrite(self, surveys: Sequence[int]) -> None:
+        rows = {"surveys": list(surveys)}
         with self.translating_errors(), self._autocommit() as connection:
+            self._await_older_snapshots(connection)  # or the table would grow in vain
+            with self.writing() as writing:
+                for statement in _LOCK:
+                    writing.execute(text(statement))
+                writing.execute(text(_REWRITE), rows)
+                writing.execute(text(_REWRITE_TEXTS), rows)
+            used = self._used_links
+            self._await_older_snapshots(connection)
             connection.execute(text(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
             for table in ("responses", "texts", "tokens", "surveys"):
                 connection.execute(text(f"VACUUM FULL {table}"))
+            self._note_removed(connection, used)
             if may_checkpoint(connection):
                 connection.execute(text("SELECT pg_switch_wal()"))
                 connection.execute(text("CHECKPOINT"))
 
-    def truncate_log(self) -> bool:
-        """Left to the server: its log is shared by all its databases."""
+    def _await_older_snapshots(self, connection: Connection) -> None:
+        if _remaining(connection, _OLDER_SNAPSHOTS, _OLD_SNAPSHOT):
+            raise Unavailable(
+                f"{self.shown}: the order of arrival is not erased while somebody reads the "
+                "database for long"
+            )
+
+    def forget_links(self) -> bool:
+        """Without a lock that is waited for: a statement that fails would be logged with its time.
+
+        The write-ahead log is left to the server, which shares it among all its databases.
+        """
+        if not self._used_links:
+            return True
+        used = self._used_links
+        with self.translating_errors(), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            self._readers = _remaining(connection, _READERS_OF_LINKS, _SHORT_READ, self._readers)
+            if self._readers:
+                return False
+            connection.execute(text("SET lock_timeout = '1s'"))
+            try:
+                connection.execute(text("VACUUM FULL tokens"))
+            except SQLAlchemyError:  # somebody began to read for long
+                return False
+            finally:
+                connection.execute(text("RESET lock_timeout"))
+            self._note_removed(connection, used)
         return True
+
+    def _note_removed(self, connection: Connection, used: int) -> None:
+        self._used_links -= used
+        self._small_batch = False
+        self._links = float(connection.scalar(text(_LINKS)) or 0)
 
     def ping(self, connection: Connection) -> None:
         with connection.begin():
@@ -263,6 +354,22 @@ class Postgres(Database):
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
         finally:
             self.release(connection)
+
+
+def _remaining(
+    connection: Connection, query: str, seconds: float, long: Collection[str] = ()
+) -> set[str]:
+    """Who is found by a query now and still after so many seconds; those who come later are not.
+
+    Does not wait if one of those who read for `long` is still there.
+    """
+    since = {"transaction": connection.scalar(text(_NEXT_TRANSACTION))}
+    remaining = set(connection.scalars(text(query), since))
+    until = time.monotonic() + (0.0 if remaining.intersection(long) else seconds)
+    while remaining and time.monotonic() < until:
+        time.sleep(0.005)
+        remaining &= set(connection.scalars(text(query), since))
+    return remaining
 
 
 def _parameters(offer: NewRows) -> dict[str, Any]:

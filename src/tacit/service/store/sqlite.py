@@ -1,7 +1,7 @@
 """SQLite: a file with a write-ahead log that is synced at every commit.
 
 The log keeps which token came with which response, and a page keeps its rows in the order of
-arrival. So the log is truncated after every small transaction and whenever nothing waits, and
+arrival. So the log is truncated after every small transaction and whenever nothing is stored, and
 VACUUM rewrites the file in the order of the ids. Nothing is acknowledged unless the open files are
 the ones at their paths.
 """
@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import StoreError, Unavailable
 from tacit.service.store.database import (
+    FEWEST_TOGETHER,
     PATIENCE,
     Database,
     NewRow,
@@ -38,15 +39,15 @@ _PRAGMAS = (
     "PRAGMA cache_size = -65536",
 )
 
-#: The log is truncated after a transaction with fewer responses to a survey, and at so many bytes.
-FEWEST_IN_LOG, LONGEST_LOG = 32, 32 << 20
+#: The log is truncated after a transaction with few responses to a survey, and at so many bytes.
+LONGEST_LOG = 32 << 20
 #: After so many changed rows the log is copied to the file and overwritten from its start, which is
 #: faster than to truncate it; a reader can delay that until the log is longest.
 MOST_ROWS_IN_LOG = 4096
 #: Seconds to wait for readers before the log is truncated; long reads are not waited for.
 SHORT_READ = 0.05
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_COUNTS = "SELECT closed, records FROM surveys WHERE number = ?"
+_COUNTS = "SELECT closed, records, settled FROM surveys WHERE number = ?"
 _SET_RECORDS = "UPDATE surveys SET records = ? WHERE number = ?"
 _CONTENT = "SELECT number, fingerprint, closed, records, issued FROM surveys ORDER BY number"
 
@@ -151,7 +152,7 @@ class Sqlite(Database):
 
     def _insert_whole(self, connection: Connection, offer: NewRows) -> None:
         survey, day, rows, hashes, quota = offer
-        closed, records = connection.exec_driver_sql(_COUNTS, (survey,)).one()
+        closed, records, settled = connection.exec_driver_sql(_COUNTS, (survey,)).one()
         total = records + len(rows)
         if closed or (quota is not None and total > quota):
             raise _ConflictError
@@ -160,6 +161,7 @@ class Sqlite(Database):
         if self.delete_tokens(connection, survey, hashes) < len(hashes):
             raise _ConflictError
         connection.exec_driver_sql(_SET_RECORDS, (total, survey))
+        self.note_counts(total, settled)
 
     def _insert_rows(
         self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
@@ -177,17 +179,22 @@ class Sqlite(Database):
         own = {"survey": survey, "hashes": b"".join(hashes)}
         return connection.exec_driver_sql(_DELETE, own | sizes).rowcount
 
-    def rewrite(self) -> None:
+    def rewrite(self, surveys: Sequence[int]) -> None:
         with self.translating_errors(), self.engine.connect() as connection:
             _driver(connection).execute("VACUUM")
 
     def after_commit(self, fewest: int) -> None:
-        if fewest < FEWEST_IN_LOG or self._file.log_size() > LONGEST_LOG:
+        if fewest < FEWEST_TOGETHER or self._file.log_size() > LONGEST_LOG:
             self._emptied = self._checkpoint("TRUNCATE", SHORT_READ if self._emptied else 0.0)
         elif self._held and _driver(self._held).total_changes - self._copied > MOST_ROWS_IN_LOG:
             self._checkpoint("PASSIVE")
 
-    def truncate_log(self) -> bool:
+    @property
+    def ties_links(self) -> bool:
+        """Whether a reader kept the log from being truncated."""
+        return not self._emptied
+
+    def forget_links(self) -> bool:
         """Does not wait: a long reader such as a backup would block all submissions."""
         self._emptied = self._checkpoint("TRUNCATE")
         return self._emptied

@@ -16,7 +16,13 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.service.store.batch_insert import BatchInsert, find
 from tacit.service.store.checksums import sound_codes
-from tacit.service.store.database import PATIENCE, WRITE_SECONDS, Database, database
+from tacit.service.store.database import (
+    FEWEST_TOGETHER,
+    PATIENCE,
+    WRITE_SECONDS,
+    Database,
+    database,
+)
 from tacit.service.store.free_texts import FreeTexts
 from tacit.service.store.link_tokens import LinkTokens
 from tacit.service.store.packed_codes import by_day, unpacked
@@ -30,14 +36,27 @@ from tacit.service.store.sql_tables import (
     texts,
     tokens,
 )
-from tacit.service.store.store_values import Outcome, Response, StoredText, SurveyState
+from tacit.service.store.store_values import (
+    FEWEST_TO_ERASE,
+    Outcome,
+    Response,
+    StoredText,
+    SurveyState,
+    enough_to_erase,
+    token_hash,
+)
 from tacit.survey import Published
 
 if TYPE_CHECKING:
     from tacit.arrays import Codes
 
-#: Rows that may be in the order of arrival: fewer than this, or than an eighth of all if more.
-FEWEST_TO_ERASE, SHARE_TO_ERASE = 32, 8
+#: While commits are large on average, which mix their responses, or with more records than this,
+#: the next erasure waits so many times as long as the last one took. Otherwise PostgreSQL would
+#: spend a third of its time on it at 10,000 responses a second.
+MANY_RECORDS, ERASURE_PAUSE = 10_000, 20
+#: Seconds per record that the erasure at the start of a process is taken to have lasted, for its
+#: first pause; PostgreSQL needs about as long.
+START_SECONDS = 7e-6
 #: Seconds until a failed erasure is tried again: during a long read, it would block all others.
 RETRY_SECONDS = 300.0
 
@@ -62,6 +81,10 @@ class Store:
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
+        self._pause_until = 0.0  # on the monotonic clock, for the next erasure under heavy load
+        self._records = 0  # of all surveys, when it was last looked
+        self._stored = self._commits = 0  # since the last erasure
+        self._room = 0  # records that may be stored until it is looked what is to be erased
         self.order_erased = True  # unless the last erasure failed
         self.erasing_order = False  # while all rows are rewritten, which may take long
         try:
@@ -143,7 +166,7 @@ class Store:
                 connection.execute(delete(each).where(each.c.survey == row["number"]))
             mark = update(surveys).where(surveys.c.number == row["number"])
             connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
-        self.erase_order(0)
+        self.erase_order(always=True)
 
     def state(self, fingerprint: str) -> SurveyState:
         """The state of a survey from its counters, which is cheap; a deleted one is closed."""
@@ -153,6 +176,13 @@ class Store:
         records, issued = row["records"], row["issued"]
         spent = records if known is not None and known[1].invited else 0  # each record took one
         return SurveyState(not row["closed"], records, issued, issued - spent)
+
+    def link_usable(self, fingerprint: str, token: str) -> bool:
+        """Whether a one-time link was issued and not used; only reads."""
+        with self.database.reading() as connection:
+            known = self._batch_insert.terms(connection, fingerprint)
+            hashes = [token_hash(fingerprint, token)]
+            return known is not None and bool(self._tokens.usable(connection, known[0], hashes))
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids.
@@ -218,6 +248,8 @@ class Store:
                 if outcome is Outcome.STORED
             )
             if stored:
+                self._room -= stored.total()
+                self._stored, self._commits = self._stored + stored.total(), self._commits + 1
                 self.database.after_commit(min(stored.values()))
             return outcomes
 
@@ -270,26 +302,50 @@ class Store:
 
     # Order -------------------------------------------------------------------------------------
 
-    def tidy(self, today: date) -> bool:
-        """When nothing waits: erase the order if enough is new, and truncate the log.
+    def wants_tidying(self, today: date) -> bool:
+        """Whether to `tidy` now although responses keep arriving."""
+        enough = self._room <= 0 or self.database.order_due or self._rested_on != today
+        return self.database.ties_links or (enough and not self._paused())
 
-        Returns whether the log is empty and no other server is erasing. Enough is 32 records or an
-        eighth of all, whichever is more; any at the start of the only server, on a new day and
-        after a failed erasure, which is retried later.
+    def tidy(self, today: date, quiet: bool = True) -> bool:
+        """Erase the order if enough is new, and what ties used links to their responses.
+
+        Returns whether nothing is left to do and no other server is erasing. `quiet` says that
+        nothing was stored for a moment. Enough is 32 records or an eighth, whichever is more, of
+        all or of one survey; any at the start of the only server, on a new day and after a failed
+        erasure, which is retried later.
         """
-        records, erased = self._counts()
+        erased = quiet
+        if not self._paused(quiet):
+            erased = self._erase_if_due(today) and quiet
+        forgotten = True
+        if quiet or self.database.ties_links:
+            with self._erasing():
+                forgotten = self.database.forget_links()
+        return erased and forgotten
+
+    def _paused(self, quiet: bool = False) -> bool:
+        """Whether the next erasure has to wait."""
+        large_commits = self._stored >= FEWEST_TOGETHER * self._commits
+        heavy = not quiet and (self._records > MANY_RECORDS or large_commits)
+        return time.monotonic() < max(self._retry_after, self._pause_until if heavy else 0.0)
+
+    def _erase_if_due(self, today: date) -> bool:
+        """Erase the order if enough is new; False if another server is doing it."""
         overdue = self._retry_after > 0 or (
             self._begins_alone() if self._rested_on is None else self._rested_on != today
         )
-        enough = 1 if overdue else max(FEWEST_TO_ERASE, records // SHARE_TO_ERASE)
-        settled = True
-        if records - erased >= enough and time.monotonic() >= self._retry_after:
+        self.database.order_due, erased = False, True
+        if self._due(overdue):
             try:
-                settled = self._erase_order(enough)
+                erased = self._erase_order(overdue)
             except Unavailable:
                 self.order_erased = False
+        if self._rested_on is None:
+            pause = ERASURE_PAUSE * START_SECONDS * self._records
+            self._pause_until = max(self._pause_until, time.monotonic() + pause)
         self._rested_on = today
-        return self.database.truncate_log() and settled
+        return erased
 
     def leave(self) -> None:
         """Write no more; the last server erases the order."""
@@ -298,45 +354,71 @@ class Store:
         if last:
             self.erase_order()
 
-    def erase_order(self, enough: int = 1) -> None:
-        """Erase the order of arrival if so many records are new; waits while another process
+    def erase_order(self, always: bool = False) -> None:
+        """Erase the order of arrival if a record is new, or always; waits while another process
         does."""
         until = time.monotonic() + PATIENCE
-        while not self._erase_order(enough):
+        while not self._erase_order(True, always):
             if time.monotonic() > until:
                 raise Unavailable(f"{self.database.shown}: another server is erasing the order")
             time.sleep(0.05)
-        self.database.truncate_log()
+        self.database.forget_links()
 
     def _begins_alone(self) -> bool:
         return self._held is None or self.database.alone(self._held)
 
-    def _erase_order(self, enough: int) -> bool:
-        """Erase the order if so many records are new; False if another process is doing it."""
+    def _erase_order(self, any_new: bool, always: bool = False) -> bool:
+        """Erase the order of the surveys that are due; False if another process is doing it."""
         with self.database.maintaining() as chosen:
             if chosen:
-                records, erased = self._counts()
-                if records - erased >= enough:
-                    self._rewrite()
+                due = self._due(any_new)
+                if due or always:
+                    self._rewrite(due)
+            self._room = max(self._room, FEWEST_TO_ERASE)
             return chosen
 
-    def _rewrite(self) -> None:
-        """Rewrite all rows. Those that others store meanwhile count as not erased."""
-        self._retry_after = time.monotonic() + RETRY_SECONDS
-        with self.database.reading() as connection:
-            counted = select(surveys.c.number, surveys.c.records)
-            before = [(number, records) for number, records in connection.execute(counted)]
-        self.erasing_order = True
-        try:
-            self.database.rewrite()
-        finally:
-            self.erasing_order = False
+    def _rewrite(self, due: dict[int, int]) -> None:
+        """Rewrite surveys that had so many records. What others store meanwhile counts as new."""
+        start = time.monotonic()
+        self._retry_after = start + RETRY_SECONDS
+        with self._erasing():
+            self.database.rewrite(list(due))
+            self.database.forget_links()
         mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
-        rows = [{"of_number": number, "now_erased": records} for number, records in before]
-        with self.database.writing() as connection:
-            connection.execute(mark.values(settled=bindparam("now_erased")), rows)
+        rows = [{"of_number": number, "now_erased": n} for number, n in due.items()]
+        if rows:
+            with self.database.writing() as connection:
+                connection.execute(mark.values(settled=bindparam("now_erased")), rows)
         self._retry_after = 0.0
         self.order_erased = True
+        self._stored = self._commits = 0
+        now = time.monotonic()
+        self._pause_until = now + ERASURE_PAUSE * (now - start)
+
+    @contextmanager
+    def _erasing(self) -> Iterator[None]:
+        self.erasing_order = True
+        try:
+            yield
+        finally:
+            self.erasing_order = False
+
+    def _due(self, any_new: bool) -> dict[int, int]:
+        """The surveys whose order is to be erased, with their numbers of records."""
+        new = select(surveys.c.number, surveys.c.records, surveys.c.settled).where(
+            surveys.c.settled < surveys.c.records
+        )
+        with self.database.reading() as connection:
+            unerased = connection.execute(new).all()
+            self._records = int(connection.scalar(select(func.sum(surveys.c.records))) or 0)
+        unsettled = sum(row.records - row.settled for row in unerased)
+        self._room = enough_to_erase(self._records) - unsettled
+        every = any_new or self._room <= 0
+        return {
+            row.number: row.records
+            for row in unerased
+            if every or row.records - row.settled >= enough_to_erase(row.records)
+        }
 
     def _counts(self) -> tuple[int, int]:
         """All records, and those whose order of arrival is erased."""

@@ -12,6 +12,9 @@ from typing import NamedTuple
 from tacit.survey import Survey
 
 _BYTES = 16
+#: Records that may be in the order of arrival: fewer than this, or than an eighth if more. This
+#: holds for all records and for those of each survey.
+FEWEST_TO_ERASE, SHARE_TO_ERASE = 32, 8
 
 
 class StoredText(NamedTuple):
@@ -88,6 +91,11 @@ def hash_of(response: Response) -> bytes | None:
 def token_hashes(survey: str, tokens: Iterable[str]) -> list[bytes]:
     """The sorted distinct hashes of tokens."""
     return sorted({token_hash(survey, token) for token in tokens})
+
+
+def enough_to_erase(records: int) -> int:
+    """How many new ones of so many records are enough to erase their order of arrival."""
+    return max(FEWEST_TO_ERASE, records // SHARE_TO_ERASE)
 
 
 def _digest(purpose: bytes, survey: str, secret: bytes) -> bytes:

@@ -94,3 +94,20 @@ def test_nodes_try_other_attributes_if_the_drawn_ones_allow_no_split() -> None:
 def test_different_draws_give_different_trees() -> None:
     trees = [grown("gini", 1, 5.0, seed)[0] for seed in range(5)]
     assert len({tuple(tree.attribute) for tree in trees}) > 1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_rounding_of_the_weights_does_not_change_the_splits(criterion: str) -> None:
+    """Processors round sums differently: equally good splits are chosen by their order instead."""
+    rng = np.random.default_rng(8)
+    features = rng.integers(0, 3, (400, 4))
+    classes = rng.integers(0, 2, 400)
+    weights = np.repeat(0.1, 400)
+    growth, trees = RandomGrowth(CRITERIA[criterion], tries=2, least=0.53), []
+    for rounding in (0.0, *[2.0**-50] * 5):
+        rounded = weights * (1 + rounding * rng.choice([-1, 0, 1], 400))
+        records = WeightedRecords.of(features, classes, rounded, (3,) * 4, 2)
+        trees.append(grow_random_tree(records, growth, np.random.default_rng(1))[0])
+    for tree in trees[1:]:
+        assert np.array_equal(tree.attribute, trees[0].attribute)
+        assert np.array_equal(tree.child, trees[0].child)

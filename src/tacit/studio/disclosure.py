@@ -1,0 +1,237 @@
+"""What may be shown of a release, so that nothing singles out a person.
+
+All pages, reports, files and models ask here. Nothing that is shown over all releases together may
+tell a figure of fewer than 20 people:
+
+- While a survey is open, only single questions are shown. A conditional question is a table of its
+  answers by those to the questions that it depends on, so it is shown after closing.
+- A conditional question is shown if at least 20 people were asked.
+- The results of questions that one matrix disguises together tell their joint table of reports, so
+  they are shown like that table: after closing, if none of its cells is small.
+- Cells of small groups are hidden, and others that would tell them (`small_groups`).
+- People who left out a question are in the results of the others but not in its tables: the
+  difference would tell their answers. Such a table leaves out more records, drawn at random.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.arrays import Array
+from tacit.counting import PatternTable
+from tacit.errors import DataError
+from tacit.question_conditions import impossible_cells
+from tacit.reconstruction import Reconstruction
+from tacit.sampling.incomplete_patterns import answered, with_missing
+from tacit.studio.release import Release
+from tacit.studio.small_groups import SMALLEST_GROUP, Cells, few_grown, hidden_cells
+
+#: Records that a table leaves out besides those with a missing answer: at least, and below.
+_LEFT_OUT = SMALLEST_GROUP, SMALLEST_GROUP + 10
+#: A variance below this share of the whole is rounding.
+_ROUNDING = 1e-6
+#: Why tables of several questions are not shown yet.
+AT_CLOSING = (
+    "Groups can be compared and models learnt once the survey is closed: while answers arrive, two "
+    "tables of a small group would tell what a new member of it answered"
+)
+
+
+def require_comparable(release: Release | None) -> Release:
+    """The release; an error if tables of several questions may not be shown of it."""
+    if release is None or release.open:
+        raise DataError(AT_CLOSING)
+    return release
+
+
+# Single questions --------------------------------------------------------------------------------
+
+
+def why_hidden(release: Release, name: str) -> str | None:
+    """Why the results of a question are not shown; None if they are."""
+    return release.once(("hidden", name), lambda: _why_hidden(release, name))
+
+
+def _why_hidden(release: Release, name: str) -> str | None:
+    conditions = {c.attribute: c for c in release.survey.design.conditions}
+    condition = conditions.get(name)
+    if condition is None:
+        return _why_hidden_together(release, name)
+    if release.open:
+        return (
+            f"It is asked only if {condition}. Its results are shown once the survey is closed: "
+            "while answers arrive, they would tell what a single person answered."
+        )
+    few = f"It is asked only if {condition}, of fewer than {SMALLEST_GROUP} people: not shown."
+    if any(why_hidden(release, parent) is not None for parent in condition.names):
+        return few
+    table = release.reconstruction.table([name])
+    asked = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
+    others = table.n_records - asked
+    told = len(condition.names) > 1  # then the others are a group of several questions
+    if asked < SMALLEST_GROUP or (told and 0 < others < SMALLEST_GROUP):
+        return few
+    if few_grown(_growth(release, [name])).any():
+        return (
+            f"It is asked only if {condition}. It is not shown, because an answer was given by "
+            f"fewer than {SMALLEST_GROUP} people after the snapshot."
+        )
+    return None
+
+
+def _why_hidden_together(release: Release, name: str) -> str | None:
+    """The same for a question that is not conditional."""
+    together = release.survey.design.closure([name])
+    if len(together) == 1:
+        return None
+    others = f"It is disguised together with {', '.join(together[1:])}."
+    if release.open:
+        return (
+            f"{others} Its results are shown once the survey is closed: while answers arrive, they "
+            "would tell what a single person reported."
+        )
+    if _small_cells(release, together).any():
+        return f"{others} Fewer than {SMALLEST_GROUP} people gave one of these answers: not shown."
+    return None
+
+
+def shown_estimates(release: Release, records: Release | None = None) -> Reconstruction:
+    """Estimates from a release, or from some of its `records`, for what is shown.
+
+    The questions of a chain of conditions are estimated together only if all of them are shown:
+    otherwise what is shown of one would depend on the reports of another that is not.
+    """
+    names = release.survey.design.schema.names
+    hidden = [name for name in names if why_hidden(release, name) is not None]
+    reports = _reports(release, hidden) if hidden else []
+    whole = (records or release).reconstruction
+    return whole.apart_from(reports) if reports else whole
+
+
+# Tables of several questions ---------------------------------------------------------------------
+
+
+def answering(release: Release, names: Sequence[str]) -> Release:
+    """The records for a table or model of these questions.
+
+    All, if all have an answer to each. Otherwise 20 to 29 more are left out, drawn at random but
+    always the same: the results of another question less this table then tell of these together,
+    not of the few people who left out one.
+    """
+    ordered = tuple(sorted(names, key=release.survey.design.schema.index))
+    return release.once(("answering", *ordered), lambda: _answering(release, ordered))
+
+
+def _answering(release: Release, names: Sequence[str]) -> Release:
+    counts = answered(release.counts, _reports(release, names))
+    if counts.n_records == release.counts.n_records:
+        return release
+    whole = with_missing(release.counts)
+    seed = hashlib.sha256(repr(names).encode())
+    seed.update(whole.patterns.tobytes())
+    seed.update(whole.counts.tobytes())
+    rng = np.random.default_rng([*seed.digest()])
+    more = int(rng.integers(*_LEFT_OUT))
+    if counts.n_records <= more:
+        raise DataError("too few people answered all of these questions")
+    left = rng.multivariate_hypergeometric(
+        counts.counts, counts.n_records - more, method="marginals"
+    )
+    kept = PatternTable(counts.schema, counts.patterns[left > 0], left[left > 0])
+    return Release(release.survey, kept)
+
+
+def hidden_table(release: Release, names: Sequence[str]) -> Cells:
+    """The cells of the joint table of these questions that are not shown.
+
+    The questions are sorted first, so that a table hides the same cells in every arrangement.
+    """
+    ordered = sorted(names, key=release.survey.design.schema.index)
+    hidden = release.once(("cells", *ordered), lambda: _hidden_table(release, ordered))
+    return hidden.transpose([ordered.index(name) for name in names])
+
+
+def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
+    schema = release.survey.design.schema
+    shape = tuple(schema[name].size for name in names)
+    if any(why_hidden(release, name) is not None for name in names):
+        return np.ones(shape, bool)
+    together = release.survey.design.closure(names)
+    hidden = _small_cells(release, sorted(together, key=schema.index))
+    return hidden if len(together) == len(names) else np.full(shape, hidden.any())
+
+
+def _small_cells(release: Release, names: Sequence[str]) -> Cells:
+    """The cells of a joint table that are small or few of which are new, and those beside them."""
+    records = answering(release, names)
+    found = records.reconstruction.table(names)
+
+    def most(axes: tuple[int, ...]) -> Array:
+        return most_people(records, [names[axis] for axis in axes])
+
+    def grown(axes: tuple[int, ...]) -> Array:
+        return _growth(release, [names[axis] for axis in axes])
+
+    people = np.asarray(found.value) * found.n_records
+    return hidden_cells(people, most, None if release.earlier is None else grown)
+
+
+def most_people(release: Release, names: Sequence[str]) -> Array:
+    """How many of the respondents have these answers: the estimate and twice its noise.
+
+    Without disguise there is no noise, and the number is exact. Infinite for answers that the
+    conditions of questions exclude.
+    """
+    found = release.reconstruction.table(names)
+    n = found.n_records
+    share = np.clip(found.value, 0, 1)
+    noise = np.maximum(np.asarray(found.stderr) ** 2 - share * (1 - share) / n, 0)
+    noise = np.where(noise < _ROUNDING * np.asarray(found.stderr) ** 2, 0, noise)
+    people = n * (found.value + 2 * np.sqrt(noise))
+    design = release.survey.design
+    impossible = impossible_cells(design.conditions, design.schema.subset(names))
+    return np.asarray(people if impossible is None else np.where(impossible, np.inf, people))
+
+
+def _growth(release: Release, names: Sequence[str]) -> Array:
+    """By how many people each cell grew after the snapshot.
+
+    A table that is shown in full tells the reported counts, so these are compared. Where reports
+    have other categories than answers, a cell is as small as any report of its line.
+    """
+    schema, reports = release.survey.design.schema, _reports(release, names)
+    reported = release.survey.design.reported
+    grown = _reported_growth(release, names)
+    alike = [n for n in names if n in reports and reported[n].categories == schema[n].categories]
+    others = tuple(place for place, report in enumerate(reports) if report not in alike)
+    positive = np.where(grown > 0, grown, np.inf).min(axis=others)
+    few = np.where(np.isinf(positive), 0, positive)
+    ordered = [report for report in reports if report in alike]
+    few = few.transpose([ordered.index(name) for name in alike])
+    places = tuple(place for place, name in enumerate(names) if name not in alike)
+    shape = tuple(schema[name].size for name in names)
+    return np.broadcast_to(np.expand_dims(few, places), shape)
+
+
+def _reported_growth(release: Release, names: Sequence[str]) -> Array:
+    """The table of the reports of those who answered these questions after the snapshot."""
+    reports = _reports(release, names)
+    now = answered(release.counts, reports).marginal(reports)
+    if release.earlier is None:
+        return np.zeros(now.shape)
+    return np.asarray(now - answered(release.earlier.counts, reports).marginal(reports), float)
+
+
+def _reports(release: Release, names: Sequence[str]) -> list[str]:
+    """The reported attributes that a table of these questions is estimated from."""
+    design = release.survey.design
+    return list(design.channel(design.closure(list(names))).reported.names)
+
+
+def table_cells(release: Release, names: Sequence[str]) -> int:
+    """How many cells the table of these questions has."""
+    return math.prod(release.survey.design.schema[name].size for name in names)
