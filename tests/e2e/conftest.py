@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -46,7 +46,19 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
 
 
 @pytest.fixture
-def browser() -> Iterator[Browser]:
-    """A browser without contexts."""
-    with _SHARED.lent() as found:
-        yield found
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    """A browser without contexts, whose clicks end when the page that they open has loaded.
+
+    Playwright's own end when that page has begun: a test would read half of it.
+    """
+    from playwright.sync_api import Locator
+
+    click = Locator.click
+
+    def click_and_load(locator: Locator, **options: Any) -> None:
+        click(locator, **options)
+        locator.page.wait_for_load_state()
+
+    monkeypatch.setattr(Locator, "click", click_and_load)
+    with _SHARED.lent() as shared:
+        yield shared

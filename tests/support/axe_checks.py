@@ -72,7 +72,11 @@ _RIGHT_COLOURS: dict[bool, set[str]] = {False: set(), True: set()}
 
 
 def violations(page: Page, dark: bool = False, colours: bool = True) -> list[Any]:
-    """Rules that are broken, and by what; axe is brought to a page once."""
+    """Rules that are broken, and by what; axe is brought to a page once.
+
+    A click ends when the new page is committed, which may have no element yet: wait for it.
+    """
+    page.wait_for_load_state()
     page.emulate_media(color_scheme="dark" if dark else "light")
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
@@ -91,6 +95,7 @@ def new_violations(page: Page) -> list[Any]:
     Of the same shape all pages have the same violations but those of colours, which follow from
     the colours of each text and of what is behind it.
     """
+    page.wait_for_load_state()
     shape = page.evaluate(_SHAPE)
     for dark in (True, False):
         page.emulate_media(color_scheme="dark" if dark else "light")
