@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.arrays import Array
-from tacit.channel import FAMILIES, coin_from_dict
-from tacit.channel.channel import Channel
-from tacit.counting import count
+from tacit.core.arrays import Array
+from tacit.core.channel import FAMILIES, coin_from_dict
+from tacit.core.channel.channel import Channel
 from tacit.errors import DesignError, SingularChannelError
+from tacit.records import count
 from tests.support.families import CASES, MAKERS, SINGULAR, Case
 from tests.support.tables import brute_force, cells_of
 

@@ -19,8 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
-from tacit.channel import truthful
-from tacit.counting import (
+from tacit.collect.store import Store
+from tacit.core.channel import truthful
+from tacit.errors import DataError, EngineError, FileError, TacitError
+from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
+from tacit.mine.bayes_parameters import pairs
+from tacit.records import (
     count,
     count_engine,
     count_reported,
@@ -29,13 +33,9 @@ from tacit.counting import (
     memory,
     pair_tables,
 )
-from tacit.counting.duckdb_files import DuckDBFiles
-from tacit.counting.pair_tables import PairCounts
-from tacit.counting.remote_patterns import RemotePatterns
-from tacit.errors import DataError, EngineError, FileError, TacitError
-from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
-from tacit.mine.bayes_parameters import pairs
-from tacit.service.store import Store
+from tacit.records.duckdb_files import DuckDBFiles
+from tacit.records.pair_tables import PairCounts
+from tacit.records.remote_patterns import RemotePatterns
 from tests.support.engine_studies import same_study_of_a_sample
 from tests.support.engines import (
     BINARY,

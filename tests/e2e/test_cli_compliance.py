@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tacit import forced, unrelated
-from tacit.channel import Coin
 from tacit.cli.main import run
+from tacit.core.channel import Coin
 from tests.support.compliance import design_of
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import record_reader
 from tacit.mine import NaiveBayes, literal, model_from_json, model_to_json, pairs
+from tacit.records import record_reader
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 

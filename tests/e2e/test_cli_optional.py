@@ -15,12 +15,16 @@ import pandas as pd
 import pytest
 
 from tacit import disguise, reconstruct
-from tacit.counting import count
+from tacit.collect.store import Response, Store, packed
+from tacit.core.label_codes import with_no_answer
 from tacit.errors import EngineError
-from tacit.label_codes import with_no_answer
+from tacit.reconstruction.sampling.incomplete_patterns import (
+    IncompletePatterns,
+    answers_of,
+    count_codes,
+)
+from tacit.records import count
 from tacit.regression import logit
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of, count_codes
-from tacit.service.store import Response, Store, packed
 from tacit.survey import publish
 from tests.support.commands import is_one_error
 from tests.support.free_text_surveys import FREE, response_with

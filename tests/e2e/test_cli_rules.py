@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
-from tacit.counting import count_reported
 from tacit.mine import (
     FamilyWise,
     PlainThreshold,
@@ -21,6 +20,7 @@ from tacit.mine import (
     itemsets,
     split_records,
 )
+from tacit.records import count_reported
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.cli.main import run
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import Published, publish
 from tests.support.published import published, response
 from tests.support.serving import serving

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tacit.collect.store import Outcome, Store, SurveyState
 from tacit.errors import FileError
-from tacit.service.store import Outcome, Store, SurveyState
 from tacit.survey import Published, publish
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses

@@ -15,9 +15,9 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import record_writer
 from tacit.mine import DecisionTree, NaiveBayes, model_from_json, model_to_json, reduced_error
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import record_writer
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import run
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.support.published import published
 from tests.support.serving import SECONDS, Served, serving
 from tests.support.stages import Stages, stages

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
-from tacit.counting import cancellation, count_reported, engine_choice
-from tacit.counting.duckdb_files import DuckDBFiles
+from tacit.records import cancellation, count_reported, engine_choice
+from tacit.records.duckdb_files import DuckDBFiles
 from tests.support.engines import BINARY, put_in_postgres, records_of
 
 if TYPE_CHECKING:

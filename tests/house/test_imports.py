@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import truthful
-from tacit.extras import EXTRAS
-from tacit.files import writing_records
+from tacit.core.channel import truthful
+from tacit.core.extras import EXTRAS
+from tacit.records import writing_records
 
 
 def _loaded(code: str) -> set[str]:

@@ -9,16 +9,16 @@ import tacit
 from tacit import (
     compliance,
     mine,
+    papers,
     plan,
     privacy,
     quantitative,
     reconstruction,
     regression,
-    reproduce,
-    sampling,
     survey,
 )
-from tacit.service import store
+from tacit.collect import store
+from tacit.reconstruction import sampling
 
 PROMISED = {
     "Attribute",
@@ -138,7 +138,7 @@ PROMISED_OF_A_RECONSTRUCTION = {
     "trend",
 }
 
-#: `tacit.sampling`: errors of samples, and weights.
+#: `tacit.reconstruction.sampling`: errors of samples, and weights.
 PROMISED_OF_SAMPLING = {
     "ERROR_METHODS",
     "AdjustedWeights",
@@ -204,7 +204,7 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
     assert set(quantitative.__all__) == PROMISED_OF_QUANTITATIVE
     assert set(plan.__all__) == PROMISED_OF_PLAN
-    assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
+    assert set(papers.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:

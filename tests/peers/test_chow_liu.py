@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from tacit.arrays import Codes
-from tacit.counting import count
+from tacit.core.arrays import Codes
 from tacit.mine import ChowLiuTree
 from tacit.mine.pair_dependence import pair_dependence
 from tacit.mine.undisguised import design_of_codes
 from tacit.mine.unit_tables import UnitTables
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.records import count
 
 Edge = tuple[int, int]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
 from tacit.optimize.front_problem import problem_of
 from tacit.optimize.search_method import SearchMethod

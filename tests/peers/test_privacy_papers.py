@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import frapp, matrix, related, uniform_perturbation, unrelated
+from tacit.core.arrays import Array
+from tacit.core.channel import frapp, matrix, related, uniform_perturbation, unrelated
 from tacit.errors import DataError
 from tacit.privacy import check_delta, compare_schemes, figures, pse_curve, report
 from tacit.privacy.kernels import entries

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
-from tacit.arrays import Array
-from tacit.bounds import Bound, any_dependence, bound_of
+from tacit.core.arrays import Array
+from tacit.core.bounds import Bound, any_dependence, bound_of
 from tacit.errors import DataError
 from tests.support.grids import slow_but_first
 from tests.support.written_out import WrittenOut, merged, random_design, written_out

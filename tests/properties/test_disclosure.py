@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 
 from tacit import Design
-from tacit.counting import PatternTable
 from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import agreement
 from tacit.privacy.disclosure.moment_bound import moments
 from tacit.privacy.disclosure.sampled_classes import Sample
 from tacit.privacy.exact_risk import joint_of_attribute, reports_of
+from tacit.records import PatternTable
 from tests.support.families import designs, seeds
 from tests.support.tables import counts_of, kron_all, random_table
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Design
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.privacy import Figures, Report, report
 from tests.support.grids import slow_but_first
 from tests.support.written_out import (

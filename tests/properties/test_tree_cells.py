@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
-from tacit.channel import Coin
-from tacit.counting import count, count_or_list
+from tacit.core.channel import Coin
 from tacit.mine.tree import growth, tree_reports
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.growth import grow
@@ -20,6 +19,7 @@ from tacit.mine.tree.row_tables import RowTables
 from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import Tree
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.records import count, count_or_list
 from tests.support.families import attributes_of, seeds, shares
 
 #: Rounding of shares, and of their covariances.
@@ -105,7 +105,7 @@ def test_records_that_are_not_counted_give_the_tree_of_counted_ones(
     kind: str, growth_settings: GrowthSettings, seed: int
 ) -> None:
     design, records, target = reported(kind, seed)
-    with patch("tacit.counting.memory.mostly_distinct", return_value=True):
+    with patch("tacit.records.memory.mostly_distinct", return_value=True):
         every = count_or_list(records, design.reported)
     assert len(every) == len(records)
     one, other = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.privacy.disclosure import Assessed, assess
 from tacit.privacy.disclosure.assessment import MAX_TABLE
 from tests.support.populations import KINDS, STRESS, Population, Truth, population, truth

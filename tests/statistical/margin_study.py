@@ -20,8 +20,8 @@ import numpy as np
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import (
+from tacit.core.arrays import Array
+from tacit.core.channel import (
     Coin,
     christofides,
     forced,
@@ -34,7 +34,7 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.product import ProductChannel
+from tacit.core.channel.product import ProductChannel
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tacit import disguise
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
 from tacit.mine import FalseDiscovery, FamilyWise, PlainThreshold, itemsets
 from tacit.mine.error_control import ErrorControl
 from tacit.mine.frequent_itemsets import Itemsets

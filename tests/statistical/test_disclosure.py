@@ -12,13 +12,13 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Design, Group, Schema, reconstruct, related, uniform_perturbation
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.privacy import Report, report
 from tacit.privacy.disclosure import assess
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import LEVEL, table_misfit
 from tacit.privacy.disclosure.model_stack import TableStack
+from tacit.records import PatternTable
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import MAKERS, TAMEST, attributes_of, fits

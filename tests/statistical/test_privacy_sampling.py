@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Design, Group, Schema, disguise, reconstruct
-from tacit.channel import frapp, matrix, related, truthful, unrelated
+from tacit.core.channel import frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError
 from tacit.privacy import Limits, prior_of, report
 from tacit.privacy.risk import FIGURES, Figures

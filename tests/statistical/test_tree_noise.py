@@ -14,13 +14,13 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.arrays import Array, Codes
-from tacit.channel import matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import count
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tables_of_reports import root_tables
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 
 HALF = ["1/2", "1/2"]

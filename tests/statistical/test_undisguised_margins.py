@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.arrays import Array
-from tacit.channel import Coin, related, truthful
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, related, truthful
 from tacit.reconstruction import inversion
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval

@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.arrays import Mask
-from tacit.counting import PatternTable
-from tacit.label_codes import with_no_answer
-from tacit.question_conditions import impossible_cells
-from tacit.sampling.incomplete_patterns import answered, with_missing
+from tacit.core.arrays import Mask
+from tacit.core.conditions import impossible_cells
+from tacit.core.label_codes import with_no_answer
+from tacit.reconstruction.sampling.incomplete_patterns import answered, with_missing
+from tacit.records import PatternTable
 from tacit.studio.accounts import Role
 from tacit.studio.small_groups import SMALLEST_GROUP
 from tacit.studio.studio_server import PAGES

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import (
+from tacit.core.arrays import Array
+from tacit.core.channel import (
     Coin,
     crosswise,
     forced,

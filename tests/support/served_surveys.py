@@ -12,9 +12,9 @@ import httpx
 import numpy as np
 
 from tacit import disguise
-from tacit.arrays import Array
 from tacit.cli.respondents import send
-from tacit.service.store import Store
+from tacit.collect.store import Store
+from tacit.core.arrays import Array
 from tacit.studio.accounts import Role
 from tacit.studio.studio_server import studio_of
 from tacit.survey import Published, survey_from_dict

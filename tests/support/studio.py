@@ -14,8 +14,8 @@ import numpy as np
 from argon2 import PasswordHasher
 
 from tacit import disguise
-from tacit.arrays import Codes
-from tacit.service.store import Response, Store, packed
+from tacit.collect.store import Response, Store, packed
+from tacit.core.arrays import Codes
 from tacit.studio.accounts import Account, Accounts, Role
 from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.site import Studio

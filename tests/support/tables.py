@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design
-from tacit.arrays import Array
-from tacit.channel import Coin
-from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
+from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
 from tacit.reconstruction.table_problem import TableProblem
 
 Cell = tuple[int, ...]

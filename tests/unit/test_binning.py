@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.binning import edges, median, quantiles
+from tacit.core.binning import edges, median, quantiles
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import SchemaError
-from tacit.label_codes import encode
-from tacit.schema import Attribute, Schema
 
 
 def floats(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.counting.bit_columns import BitColumns
+from tacit.records.bit_columns import BitColumns
 
 
 @pytest.mark.parametrize("largest", [1, 2, 300])

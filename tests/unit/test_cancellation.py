@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from tacit.counting import cancellation
-from tacit.counting.cancellation import cancellable
+from tacit.records import cancellation
+from tacit.records.cancellation import cancellable
 
 
 def no_cancel() -> None:

@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Design, Group, reconstruct
-from tacit.channel import related
-from tacit.counting import PatternTable, count_reported
-from tacit.counting.count_file import CountedPart, StoredCounts, read_counts
+from tacit.core.channel import related
 from tacit.errors import DataError, FileError
-from tacit.files import Origin
+from tacit.records import Origin, PatternTable, count_reported
+from tacit.records.count_file import CountedPart, StoredCounts, read_counts
 from tests.support.engines import BINARY, LABELLED, put_parts, records_of
 
 TABLE = records_of(LABELLED)

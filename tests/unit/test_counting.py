@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tacit.counting import PatternTable, count, count_or_list, memory
-from tacit.counting.keys import COLUMN_BLOCK, all_keys, split
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.schema import Attribute, Schema
+from tacit.records import PatternTable, count, count_or_list, memory
+from tacit.records.keys import COLUMN_BLOCK, all_keys, split
 
 Codes = npt.NDArray[np.integer]
 

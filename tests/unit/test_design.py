@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, TacitError
-from tacit.channel import (
+from tacit.core.channel import (
     crosswise,
     forced,
     frapp,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-IMPORT_TWICE = "import tacit\nimport tacit\nimport tacit.schema"
+IMPORT_TWICE = "import tacit\nimport tacit\nimport tacit.core.schema"
 
 
 def _said(site: Path) -> list[str]:

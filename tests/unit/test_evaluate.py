@@ -13,16 +13,16 @@ from hypothesis import assume, given
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import count
+from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
 from tacit.evaluate.accuracy import generator, outcome_weights
 from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
-from tacit.label_codes import decode
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.records import count
 from tests.support.families import attributes_of, designs, seeds
 
 #: Rounding of sums of signed weights; designs in the tests have condition numbers of at most 20.

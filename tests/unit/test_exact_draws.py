@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from tacit.exact_draws import BLOCK, Draws, entropy, keyed_source, source_of
+from tacit.core.exact_draws import BLOCK, Draws, entropy, keyed_source, source_of
 
 FALSE_ALARM = 1e-6  # of each statistical assertion
 PAIRS = 256 * 256

@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
+from tacit.core.extras import optional_imports
 from tacit.errors import MissingExtraError
-from tacit.extras import optional_imports
 from tacit.optimize import Warner, front
 
 #: Runs commands as if tacit were installed without extras.
 LIGHT = """
 import sys
 from tacit.cli.main import run
-from tacit.extras import EXTRAS
+from tacit.core.extras import EXTRAS
 
 sys.modules |= dict.fromkeys(EXTRAS)
 for arguments in {commands}:
@@ -57,9 +57,9 @@ def test_a_command_without_its_extra_ends_with_one_line() -> None:
 
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.service.store import Store
+    from tacit.collect.store import Store
 
-    monkeypatch.delitem(sys.modules, "tacit.service.store.postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "tacit.collect.store.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
         MissingExtraError, match=r"psycopg .* pip install 'tacit-survey\[postgres\]'"

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tacit.counting.few_way import FewWayCounts
+from tacit.records.few_way import FewWayCounts
 
 SIZES = (2, 3, 2, 5, 3)
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, unrelated
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, FileError, TacitError
-from tacit.file_disguise import SEED_BLOCK, disguise_files
-from tacit.files import read_origin, record_reader
-from tacit.label_codes import decode
+from tacit.records import read_origin, record_reader
+from tacit.records.file_disguise import SEED_BLOCK, disguise_files
 from tests.support.families import CASES, Case
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("children", [0, 1, 2])])

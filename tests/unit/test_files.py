@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, uniform_perturbation
-from tacit.counting import count, count_records
 from tacit.errors import DataError, DesignError, FileError, TacitError
-from tacit.files import (
+from tacit.records import (
     BATCH,
     check_apart,
     check_out,
+    count,
+    count_records,
     read_batches,
     read_design,
     read_frame,

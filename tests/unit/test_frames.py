@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit import frames
+from tacit.core import frames
 from tacit.errors import DataError
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.attribute import text
+from tacit.core.attribute import text
+from tacit.core.frames import backend_of
+from tacit.core.label_codes import code_type, decode, encode, frame_of
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
-from tacit.frames import backend_of
-from tacit.label_codes import code_type, decode, encode, frame_of
-from tacit.schema import Attribute, Schema
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]
 BACKENDS = ["pandas", "polars", "pyarrow"]
@@ -166,7 +166,7 @@ def test_the_first_unknown_record_is_named_also_for_declared_categories() -> Non
 
 
 def test_fractions_in_an_attribute_without_edges_are_an_error_that_offers_binning() -> None:
-    with pytest.raises(DataError, match=r"1\.5 of attribute 'a' at record 1.*tacit\.binning"):
+    with pytest.raises(DataError, match=r"1\.5 of attribute 'a' at record 1.*tacit\.core\.binning"):
         codes_of(pl.DataFrame({"a": [1.0, 1.5]}), Attribute("a", [1, 2]))
 
 
@@ -368,7 +368,7 @@ def test_a_frame_is_made_by_the_first_library_installed_unless_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert isinstance(frame_of({"a": [1]}), pd.DataFrame)
-    monkeypatch.setattr("tacit.label_codes.find_spec", lambda name: name == "pyarrow" or None)
+    monkeypatch.setattr("tacit.core.label_codes.find_spec", lambda name: name == "pyarrow" or None)
     assert isinstance(frame_of({"a": [1]}), pa.Table)
     with pytest.raises(DataError, match="'polars' is not installed"):
         frame_of({"a": [1]}, "polars")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import DataError
-from tacit.memory_limit import (
+from tacit.records.memory_limit import (
     is_limited,
     limited,
     limited_memory,
@@ -68,7 +68,7 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from tacit.errors import MemoryLimitError
-from tacit.memory_limit import limited_memory, resident, unfinished
+from tacit.records.memory_limit import limited_memory, resident, unfinished
 
 how, room = sys.argv[1], int(sys.argv[2])
 part = Path(sys.argv[3])

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from tacit.number_text import decimals, span
+from tacit.output.number_text import decimals, span
+from tacit.output.table import Table, cell_text
 from tacit.quantitative import additive, mean, scramble, variance
 from tacit.regression import linear, logit
-from tacit.table import Table, cell_text
 from tests.support.regressions import DESIGNS, people, reported
 
 ONE = DESIGNS["one group"]

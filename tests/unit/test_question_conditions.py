@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
+from tacit.core.conditions import DOES_NOT_APPLY, impossible_cells, linked_parts
 from tacit.errors import DataError, DesignError
-from tacit.question_conditions import DOES_NOT_APPLY, impossible_cells, linked_parts
 
 BLANK = DOES_NOT_APPLY
 SMOKES = Attribute("smokes", ["no", "yes"])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.attribute import text
+from tacit.core.attribute import text
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import SchemaError
-from tacit.schema import Attribute, Label, Schema
 
 SMOKES = Attribute("smokes", ["no", "yes"])
 INCOME = Attribute("income", ["low", "mid", "high"])

@@ -10,10 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.binning import edges, median, quantiles
+from tacit.core.binning import edges, median, quantiles
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.label_codes import encode
-from tacit.schema import Attribute, Schema
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]
 

@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related
 from tacit.compliance import Cheaters, pool, sensitivity
+from tacit.output.table import Table, latex_of, markdown_of, table_of
 from tacit.privacy import report
 from tacit.regression import logit
-from tacit.table import Table, latex_of, markdown_of, table_of
 
 SIGNS = st.text(st.sampled_from("ab -.0#*_`~|<>[](){}\\$&%^\"'!+=:;@/äß€"), min_size=1, max_size=12)
 NASTY = ["50 % & more", "a_b|c", "<b>bold</b>", "*x*", "[y](z)", "`q`", "# one", "$1^2~{}\\", '"q"']

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tacit.arrays import Array
-from tacit.tree_distribution import ROOT, TreeDistribution, rooted_forest
+from tacit.core.arrays import Array
+from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 from tests.support.chance import FALSE_ALARM
 
 SIZES = (2, 3, 2, 4, 2, 3)

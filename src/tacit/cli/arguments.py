@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.files import read_described
-from tacit.memory_limit import parse_memory, start_limit
-from tacit.schema import Schema
+from tacit.records import read_described
+from tacit.records.memory_limit import parse_memory, start_limit
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree, LatentClass

@@ -13,13 +13,13 @@ from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
+from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import NO_UPPER_LIMIT
 from tacit.reconstruction.fit import misfit
-from tacit.schema import Schema
-from tacit.table import Table
 
 Where = Annotated[str, event_option("The event")]
 Between = Annotated[

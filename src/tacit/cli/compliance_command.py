@@ -26,8 +26,8 @@ from tacit.compliance import (
 from tacit.compliance.mixture_result import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
-from tacit.files import read_design
-from tacit.sampling.incomplete_patterns import count_answers
+from tacit.reconstruction.sampling.incomplete_patterns import count_answers
+from tacit.records import read_design
 
 
 class ModelKind(StrEnum):

@@ -12,15 +12,14 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.sources import FromDatabase, check_made_by, counted
-from tacit.counting import PatternTable
-from tacit.counting.count_file import CountedPart, StoredCounts, check_suffix, read_counts
-from tacit.counting.engine_choice import file_engine
+from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.files import check_apart, read_design, read_design_origin
-from tacit.files.record_files import record_files
-from tacit.number_text import number_of
-from tacit.sampling.incomplete_patterns import count_answers, with_missing
-from tacit.schema import Schema
+from tacit.output.number_text import number_of
+from tacit.reconstruction.sampling.incomplete_patterns import count_answers, with_missing
+from tacit.records import PatternTable, check_apart, read_design, read_design_origin
+from tacit.records.count_file import CountedPart, StoredCounts, check_suffix, read_counts
+from tacit.records.engine_choice import file_engine
+from tacit.records.record_files import record_files
 
 CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
 

@@ -19,24 +19,24 @@ import rich.table
 import typer
 from rich.text import Text
 
-from tacit import outward
-from tacit.arrays import Codes
-from tacit.attribute import Attribute
-from tacit.channel import related, truthful, uniform_perturbation
 from tacit.cli import show
 from tacit.cli.respondents import send
-from tacit.counting import PatternTable, count
+from tacit.core.arrays import Codes
+from tacit.core.attribute import Attribute
+from tacit.core.channel import related, truthful, uniform_perturbation
+from tacit.core.conditions import DOES_NOT_APPLY
+from tacit.core.design import Design, Group
+from tacit.core.disguise import disguise
+from tacit.core.label_codes import encode
+from tacit.core.schema import Schema
 from tacit.datasets import adult_survey
-from tacit.design import Design, Group
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
-from tacit.label_codes import encode
 from tacit.mine.model_summary import strongest_rules
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.output import rounding
+from tacit.output.table import Table
 from tacit.reconstruction import Reconstruction, reconstruct, simplex
-from tacit.record_disguise import disguise
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.records import PatternTable, count
 
 if TYPE_CHECKING:
     from tacit.mine import DecisionTree
@@ -280,7 +280,7 @@ def revealed(design: Design) -> Iterator[str]:
         channel = design.channel(names)
         times = math.ceil(channel.ratio) if channel.ratio is not None else math.inf
         yield (
-            f"{what}: epsilon {outward.epsilon(channel.epsilon)}, so a report changes the odds "
+            f"{what}: epsilon {rounding.epsilon(channel.epsilon)}, so a report changes the odds "
             f"at most {times}-fold"
         )
 
@@ -348,7 +348,7 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
         command = [sys.executable, "-m", "tacit", "serve", *arguments]
 
         def ask(true: Codes, seed: int) -> Checked:
-            from tacit.service.store import Store
+            from tacit.collect.store import Store
 
             assert server.stdout is not None
             address = re.search(r"http://[\d.]+:\d+", server.stdout.readline())

@@ -10,18 +10,18 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tacit import outward
-from tacit.binning import quantiles
-from tacit.channel import related
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
-from tacit.design import Design, Group
+from tacit.core.binning import quantiles
+from tacit.core.channel import related
+from tacit.core.design import Design, Group
+from tacit.core.frames import is_numeric
+from tacit.core.schema import Schema
 from tacit.errors import SchemaError, unknown
-from tacit.files import check_apart, read_design, read_frame, write_text
-from tacit.frames import is_numeric
-from tacit.number_text import number_of
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+from tacit.records import check_apart, read_design, read_frame, write_text
 
 design_commands = command_group(
     "Check a design file, or start one from data.\n\n"
@@ -123,7 +123,7 @@ def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
 
 
 def _shown(figures: dict[str, Any]) -> tuple[str, str]:
-    return outward.epsilon(figures["epsilon"]), show.condition(figures["condition"])
+    return rounding.epsilon(figures["epsilon"]), show.condition(figures["condition"])
 
 
 def summary(design: Design) -> dict[str, Any]:

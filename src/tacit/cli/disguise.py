@@ -10,9 +10,9 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, RecordsOut, SimulationSeed
 from tacit.cli.notes import note, note_seed
-from tacit.file_disguise import disguise_files
-from tacit.files import read_design, read_design_origin
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import read_design, read_design_origin
+from tacit.records.file_disguise import disguise_files
 
 TrueData = Annotated[
     Path,

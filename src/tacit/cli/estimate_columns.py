@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tacit.attribute import text
+from tacit.core.attribute import text
 from tacit.reconstruction.estimate import free_names
 
 if TYPE_CHECKING:

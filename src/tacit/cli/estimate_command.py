@@ -15,10 +15,10 @@ from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError, unknown
-from tacit.files import check_out, write_frame
 from tacit.reconstruction import METHODS, Estimate, Reconstruction, ShareBounds
+from tacit.records import check_out, write_frame
 
 Given = Annotated[
     str | None,

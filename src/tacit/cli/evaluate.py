@@ -9,7 +9,7 @@ from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import Origin, read_design_origin
+from tacit.records import Origin, read_design_origin
 
 
 @grouped_options

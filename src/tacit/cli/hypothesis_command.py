@@ -11,9 +11,9 @@ from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import Formatted
 from tacit.cli.sample_options import DrawnSample
 from tacit.cli.sources import ReportedRecords
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import TEST_METHODS, HypothesisTest, Reconstruction
-from tacit.schema import Schema
 
 #: Options that belong to a test, and whether it needs them.
 _COMPANIONS = {

@@ -21,15 +21,15 @@ import typer
 
 from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
-from tacit.distribution import DISTRIBUTION
+from tacit.core.distribution import DISTRIBUTION
+from tacit.core.extras import optional_imports
 from tacit.errors import TacitError
-from tacit.extras import optional_imports
-from tacit.memory_limit import end_limit, exceeded_error, needs_more
+from tacit.records.memory_limit import end_limit, exceeded_error, needs_more
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # Typer brings its own copy of Click or uses Click, depending on its version; the base class of
 # what it reports about usage is found either way.
-USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
+USAGE_ERROR = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 #: Module and name of each command and what the help says of it, in the order of the help. Only
 #: what is called is loaded: `tacit serve` may not load what reconstructs.

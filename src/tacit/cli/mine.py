@@ -18,10 +18,10 @@ from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
 from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import ReportedRecords
-from tacit.files import write_text
 from tacit.mine.model_summary import bayes_summary
-from tacit.number_text import decimals, number_of, span
-from tacit.table import Table
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table
+from tacit.records import write_text
 
 if TYPE_CHECKING:
     from tacit.mine import NaiveBayes

@@ -14,11 +14,11 @@ from tacit.cli.arguments import ModelOut, table_out
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
-from tacit.files import check_apart, check_out, write_frame, write_text
 from tacit.mine.model_summary import classes_summary
+from tacit.records import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from tacit.design import Design
+    from tacit.core.design import Design
     from tacit.mine import LatentClass
 
 

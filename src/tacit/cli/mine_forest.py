@@ -13,9 +13,9 @@ from tacit.cli.arguments import ModelOut, Target
 from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
 from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import ReportedRecords
-from tacit.files import write_text
 from tacit.mine.model_summary import classifier_summary
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import write_text
 
 if TYPE_CHECKING:
     from tacit.mine import Forest

@@ -15,8 +15,8 @@ from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.query import Seed, check_synthesis, write_synthetic
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
-from tacit.files import check_apart, check_out, write_frame, write_text
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree

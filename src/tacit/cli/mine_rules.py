@@ -15,17 +15,17 @@ from tacit.cli import show
 from tacit.cli.arguments import event
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
-from tacit.files import check_apart, check_out, write_frame, write_text
-from tacit.number_text import UNKNOWN, number_of
-from tacit.table import Table
+from tacit.output.number_text import UNKNOWN, number_of
+from tacit.output.table import Table
+from tacit.records import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from tacit.counting import PatternTable
-    from tacit.design import Design
+    from tacit.core.design import Design
+    from tacit.core.schema import Schema
     from tacit.mine.error_control import ErrorControl
     from tacit.mine.itemset_rules import AssociationRules
     from tacit.mine.itemset_search import ItemsetSearch
-    from tacit.schema import Schema
+    from tacit.records import PatternTable
 
 #: How many rules are shown, and which of their numbers.
 STRONGEST, NUMBERS = 10, ("support", "confidence", "lift")

@@ -14,17 +14,17 @@ from tacit.cli.arguments import ModelOut, Target
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.files import check_figure, write_text
 from tacit.mine.model_summary import tree_summary
-from tacit.number_text import UNKNOWN, number_of
-from tacit.table import Table
+from tacit.output.number_text import UNKNOWN, number_of
+from tacit.output.table import Table
+from tacit.records import check_figure, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tacit.counting import PatternTable
-    from tacit.design import Design
+    from tacit.core.design import Design
     from tacit.mine import DecisionTree
+    from tacit.records import PatternTable
 
 #: How many rules are shown, and how many lines of the tree.
 STRONGEST, LINES = 10, 30

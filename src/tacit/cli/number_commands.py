@@ -13,15 +13,20 @@ import pyarrow as pa
 import typer
 
 from tacit import quantitative
-from tacit.arrays import Array, Mask
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
 from tacit.cli.option_groups import grouped_options, option, typed
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnPeople
+from tacit.core.arrays import Array, Mask
+from tacit.core.frames import is_numeric, numbers
 from tacit.errors import DataError, TacitError, unknown
-from tacit.files import (
+from tacit.output.number_text import number_of
+from tacit.quantitative import Scrambling
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.records import (
     Origin,
     check_apart,
     check_origin,
@@ -32,11 +37,6 @@ from tacit.files import (
     write_frame,
     write_text,
 )
-from tacit.frames import is_numeric, numbers
-from tacit.number_text import number_of
-from tacit.quantitative import Scrambling
-from tacit.reconstruction import Estimate
-from tacit.sampling.sample_columns import SamplingArguments
 
 number_commands = command_group(
     "Scramble numbers, and estimate from scrambled ones.\n\n"

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from tacit.attribute import Attribute
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
 from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.design import Design
+from tacit.core.attribute import Attribute
+from tacit.core.design import Design
 from tacit.errors import FileError, SchemaError
-from tacit.files import check_apart, check_figure, read_described, write_text
-from tacit.json_documents import parse_json
+from tacit.output.json_documents import parse_json
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate, em, reconstruct
-from tacit.table import Table
+from tacit.records import check_apart, check_figure, read_described, write_text
 
 if TYPE_CHECKING:
     from tacit.optimize import ChosenChannel, Front

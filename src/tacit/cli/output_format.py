@@ -13,7 +13,7 @@ from tacit.cli import show
 from tacit.cli.estimate_columns import estimate_columns
 from tacit.cli.option_groups import Output, option
 from tacit.errors import DataError
-from tacit.table import Table, latex_of, markdown_of, table_of
+from tacit.output.table import Table, latex_of, markdown_of, table_of
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Estimate

@@ -10,8 +10,8 @@ import typer
 from tacit import __version__
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, command_group
-from tacit.number_text import number_of
-from tacit.table import Table
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 
 page_commands = command_group(
     "Check that a server sends the respondent's page as it was released.\n\n"
@@ -31,8 +31,8 @@ def manifest(as_json: AsJson = False) -> None:
 
     Example: [bold]tacit page manifest[/bold]
     """
-    from tacit.service.page import integrity
-    from tacit.service.page import manifest as page_files
+    from tacit.collect.page import integrity
+    from tacit.collect.page import manifest as page_files
 
     sent = page_files()
     if as_json:
@@ -62,8 +62,8 @@ def verify(
 
     Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
     """
-    from tacit.service.verification import ALLOWED_HEADERS
-    from tacit.service.verification import verify as found_at
+    from tacit.collect.verification import ALLOWED_HEADERS
+    from tacit.collect.verification import verify as found_at
 
     found = found_at(url)
     wrong = sum(not finding.right for finding in found)

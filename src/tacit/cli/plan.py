@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.channel import FAMILIES
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
 from tacit.cli.option_groups import Output, grouped_options, option, typed
+from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
-from tacit.files import check_figure, check_out, write_frame
+from tacit.records import check_figure, check_out, write_frame
 
 if TYPE_CHECKING:
     from tacit.plan import SurveyPlan, Tradeoff

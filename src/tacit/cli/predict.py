@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from tacit.attribute import Attribute, text
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, ModelFile, RecordsOut, read_model
-from tacit.files import check_out, check_true, read_batches, writing_records
-from tacit.number_text import number_of
+from tacit.core.attribute import Attribute, text
+from tacit.core.schema import Schema
+from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import free_names
-from tacit.schema import Schema
+from tacit.records import check_out, check_true, read_batches, writing_records
 
 
 def predict(

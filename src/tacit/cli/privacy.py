@@ -15,9 +15,10 @@ from tacit.cli.arguments import DesignFile, Picture, table_out
 from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError, FileError
-from tacit.files import (
+from tacit.reconstruction import reconstruct
+from tacit.records import (
     check_apart,
     check_figure,
     check_out,
@@ -27,7 +28,6 @@ from tacit.files import (
     write_frame,
     write_text,
 )
-from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report

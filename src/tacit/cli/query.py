@@ -21,8 +21,8 @@ from tacit.cli.arguments import (
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.output_format import FormattedOutput
 from tacit.errors import DataError
-from tacit.files import BATCH, check_out, writing_records
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import BATCH, check_out, writing_records
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree

@@ -14,10 +14,10 @@ from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.output_format import FormattedOutput
 from tacit.cli.sample_options import DrawnPeople
 from tacit.cli.sources import ReportedRecords, check_made_by, is_stored
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.files import check_out, read_frame, write_frame
-from tacit.files.record_files import ARROW, record_files
+from tacit.records import check_out, read_frame, write_frame
+from tacit.records.record_files import ARROW, record_files
 from tacit.regression.coefficient_table import CoefficientTable
 
 Formula = Annotated[

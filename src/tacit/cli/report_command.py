@@ -9,10 +9,10 @@ import typer
 
 from tacit.cli.option_groups import grouped_options
 from tacit.cli.sources import ReportedRecords
+from tacit.core.extras import optional_imports
 from tacit.errors import DataError, FileError
-from tacit.extras import optional_imports
-from tacit.files import check_apart, write_bytes
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import check_apart, write_bytes
 
 
 @grouped_options

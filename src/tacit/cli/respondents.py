@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
 from tacit.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _connection(url: str) -> HTTPConnection:
 
 def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None) -> Iterator[bytes]:
     """The request bodies."""
-    from tacit.service.collect.padding import padded, submission_length
+    from tacit.collect.padding import padded, submission_length
 
     length = submission_length(published, *(tokens or ())[:1])
     attributes = published.design.reported.attributes

@@ -9,13 +9,13 @@ from typing import Any
 
 from tacit.cli.option_groups import option
 from tacit.cli.sources import ReportedRecords, check_made_by, counted, widened
-from tacit.counting.engine_choice import is_counts
 from tacit.errors import DataError, unknown
-from tacit.files.record_files import record_files
 from tacit.reconstruction import Reconstruction, reconstruct
-from tacit.sampling import ERROR_METHODS
-from tacit.sampling.incomplete_patterns import count_answers
-from tacit.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling import ERROR_METHODS
+from tacit.reconstruction.sampling.incomplete_patterns import count_answers
+from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.records.engine_choice import is_counts
+from tacit.records.record_files import record_files
 
 
 @dataclass(frozen=True)

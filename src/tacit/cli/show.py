@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from tacit.files import Progress as Tell
-from tacit.files import write_bytes
-from tacit.outward import finite
-from tacit.table import Table, cell_text
+from tacit.output.rounding import finite
+from tacit.output.table import Table, cell_text
+from tacit.records import Progress as Tell
+from tacit.records import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

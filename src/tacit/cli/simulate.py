@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from tacit.arrays import Codes
 from tacit.cli import show
 from tacit.cli.respondents import await_survey, send
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
+from tacit.core.arrays import Codes
+from tacit.core.conditions import DOES_NOT_APPLY, applies
 from tacit.errors import ServiceError
-from tacit.number_text import number_of
-from tacit.question_conditions import DOES_NOT_APPLY, applies
-from tacit.table import Table
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 
 if TYPE_CHECKING:
     from tacit.survey import Published
@@ -84,7 +84,7 @@ def _answer(
     published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
-    from tacit.record_disguise import disguise
+    from tacit.core.disguise import disguise
 
     reported = disguise(true, published.design, rng)
     waiting = f"waiting for a server at {address}; start it with tacit serve"
@@ -108,7 +108,7 @@ def _answer(
 
 def _address() -> str:
     """Where `tacit serve` listens on this machine with the settings of the environment."""
-    from tacit.service.settings import settings
+    from tacit.collect.settings import settings
 
     found = settings({})
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)

@@ -15,15 +15,23 @@ from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit
 from tacit.cli.notes import note
 from tacit.cli.survey_store import open_store
-from tacit.counting import PatternTable, count_records, with_columns
-from tacit.counting.count_file import counts_of_design
-from tacit.counting.engine_choice import is_counts
-from tacit.design import Design
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.files import check_apart, check_origin, is_database, read_design, read_design_origin
-from tacit.files.record_files import ARROW, record_files
-from tacit.sampling.incomplete_patterns import answers_of, count_codes
-from tacit.schema import Schema
+from tacit.reconstruction.sampling.incomplete_patterns import answers_of, count_codes
+from tacit.records import (
+    PatternTable,
+    check_apart,
+    check_origin,
+    count_records,
+    is_database,
+    read_design,
+    read_design_origin,
+    with_columns,
+)
+from tacit.records.count_file import counts_of_design
+from tacit.records.engine_choice import is_counts
+from tacit.records.record_files import ARROW, record_files
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Reconstruction

@@ -50,7 +50,7 @@ def studio(
 
     Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
     """
-    from tacit.extras import optional_imports
+    from tacit.core.extras import optional_imports
 
     with optional_imports():
         from tacit.studio.studio_server import StudioPlace, serve_studio, studio_beside
@@ -67,8 +67,8 @@ def studio(
 def _collect(database: str, port: int | None, beside: Studio) -> None:
     """Serve the surveys until Ctrl-C; the studio learns where they are."""
     from tacit.cli.serve import tell
-    from tacit.service.server import serve
-    from tacit.service.settings import settings
+    from tacit.collect.server import serve
+    from tacit.collect.settings import settings
 
     def begun(address: str) -> None:
         beside.respondents = address

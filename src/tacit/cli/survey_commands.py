@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit import outward
-from tacit.bounds import DesignReports, is_undisguised
-from tacit.channel.numbers import sum_up
 from tacit.cli import show, survey_store
 from tacit.cli.arguments import AsJson, command_group
 from tacit.cli.simulate import simulate
 from tacit.cli.survey_export import export
 from tacit.cli.survey_round import accuracy_round
 from tacit.cli.survey_status import status
-from tacit.design import Design
+from tacit.core.bounds import DesignReports, is_undisguised
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design
 from tacit.errors import FileError, SchemaError
-from tacit.files import check_apart, write_text
-from tacit.number_text import number_of
-from tacit.table import Table
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+from tacit.records import check_apart, write_text
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
@@ -160,7 +160,7 @@ def preview(
 
     Example: [bold]tacit survey preview survey.yaml[/bold]
     """
-    from tacit.service.server import preview as run
+    from tacit.collect.server import preview as run
     from tacit.survey import Published, read_survey
 
     run(Published(read_survey(file)), host, port, _print_addresses)
@@ -293,7 +293,7 @@ def _few(names: tuple[str, ...]) -> str:
 
 def _group_rows(design: Design, waves: int) -> list[list[str]]:
     def epsilon(names: tuple[str, ...]) -> str:
-        return outward.epsilon(sum_up([design.channel(names).epsilon] * waves))
+        return rounding.epsilon(sum_up([design.channel(names).epsilon] * waves))
 
     rows = [
         [str(number), _few(group.attributes), str(group.coin), epsilon(group.attributes)]

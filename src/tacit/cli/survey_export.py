@@ -10,15 +10,15 @@ import typer
 
 from tacit.cli.option_groups import grouped_options, option
 from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
+from tacit.core.label_codes import absent_cells
 from tacit.errors import DataError, FileError
-from tacit.files import Origin, check_apart, write_bytes, write_text, writing_records
-from tacit.files.paths import SUFFIXES
-from tacit.label_codes import absent_cells
-from tacit.number_text import number_of
-from tacit.table import Table
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+from tacit.records import Origin, check_apart, write_bytes, write_text, writing_records
+from tacit.records.paths import SUFFIXES
 
 if TYPE_CHECKING:
-    from tacit.arrays import Codes
+    from tacit.core.arrays import Codes
     from tacit.survey import Published
 
 _STATISTICS = (".sav", ".dta")

@@ -10,8 +10,8 @@ import typer
 from tacit.cli.arguments import ModelFile
 from tacit.cli.survey_store import PublishedFile
 from tacit.errors import FileError, SurveyError
-from tacit.files import check_apart, read_text, write_text
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import check_apart, read_text, write_text
 
 
 def accuracy_round(

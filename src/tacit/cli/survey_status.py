@@ -10,10 +10,10 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import AsJson
 from tacit.cli.survey_store import DatabaseOption, open_store
-from tacit.table import Table
+from tacit.output.table import Table
 
 if TYPE_CHECKING:
-    from tacit.service.store import SurveyState
+    from tacit.collect.store import SurveyState
     from tacit.survey import Published
 
 

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import typer
 
 from tacit.errors import FileError, SurveyError
-from tacit.files import check_out, write_text
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import check_out, write_text
 
 if TYPE_CHECKING:
-    from tacit.service.store import Store
+    from tacit.collect.store import Store
 
 PublishedFile = Annotated[
     Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
@@ -94,7 +94,7 @@ def backup(
 
 def open_store(url: str, there: bool = False) -> closing[Store]:
     """The database of responses, for a with statement; with `there`, it must exist."""
-    from tacit.service.store import Store
+    from tacit.collect.store import Store
 
     return closing(Store(url, must_exist=there))
 

@@ -19,8 +19,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.numbers import distribution
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.compliance.sample_counts import (
     Sample,
@@ -29,9 +27,11 @@ from tacit.compliance.sample_counts import (
     read_sample,
     sample_pairs,
 )
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import distribution
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.schema import Attribute
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel, safe_code
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import SampleCounts
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute, Label
 from tacit.reconstruction.estimate import Estimate
-from tacit.schema import Attribute, Label
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.compliance.profile_likelihood import Quantity, profile_intervals
 from tacit.compliance.report_mixture import ReportMixture
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
-from tacit.schema import Attribute
 
 
 def mixture_estimate(

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tacit.arrays import Array
-from tacit.extras import optional_imports
-from tacit.number_text import decimals
+from tacit.core.arrays import Array
+from tacit.core.extras import optional_imports
+from tacit.output.number_text import decimals
+from tacit.output.table import Table, latex_of, markdown_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval
-from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

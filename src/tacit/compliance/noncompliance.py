@@ -16,15 +16,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.compliance.compliance_estimate import ComplianceEstimate, compliance_tests
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.profile_likelihood import Quantity
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
-from tacit.schema import Attribute, Label
 
 #: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
 #: in 1,000 surveys by chance.

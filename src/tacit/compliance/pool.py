@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.keep_or_draw import Unrelated
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.mixture_result import MixtureResult, interior_test
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
+from tacit.core.arrays import Array
+from tacit.core.channel.keep_or_draw import Unrelated
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.schema import Attribute
 
 #: An unrelated question of more categories than this must have a known distribution.
 _MOST_UNKNOWN = 32

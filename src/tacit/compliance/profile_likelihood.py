@@ -22,8 +22,8 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.compliance.report_mixture import ReportMixture, most_likely_shares
+from tacit.core.arrays import Array
 from tacit.reconstruction.interval import Interval
 
 #: Factor of the quantile if a share that is not in question is 0, and what counts as 0.

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 _TOLERANCE = 1e-11
 _MAX_STEPS = 200

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.product import ProductChannel
 from tacit.compliance.report_mixture import ReportMixture
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array
+from tacit.core.channel.product import ProductChannel
+from tacit.core.design import Design, check_design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, TacitError, unknown
 from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
-from tacit.sampling.incomplete_patterns import IncompletePatterns
-from tacit.schema import Attribute
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
 
 #: More joint categories than this are refused.
 _MOST_CELLS = 1024

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.arrays import Array
 from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.compliance.sample_counts import mixture_of
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
-from tacit.schema import Attribute
-from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

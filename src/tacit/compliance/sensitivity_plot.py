@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tacit.plot_style import BLUE, GREY, INK, RED, plain, short_label
+from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
 
 if TYPE_CHECKING:
     from tacit.compliance.sensitivity import SensitivityCurve

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tacit import frames
-from tacit.arrays import Codes
-from tacit.attribute import Attribute
-from tacit.binning import quantiles
+from tacit.core import frames
+from tacit.core.arrays import Codes
+from tacit.core.attribute import Attribute
+from tacit.core.binning import quantiles
+from tacit.core.label_codes import encode
+from tacit.core.schema import Schema
 from tacit.datasets.uci_tables import load_adult
-from tacit.label_codes import encode
-from tacit.schema import Schema
 
 #: Categories in the order in which UCI's `adult.names` lists them; `?`, unknown, comes last.
 #: Only income is reversed, so that code 1 is the sensitive answer.

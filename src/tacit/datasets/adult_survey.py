@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.attribute import Attribute
-from tacit.channel import related, unrelated
+from tacit.core.attribute import Attribute
+from tacit.core.channel import related, unrelated
+from tacit.core.design import Design, Group
+from tacit.core.schema import Schema
 from tacit.datasets.uci_tables import load_adult
-from tacit.design import Design, Group
-from tacit.schema import Schema
 
 MARITAL = {
     "Never-married": "single",

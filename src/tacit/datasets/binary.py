@@ -14,14 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.arrays import Codes
-from tacit.attribute import Attribute
-from tacit.binning import median
+from tacit.core.arrays import Codes
+from tacit.core.attribute import Attribute
+from tacit.core.binning import median
+from tacit.core.frames import numbers
+from tacit.core.label_codes import encode
+from tacit.core.schema import Schema
 from tacit.datasets.adult import adult_native
 from tacit.datasets.uci_tables import load_wisconsin
-from tacit.frames import numbers
-from tacit.label_codes import encode
-from tacit.schema import Schema
 
 #: The class of a malignant sample in the Wisconsin file.
 MALIGNANT = 4

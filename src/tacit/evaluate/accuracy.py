@@ -18,9 +18,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array, Codes
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
@@ -28,10 +28,10 @@ from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
-from tacit.sampling.incomplete_patterns import IncompletePatterns
-from tacit.sampling.sample_columns import SamplingArguments
-from tacit.sampling.weighted_patterns import WeightedPatterns, sample_of
-from tacit.schema import Attribute
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
+from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
+from tacit.records import PatternTable
 
 #: Draws to average for each record if copies are drawn (see `signed_kernels`).
 DRAWS = 8

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Codes, Mask
+from tacit.core.arrays import Codes, Mask
+from tacit.core.label_codes import decode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError, unknown
-from tacit.label_codes import decode
-from tacit.schema import Attribute, Schema
 
 Predicted = npt.NDArray[np.intp]
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.distribution import Distribution
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.channel.distribution import Distribution
+from tacit.core.design import Design
+from tacit.core.label_codes import code_type
 from tacit.errors import DataError, DesignError
 from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
-from tacit.label_codes import code_type
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_weights import GroupWeights
@@ -28,6 +27,7 @@ from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import DrawKernel
 from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
+from tacit.records import PatternTable
 
 #: Up to this many joint answers P(Y cc) is summed over all of them; beyond, as many are drawn.
 LISTED_CELLS = 1 << 16

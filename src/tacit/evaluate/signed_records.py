@@ -21,14 +21,14 @@ from itertools import product
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array, Codes
+from tacit.core.design import Design
+from tacit.core.label_codes import code_type
 from tacit.errors import DataError, DesignError
-from tacit.label_codes import code_type
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns
 from tacit.reconstruction.signed_kernels import SignedKernel, cell_kernels
-from tacit.sampling.weighted_patterns import WeightedPatterns
+from tacit.records import PatternTable
 
 Kernels = tuple[SignedKernel, ...]
 

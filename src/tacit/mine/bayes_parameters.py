@@ -28,9 +28,9 @@ from functools import partial
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from tacit.arrays import TINY, Array, Index
-from tacit.channel.coin import Differ, Keep
-from tacit.design import Design
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.coin import Differ, Keep
+from tacit.core.design import Design
 from tacit.mine.block_units import Tables
 from tacit.mine.conditional_model import ConditionalModel
 from tacit.reconstruction import Estimate, Reconstruction

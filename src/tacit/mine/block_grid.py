@@ -17,9 +17,9 @@ from typing import Self
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting.keys import Codes
+from tacit.core.arrays import Array
 from tacit.mine.block_units import ratio
+from tacit.records.keys import Codes
 
 #: Cells of the grid per pattern, at most.
 _SPARSEST = 4

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.arrays import Array, Index
-from tacit.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Substitute, Unit
-from tacit.channel.linear_maps import row_products
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Substitute, Unit
+from tacit.core.channel.linear_maps import row_products
 
 #: Cells of a block, unless one unit has more: its tables fit in the fastest cache.
 CELLS = 512

@@ -14,10 +14,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.counting import PatternTable, count_or_list, count_reported
-from tacit.design import Design, check_design
+from tacit.core.design import Design, check_design
+from tacit.core.label_codes import BACKENDS, decode, encode
 from tacit.errors import DataError
-from tacit.label_codes import BACKENDS, decode, encode
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.dependence_tree import fit_tree
 from tacit.mine.joint_errors import ReportErrors
@@ -26,9 +25,10 @@ from tacit.mine.learnt_model import LearntModel
 from tacit.mine.model_fidelity import Fidelity, fidelity
 from tacit.mine.undisguised import design_of_codes, valid_codes
 from tacit.mine.unit_tables import UnitTables
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.table import Table
+from tacit.records import PatternTable, count_or_list, count_reported
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
 _SEED = 0

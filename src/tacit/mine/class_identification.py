@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.latent_model import n_parameters
 
 #: Entries of the derivatives up to which their rank is computed.

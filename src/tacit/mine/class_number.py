@@ -19,13 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable
-from tacit.files import Progress
+from tacit.core.arrays import Array, Index
 from tacit.mine.class_identification import is_identified
 from tacit.mine.latent_fit import COARSE, LatentFit, Search, StartingPoint, fit_classes
 from tacit.mine.latent_model import LatentModel, n_parameters
-from tacit.table import Table
+from tacit.output.table import Table
+from tacit.records import PatternTable, Progress
 
 #: Parts of the reports for the held-out likelihood.
 _FOLDS = 3

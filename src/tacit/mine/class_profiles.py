@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute, text
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute, text
+from tacit.core.schema import Label, Schema
 from tacit.mine.block_units import Tables
-from tacit.number_text import UNKNOWN, number_of
+from tacit.output.number_text import UNKNOWN, number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.schema import Label, Schema
-from tacit.table import Table
 
 _METHOD = "likelihood"
 

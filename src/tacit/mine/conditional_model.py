@@ -27,10 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable
-from tacit.counting.keys import Unsigned, column_blocks
-from tacit.design import Design, Group
+from tacit.core.arrays import Array, Index
+from tacit.core.design import Design, Group
 from tacit.mine.block_grid import BlockGrid
 from tacit.mine.block_units import (
     BlockUnits,
@@ -42,6 +40,8 @@ from tacit.mine.block_units import (
     unit_channels,
 )
 from tacit.reconstruction.likelihood import EMStep
+from tacit.records import PatternTable
+from tacit.records.keys import Unsigned, column_blocks
 
 #: Patterns per chunk of an EM step: their tables fit in the processor's cache.
 CHUNK = 1 << 14

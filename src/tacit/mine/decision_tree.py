@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index, Mask
-from tacit.counting import PatternTable
-from tacit.counting.distinct import distinct
-from tacit.design import Design
-from tacit.extras import optional_imports
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.design import Design
+from tacit.core.extras import optional_imports
+from tacit.core.schema import Attribute, Schema
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import reported_patterns
 from tacit.mine.tree.criteria import CRITERIA
@@ -38,7 +37,8 @@ from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
 from tacit.mine.tree_miner import TreeMiner
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.fit import DesignFit
-from tacit.schema import Attribute, Schema
+from tacit.records import PatternTable
+from tacit.records.distinct import distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

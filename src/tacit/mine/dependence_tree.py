@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.pair_dependence import PairDependence, pair_dependence
 from tacit.mine.unit_tables import UnitTables, nearest
-from tacit.tree_distribution import ROOT, TreeDistribution, rooted_forest
+from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 
 #: Independence counts for at least this share of the records, so that any margins can be met.
 _LEAST_SHARE = 1e-12

@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.counting.distinct import distinct
-from tacit.design import Design
-from tacit.files import Progress
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
 from tacit.mine.argument_checks import check_whole
 from tacit.mine.forest_importances import ForestImportances, importances_by_bag
 from tacit.mine.tree.criteria import CRITERIA
@@ -32,10 +30,11 @@ from tacit.mine.tree.forest_growth import (
 )
 from tacit.mine.tree.random_tree import RandomTree, mean_chances
 from tacit.mine.tree_miner import TreeMiner
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.schema import Attribute, Schema
-from tacit.table import Table
+from tacit.records import PatternTable, Progress
+from tacit.records.distinct import distinct
 
 
 class Forest(TreeMiner):

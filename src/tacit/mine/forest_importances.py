@@ -19,10 +19,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals
-from tacit.table import Table, TabularResult
+from tacit.core.arrays import Array
+from tacit.core.label_codes import frame_of
+from tacit.output.number_text import decimals
+from tacit.output.table import Table, TabularResult
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Label
-from tacit.design import Design
-from tacit.label_codes import frame_of
+from tacit.core.arrays import Array
+from tacit.core.attribute import Label
+from tacit.core.design import Design
+from tacit.core.label_codes import frame_of
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.rule_figures import deviate, share_interval
 from tacit.mine.apriori.supports import SetMoments, Supports
 from tacit.mine.apriori.weight_supports import supports_of
 from tacit.mine.error_control import ErrorControl
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.interval import Interval
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.table import Table, TabularResult
 
 #: Sets of a printed table before it is cut.
 _SHOWN = 40

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Index
-from tacit.attribute import Label
+from tacit.core.arrays import Index
+from tacit.core.attribute import Label
+from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
-from tacit.label_codes import frame_of
 from tacit.mine.apriori.rule_figures import RuleFigures
 from tacit.mine.apriori.supports import Inside, RuleMoments
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.mine.frequent_itemsets import Itemsets, origin
-from tacit.number_text import decimals, number_of, span
-from tacit.outward import finite
-from tacit.table import Table, TabularResult
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.rounding import finite
+from tacit.output.table import Table, TabularResult
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.files import Progress
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports
 from tacit.mine.apriori.item_list import ItemList
@@ -27,6 +26,7 @@ from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTest
 from tacit.mine.frequent_itemsets import Itemsets
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.records import Progress
 
 #: The error control unless another is asked for.
 CONTROL = FalseDiscovery(0.05)

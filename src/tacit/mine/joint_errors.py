@@ -21,10 +21,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.mine.unit_tables import UnitTables
+from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.reconstruction.linear_estimate import mean_and_covariance
-from tacit.tree_distribution import ROOT, TreeDistribution
 
 #: Weights that are computed at once.
 _AT_ONCE = 2**22

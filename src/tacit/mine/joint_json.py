@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import FileError
-from tacit.json_documents import DocumentFormat
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.joint_errors import QueryErrors, SavedCovariance, SavedErrors, TableCells
 from tacit.mine.joint_model import JointModel
-from tacit.schema import Schema
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.output.json_documents import DocumentFormat
 
 CHOW_LIU_TREE = DocumentFormat(
     "chow-liu-tree",

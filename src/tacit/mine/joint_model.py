@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index
-from tacit.attribute import Attribute
+from tacit.core.arrays import Array, Codes, Index
+from tacit.core.attribute import Attribute
+from tacit.core.label_codes import code_type
+from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.label_codes import code_type
 from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.joint_errors import QueryErrors
-from tacit.number_text import decimals, number_of
+from tacit.models.tree_distribution import TreeDistribution
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.events import event_codes, event_text
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.schema import Schema
-from tacit.table import Table
-from tacit.tree_distribution import TreeDistribution
 
 #: Cells of a table that is asked for, at most.
 MAX_CELLS = 4096

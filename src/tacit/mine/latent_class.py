@@ -19,12 +19,11 @@ import numpy.typing as npt
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable, count
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array, Index
+from tacit.core.design import Design, check_design
+from tacit.core.label_codes import encode
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.files import Progress
-from tacit.label_codes import encode
 from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.class_identification import is_identified, most_classes
 from tacit.mine.class_number import CRITERIA, MOST_CLASSES, bic, choose_classes
@@ -34,11 +33,11 @@ from tacit.mine.latent_model import LatentModel, n_parameters
 from tacit.mine.learnt_model import LearntModel
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.records import PatternTable, Progress, count
 
 
 class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]

@@ -20,15 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.coin import Differ, Keep
-from tacit.design import Design
-from tacit.files import Progress
+from tacit.core.arrays import Array
+from tacit.core.channel.coin import Differ, Keep
+from tacit.core.design import Design
 from tacit.mine.block_units import Tables
 from tacit.mine.latent_model import LatentModel, ordered
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.simplex import project
+from tacit.records import Progress
 
 #: Iterations of every start, and how many of the starts go on to a maximum.
 _FIRST, _FINALISTS = 8, 3

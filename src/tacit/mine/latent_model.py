@@ -22,11 +22,11 @@ from typing import Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array, Index
+from tacit.core.design import Design
 from tacit.mine.block_units import Tables
 from tacit.mine.conditional_model import CHUNK, ConditionalModel
+from tacit.records import PatternTable
 
 #: Information below this share of a record counts as none.
 _NO_INFORMATION = 1e-6

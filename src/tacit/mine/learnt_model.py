@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.design import Design
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.core.design import Design
+from tacit.core.schema import Schema
+from tacit.output.table import Table
 
 
 class LearntModel(BaseEstimator):  # type: ignore[misc]

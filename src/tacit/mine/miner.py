@@ -14,18 +14,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count, count_or_list, count_reported
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array
+from tacit.core.design import Design, check_design
+from tacit.core.frames import NEEDS_TRUTH, warn_about_reports
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
-from tacit.frames import NEEDS_TRUTH, warn_about_reports
-from tacit.label_codes import encode
 from tacit.mine.learnt_model import LearntModel
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import misfit
 from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.schema import Attribute, Schema
+from tacit.records import PatternTable, count, count_or_list, count_reported
 
 
 class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]

@@ -28,14 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincc
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.joint_errors import ReportErrors
 from tacit.mine.pair_dependence import holm
 from tacit.mine.unit_tables import UnitTables
-from tacit.number_text import decimals, number_of
+from tacit.models.tree_distribution import TreeDistribution
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table
 from tacit.reconstruction.linear_estimate import mean_and_covariance
-from tacit.table import Table
-from tacit.tree_distribution import TreeDistribution
 
 Units = tuple[int, ...]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError
-from tacit.json_documents import DocumentFormat, read_document
 from tacit.mine.bayes_parameters import BayesParameters
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.class_profiles import ClassProfiles, saved_covariance
@@ -26,8 +26,8 @@ from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.random_tree_json import plain_tree, tree_from_plain
 from tacit.mine.tree.tree_json import finite_numbers, nodes_of, tree_of
+from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate
-from tacit.schema import Attribute, Schema
 
 _COMMON = ("design", "target", "attributes", "n_records")
 _NAIVE_BAYES = DocumentFormat("naive-bayes", "model file", ((*_COMMON, "prior", "tables"),))

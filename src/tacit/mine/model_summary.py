@@ -7,12 +7,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.counting import PatternTable
     from tacit.mine.decision_tree import DecisionTree
     from tacit.mine.latent_class import LatentClass
     from tacit.mine.miner import Miner
     from tacit.mine.naive_bayes import NaiveBayes
     from tacit.mine.tree.tree_rules import TreeRule, TreeRules
+    from tacit.records import PatternTable
 
 #: How many log-odds a summary has.
 STRONGEST = 10

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_positive
 from tacit.mine.bayes_parameters import (
@@ -36,9 +36,9 @@ from tacit.mine.bayes_parameters import (
 )
 from tacit.mine.miner import Miner
 from tacit.mine.pair_log_odds import PairLogOdds
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.schema import Attribute, Schema
+from tacit.records import PatternTable
 
 
 class NaiveBayes(Miner):

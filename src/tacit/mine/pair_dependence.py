@@ -33,7 +33,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index
 from tacit.mine.unit_tables import UnitTables, nearest
 from tacit.reconstruction.likelihood import EMStep, squarem
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logit, ndtri
 
-from tacit.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level
 

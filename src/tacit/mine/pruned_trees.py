@@ -33,7 +33,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
 from tacit.mine.argument_checks import non_negative
@@ -43,7 +43,7 @@ from tacit.mine.record_split import folds_of
 from tacit.mine.tree.grown_nodes import Visit
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 
 #: Shares and second moments below this are rounding errors.

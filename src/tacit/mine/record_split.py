@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.records import PatternTable
 
 
 def split_records(

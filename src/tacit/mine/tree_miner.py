@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.counting.keys import column_blocks
 from tacit.errors import DataError, unknown
 from tacit.mine.miner import Miner
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.tree import check_max_depth
+from tacit.records.keys import column_blocks
 
 #: Most categories of an undisguised feature; more would not fit in memory.
 MOST_CATEGORIES = 2048

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from tacit.attribute import Attribute
-from tacit.channel import truthful
-from tacit.design import Design, Group
+from tacit.core.attribute import Attribute
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group
+from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.schema import Schema
 
 #: The most categories of a feature without a design.
 MOST_CATEGORIES = 1000

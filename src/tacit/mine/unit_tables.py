@@ -11,16 +11,16 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import TINY, Array, Index
-from tacit.counting import PatternTable
-from tacit.counting.few_way import FewWayCounts
-from tacit.counting.keys import Codes
-from tacit.design import Design
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.design import Design
 from tacit.errors import DataError, SingularChannelError
 from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
 from tacit.privacy.kernels import kron
 from tacit.reconstruction.gls import gls
 from tacit.reconstruction.likelihood import maximise
+from tacit.records import PatternTable
+from tacit.records.few_way import FewWayCounts
+from tacit.records.keys import Codes
 
 #: Cells of a pair of units, true or reported, at most.
 MAX_PAIR_CELLS = 1024

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import null_space
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.weight_solver import WeightSolution, solve_weights
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel import Coin, matrix
-from tacit.design import Design, Group
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, matrix
+from tacit.core.design import Design, Group
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError
 from tacit.optimize.decimal_matrices import Rows, rational
 from tacit.optimize.front_problem import FrontProblem
-from tacit.schema import Attribute, Schema
 
 #: Letters of a label; a survey file's names have at most 100, and a number may follow.
 _LONGEST = 90

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DesignError
 from tacit.optimize.front_problem import FrontProblem
 

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag, cho_solve
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.objectives import privacy, worst_posterior
 from tacit.optimize.weight_solver import factored, longest

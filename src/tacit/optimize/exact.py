@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.errors import DesignError
-from tacit.files import Progress
 from tacit.optimize.category_reduction import reduced, solved_weights
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.posteriors import CappedPosteriors, PosteriorFamily, PricedPosteriors, Prices
 from tacit.optimize.ratios import BoundedRatios
 from tacit.optimize.search_method import SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
+from tacit.records import Progress
 
 _MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7

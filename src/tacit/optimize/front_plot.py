@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from tacit.number_text import number_of
 from tacit.optimize.objectives import errors, privacies, unbeaten
 from tacit.optimize.warner import Warner
+from tacit.output.number_text import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

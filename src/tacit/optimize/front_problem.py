@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.numbers import distribution, fraction, log_up, probability
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import distribution, fraction, log_up, probability
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError
 from tacit.reconstruction import Estimate
-from tacit.schema import Attribute, Schema
 
 #: Optimisers stay inside the bounds by this share, so that rounding to decimals cannot break them.
 GUARD = 1e-7

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DesignError, FileError, TacitError
-from tacit.extras import optional_imports
-from tacit.json_documents import DocumentFormat, read_document
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
 from tacit.optimize.choice import ChosenChannel
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
 from tacit.optimize.weight_solver import Certificate
-from tacit.table import Table, TabularResult
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.output.number_text import number_of
+from tacit.output.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

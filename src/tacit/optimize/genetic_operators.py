@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.optimize.front_problem import FrontProblem
 
 #: Columns that are levelled, one after the other, before a channel is mixed instead.

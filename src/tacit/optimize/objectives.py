@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 
 #: A matrix that magnifies beyond this is singular for every purpose.
 _WORST_TRACE = 1e18

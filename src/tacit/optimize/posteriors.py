@@ -20,7 +20,7 @@ from math import comb, floor
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 
 #: Categories up to which every subset is priced.
 MOST_ENUMERATED = 20

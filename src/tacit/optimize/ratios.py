@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask
 from tacit.optimize.posteriors import (
     MOST_ENUMERATED,
     CappedPosteriors,

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DesignError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, worst_posterior
+from tacit.output.number_text import number_of
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.simplex import project
-from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.front_problem import problem_of
 from tacit.optimize.fronts import Front, front_of
 from tacit.optimize.search_method import SearchMethod
+from tacit.records import Progress
 
 
 def front(

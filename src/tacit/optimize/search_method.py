@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DesignError
-from tacit.files import Progress
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.weight_solver import Certificate
+from tacit.records import Progress
 
 #: How much of the range of privacy a front covers; at its end the error is often infinite.
 COVERED = 0.98

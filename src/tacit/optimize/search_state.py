@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import FileError
-from tacit.json_documents import DocumentFormat, read_document
 from tacit.optimize.front_problem import FrontProblem
+from tacit.output.json_documents import DocumentFormat, read_document
 
 _POPULATIONS = ("population", "archive", "omega")
 FORMAT = DocumentFormat(

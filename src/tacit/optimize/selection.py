@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 
 #: Errors beyond this are all alike far away.
 _HIGHEST = 1.0

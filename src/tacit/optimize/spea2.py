@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DesignError
-from tacit.files import Progress
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.genetic_operators import crossover, mutate, repair
 from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
@@ -26,6 +25,7 @@ from tacit.optimize.search_method import COVERED, SearchResult, check_size
 from tacit.optimize.search_state import ChannelPopulation, SearchState
 from tacit.optimize.selection import fitness, select, tournament
 from tacit.optimize.warner import Warner
+from tacit.records import Progress
 
 #: Generations between two calls of `keep`.
 _KEPT = 1000

@@ -17,15 +17,15 @@ from itertools import chain, pairwise
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DesignError
-from tacit.files import Progress
 from tacit.optimize.descent import Polytope, descend
 from tacit.optimize.exact import ExactSolution, channel_of, solve
 from tacit.optimize.front_problem import GUARD, FrontProblem
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, random_matrices, trace, unbeaten, warner
 from tacit.optimize.search_method import SearchResult, check_size, grid, targets
+from tacit.records import Progress
 
 _GAP = 1e-3
 _SAME = 1e-6

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
 from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, warner, worst_posterior
 from tacit.optimize.search_method import SearchResult, check_size
+from tacit.records import Progress
 
 
 @dataclass(frozen=True)

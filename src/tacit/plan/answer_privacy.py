@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_number, check_share
 from tacit.plan.expected_estimate import true_table

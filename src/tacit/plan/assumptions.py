@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, unknown
-from tacit.schema import Attribute
 
 _CLOSE = 1e-9
 

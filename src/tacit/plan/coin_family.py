@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tacit.channel import (
+from tacit.core.channel import (
     FAMILIES,
     Coin,
     crosswise,
@@ -23,7 +23,7 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.matrix import Matrix
+from tacit.core.channel.matrix import Matrix
 from tacit.errors import DesignError, unknown
 
 #: Steps of a probability.

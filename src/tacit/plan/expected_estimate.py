@@ -12,11 +12,12 @@ from functools import reduce
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.product import ProductChannel
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.channel.product import ProductChannel
+from tacit.core.conditions import answers_of
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.plan.assumptions import Assumptions
-from tacit.question_conditions import answers_of
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.group_shares import GroupShares
@@ -24,7 +25,6 @@ from tacit.reconstruction.interval import score_interval
 from tacit.reconstruction.restricted import sums_of_cells
 from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.schema import Attribute
 
 #: Places at which the distribution of an estimate is evaluated, all equally likely.
 _PLACES = 24

@@ -19,14 +19,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel import truthful
-from tacit.design import Design, Group
+from tacit.core.arrays import Array
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions
 from tacit.plan.expected_estimate import expected_difference, group_table
 from tacit.reconstruction import Estimate
-from tacit.schema import Attribute, Schema
 
 #: Steps towards the smallest difference; each is closer by a factor of ten or more.
 _STEPS = 4

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_share
 from tacit.plan.expected_estimate import expected_shares

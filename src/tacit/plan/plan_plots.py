@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.plan.coin_family import EPSILON
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel import FAMILIES, Coin
-from tacit.channel.coin import is_pair
-from tacit.design import Design, Group
+from tacit.core.channel import FAMILIES, Coin
+from tacit.core.channel.coin import is_pair
+from tacit.core.design import Design, Group
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError
 from tacit.plan.coin_family import OPTIMAL
-from tacit.schema import Attribute, Schema
 
 #: The attribute of a plan that is made for a coin or a family alone.
 ANSWER = "answer"
@@ -35,7 +35,7 @@ def _is_family(name: str) -> bool:
 
 
 def _read(path: Path) -> Design:
-    from tacit.files import read_design
+    from tacit.records import read_design
     from tacit.survey import read_survey
 
     if path.suffix.lower() in (".yaml", ".yml"):

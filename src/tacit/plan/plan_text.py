@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from tacit.channel import FAMILIES, Coin
+from tacit.core.channel import FAMILIES, Coin
 from tacit.errors import DataError
 
 DEFAULT_PREVALENCE = 0.2

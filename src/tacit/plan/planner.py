@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.bounds import is_undisguised
-from tacit.channel import Coin, truthful
-from tacit.design import Design
+from tacit.core.bounds import is_undisguised
+from tacit.core.channel import Coin, truthful
+from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.plan.answer_privacy import AnswerPrivacy, PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel import Coin, truthful
-from tacit.design import Design, Group
+from tacit.core.channel import Coin, truthful
+from tacit.core.design import Design, Group
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError
 from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume_all
@@ -18,7 +19,6 @@ from tacit.plan.coin_family import coin_family, coin_text
 from tacit.plan.expected_estimate import estimate_from, expected_widths, true_table
 from tacit.plan.plan_subject import design_of, labels_of, number_of_categories
 from tacit.plan.requirements import smallest
-from tacit.schema import Attribute, Schema
 
 
 @dataclass(frozen=True, eq=False)

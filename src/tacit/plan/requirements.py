@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumptions, check_number
 from tacit.plan.expected_estimate import expected_shares, expected_widths

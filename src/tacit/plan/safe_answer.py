@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.plan.answer_privacy import joint_reports
 from tacit.plan.assumptions import Assumptions
 from tacit.plan.expected_estimate import estimate_from

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit import outward
-from tacit.bounds import is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design
+from tacit.core.bounds import is_undisguised
+from tacit.core.channel.numbers import sum_up
+from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
+from tacit.core.design import Design
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.plan.answer_privacy import AnswerPrivacy
 from tacit.plan.assumptions import Assumptions
 from tacit.plan.coin_family import coin_text
 from tacit.plan.expected_estimate import asked_width
 from tacit.plan.requirements import Requirements
 from tacit.plan.safe_answer import SafeAnswerBias
-from tacit.question_conditions import DOES_NOT_APPLY, QuestionCondition
-from tacit.schema import Label
-from tacit.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,10 +185,10 @@ class SurveyPlan:
         rows = [
             [
                 each.attribute,
-                outward.epsilon(each.privacy.epsilon),
+                rounding.epsilon(each.privacy.epsilon),
                 _times(each.privacy.odds),
-                outward.up(each.privacy.worst_posterior),
-                "" if each.privacy.suspicion is None else outward.up(each.privacy.suspicion),
+                rounding.up(each.privacy.worst_posterior),
+                "" if each.privacy.suspicion is None else rounding.up(each.privacy.suspicion),
             ]
             for each in self.questions
         ]
@@ -212,12 +212,12 @@ class SurveyPlan:
             for group in self.design.groups
         ]
         if any(is_undisguised(group) for group in self.design.groups):
-            rows.append(["all disguised answers", "", outward.epsilon(self.disguised_epsilon)])
-        rows.append(["the whole record", "", outward.epsilon(self.record_epsilon)])
+            rows.append(["all disguised answers", "", rounding.epsilon(self.disguised_epsilon)])
+        rows.append(["the whole record", "", rounding.epsilon(self.record_epsilon)])
         return Table(("group", "disguise", "epsilon"), rows, "Privacy budget of a record", "llr")
 
     def _group_epsilon(self, group: Any) -> str:
-        return outward.epsilon(self.design.channel(group.attributes).epsilon)
+        return rounding.epsilon(self.design.channel(group.attributes).epsilon)
 
     def columns(self) -> dict[str, list[Any]]:
         """A row per question."""
@@ -259,7 +259,7 @@ class SurveyPlan:
             ],
             "warnings": list(self.warnings),
         }
-        plain: dict[str, Any] = outward.finite(content)
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def plot(self) -> Figure:
@@ -305,4 +305,4 @@ def _percent(share: float | None) -> str:
 
 
 def _times(odds: float) -> str:
-    return "without limit" if math.isinf(odds) else f"{outward.up(odds, 2)}-fold"
+    return "without limit" if math.isinf(odds) else f"{rounding.up(odds, 2)}-fold"

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit import outward
-from tacit.channel import Coin
+from tacit.core.channel import Coin
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.files import Progress
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table, TabularResult
 from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
 from tacit.plan.assumptions import check_share
 from tacit.plan.coin_family import EPSILON, POSTERIOR
@@ -29,7 +29,7 @@ from tacit.plan.question_layout import Layout, Questions, layouts
 from tacit.plan.requirements import Requirements, check_respondents
 from tacit.plan.safe_answer import safe_answer_biases
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table, TabularResult
+from tacit.records import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ class Tradeoff(TabularResult):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
-        plain: dict[str, Any] = outward.finite(
+        plain: dict[str, Any] = rounding.finite(
             {
                 "tacit": "tradeoff",
                 "version": 1,
@@ -124,9 +124,9 @@ class Tradeoff(TabularResult):
         heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
         rows = []
         for each in self.points:
-            row = [each.text] + [str(each.groups)] * several + [outward.epsilon(each.epsilon)]
-            row += [outward.epsilon(each.record_epsilon)] * several
-            row.append(outward.up(each.worst_posterior))
+            row = [each.text] + [str(each.groups)] * several + [rounding.epsilon(each.epsilon)]
+            row += [rounding.epsilon(each.record_epsilon)] * several
+            row.append(rounding.up(each.worst_posterior))
             row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
             row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
             row.append("" if each.bias is None else f"{100 * each.bias:+.2f}")

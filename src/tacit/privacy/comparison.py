@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit import outward
-from tacit.arrays import Array
-from tacit.channel import Coin, related, truthful, unrelated
-from tacit.channel.numbers import Number, fraction
-from tacit.design import Design, Group
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, related, truthful, unrelated
+from tacit.core.channel.numbers import Number, fraction
+from tacit.core.design import Design, Group
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
+from tacit.output import rounding
+from tacit.output.table import Table, latex_of, markdown_of
 from tacit.privacy.prior import prior_of
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level
-from tacit.schema import Schema
-from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,7 +103,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
-        plain: dict[str, Any] = outward.finite(self.columns())
+        plain: dict[str, Any] = rounding.finite(self.columns())
         return plain
 
     def to_json(self) -> str:
@@ -124,7 +124,7 @@ class Comparison:
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
         error = max(point.stderr for point in self.points)
-        said = f"Large groups by Monte Carlo, {outward.monte_carlo(error)}."
+        said = f"Large groups by Monte Carlo, {rounding.monte_carlo(error)}."
         return [
             "PSE: how often a guess drawn from the posterior of an answer's own report is wrong, "
             "the smallest of all attributes; the groups do not change it.",
@@ -168,12 +168,12 @@ def _row(point: Point) -> list[str]:
         point.scheme,
         str(point.groups),
         f"{point.theta:g}",
-        outward.down(point.pse),
-        outward.down(point.pse_record),
-        outward.down(point.map_record),
-        outward.up(point.worst_record),
-        outward.epsilon(point.epsilon),
-        outward.up(point.stderr, 4) if point.stderr else "",
+        rounding.down(point.pse),
+        rounding.down(point.pse_record),
+        rounding.down(point.map_record),
+        rounding.up(point.worst_record),
+        rounding.epsilon(point.epsilon),
+        rounding.up(point.stderr, 4) if point.stderr else "",
     ]
 
 
@@ -184,7 +184,7 @@ def _by_theta(found: Comparison, scheme: str) -> Table:
     records = [found.curve(scheme, g, "map_record")[1] for g in groups]
     head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
     lines = zip(thetas, pse, *records, strict=True)
-    rows = [[f"{theta:g}", *map(outward.down, values)] for theta, *values in lines]
+    rows = [[f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines]
     return Table(head, rows)
 
 

@@ -22,12 +22,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.privacy.prior_table import PriorTable
-from tacit.question_conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
-from tacit.schema import Schema
 
 #: Attributes whose joint table would be larger are not tied.
 MAX_TIED = 2**14

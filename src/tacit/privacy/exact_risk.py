@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
-from tacit.channel.product import Factor
+from tacit.core.arrays import Array, Mask
+from tacit.core.channel.product import Factor
+from tacit.core.schema import Schema
 from tacit.privacy.kernels import Kernel, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import Risk, add, joint_risk, risk_of_sums, slack_of, uncertainty
-from tacit.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.channel import Channel
-from tacit.channel.distribution import Distribution
-from tacit.channel.keep_or_draw import ReplacementChannel
-from tacit.channel.related import AgreementChannel
+from tacit.core.arrays import Array, Index
+from tacit.core.channel import Channel
+from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.keep_or_draw import ReplacementChannel
+from tacit.core.channel.related import AgreementChannel
 from tacit.errors import DataError
 from tacit.privacy.risk import uncertainty
 

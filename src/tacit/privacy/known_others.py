@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.design import Design
+from tacit.core.arrays import Array, Index
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
 from tacit.privacy.prior import Prior

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior
 from tacit.privacy.prior_table import PriorTable

@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.privacy.conditional_prior import tied_parts, tied_tables, uniform_tables
 from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.simplex import project
-from tacit.schema import Schema
 
 #: Draws of an estimated prior.
 DRAWS = 200

@@ -22,7 +22,7 @@ from dataclasses import fields
 from typing import Any
 
 from tacit.errors import FileError
-from tacit.json_documents import parse_json
+from tacit.output.json_documents import parse_json
 from tacit.privacy.published_rules import Rule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tacit import outward
+from tacit.output import rounding
+from tacit.output.table import Table
 from tacit.privacy import report_tables
 from tacit.privacy.privacy_plots import svg
 from tacit.privacy.sent_answers import of_100_up
-from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -102,7 +102,7 @@ def _described(report: Report) -> str:
 
 def _analysts(report: Report) -> str:
     groups = "; ".join(
-        f"group {i}: {', '.join(g.names)} (smallest PSE {outward.down(g.weakest or 0)})"
+        f"group {i}: {', '.join(g.names)} (smallest PSE {rounding.down(g.weakest or 0)})"
         for i, g in enumerate(report.groups, start=1)
         if len(g.names) > 1
     )
@@ -132,10 +132,10 @@ def _answers(report: Report) -> str:
     rows = [
         [
             f"{wording.question(name)} “{wording.label(name, answer.reported)}”",
-            outward.down(100 * answer.hidden, 1) if answer.own else "",
+            rounding.down(100 * answer.hidden, 1) if answer.own else "",
             wording.label(name, answer.guess),
-            outward.up(100 * answer.certainty, 1),
-            outward.down(100 * answer.sent, 1),
+            rounding.up(100 * answer.certainty, 1),
+            rounding.down(100 * answer.sent, 1),
         ]
         for name, found in report.answers.items()
         for answer in found

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tacit.plot_style import BLUE, GREY, INK, RED, plain, short_label
+from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
 
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison

@@ -32,9 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
-from tacit.attribute import Attribute, Label
-from tacit.design import Design
+from tacit.core.arrays import Array, Mask
+from tacit.core.attribute import Attribute, Label
+from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
 from tacit.privacy.exact_risk import part_of, reports_of
 from tacit.privacy.prior import Prior

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from tacit import outward
-from tacit.arrays import Array, Index
-from tacit.channel.numbers import sum_up
-from tacit.channel.product import Factor
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.numbers import sum_up
+from tacit.core.channel.product import Factor
+from tacit.core.design import Design, check_design
 from tacit.errors import DataError
+from tacit.output import rounding
 from tacit.privacy.kernels import MAX_DENSE, entries, kron
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
@@ -66,7 +66,7 @@ class Repeated:
         known = (*self.attributes.values(), *self.from_record.values(), self.record)
         drawn = [max(f.stderr[:2]) for f in known if f is not None and f.stderr is not None]
         if drawn:
-            said += f" By Monte Carlo, {outward.monte_carlo(max(drawn))}."
+            said += f" By Monte Carlo, {rounding.monte_carlo(max(drawn))}."
         return said + (" Empty: too many joint categories." if None in known else "")
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit import outward
-from tacit.bounds import DesignReports, is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design, check_design
+from tacit.core.bounds import DesignReports, is_undisguised
+from tacit.core.channel.numbers import sum_up
+from tacit.core.conditions import linked_parts
+from tacit.core.design import Design, check_design
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
+from tacit.output import rounding
+from tacit.output.table import Table, latex_of, markdown_of
 from tacit.privacy import report_tables
 from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
@@ -27,11 +29,9 @@ from tacit.privacy.scopes import Levels, Limits, Scope, measure
 from tacit.privacy.sent_answers import SentAnswer, answers
 from tacit.privacy.sentences import sentences, warnings
 from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
-from tacit.question_conditions import linked_parts
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 from tacit.reconstruction.plain_patterns import checked_plain
-from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +152,9 @@ class Report(Levels[Scope]):
         scopes = (*self.attributes.values(), *self.groups, self.record)
         errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
         if errors:
-            text += f" Large groups by Monte Carlo: PSE and MAP {outward.monte_carlo(max(errors))}."
+            text += (
+                f" Large groups by Monte Carlo: PSE and MAP {rounding.monte_carlo(max(errors))}."
+            )
         return text + " Privacy is rounded down, risk up."
 
     def tables(self) -> list[Table]:
@@ -211,7 +213,7 @@ class Report(Levels[Scope]):
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
             )
-        plain: dict[str, Any] = outward.finite(content)
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def _plain(self, scope: Scope) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tacit import outward
+from tacit.output import rounding
+from tacit.output.table import Table
 from tacit.privacy.published_rules import AfterMining
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.scopes import Scope
 from tacit.privacy.whole_record import NO_LIMIT, Disclosed
-from tacit.table import Table
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report
@@ -138,8 +138,8 @@ def _by_adversary(
         rows.append(
             [
                 name,
-                outward.up(scope.alone.largest_prior),
-                outward.up(of(scope.alone)),
+                rounding.up(scope.alone.largest_prior),
+                rounding.up(of(scope.alone)),
                 estimate(held),
                 _limit(bound(held)),
                 _shown(None if others is None else of(others)),
@@ -166,19 +166,19 @@ def _estimate(held: Disclosed) -> str:
     if held.accuracy is None or held.span is None:
         return _shown(held.accuracy)
     low, high = held.span
-    return f"{outward.up(held.accuracy, 2)} ({outward.down(low, 2)} to {outward.up(high, 2)})"
+    return f"{rounding.up(held.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
 
 
 def _shown(value: float | None, missing: str = UNKNOWN) -> str:
     """A figure of risk, or `missing` if there is none."""
-    return missing if value is None else outward.up(value)
+    return missing if value is None else rounding.up(value)
 
 
 def _limit(bound: float | None) -> str:
     """An upper bound; empty if not computed, and in words if it limits nothing."""
     if bound is None:
         return ""
-    return outward.up(bound) if bound < NO_LIMIT else "no limit"
+    return rounding.up(bound) if bound < NO_LIMIT else "no limit"
 
 
 def _several(report: Report) -> list[tuple[str, Scope]]:
@@ -195,7 +195,7 @@ def analyst_table(report: Report) -> Table:
         rows.append(
             [
                 name,
-                outward.epsilon(scope.epsilon),
+                rounding.epsilon(scope.epsilon),
                 *_own(scope.alone),
                 *_held(held),
                 *_own(others)[:2],
@@ -205,13 +205,13 @@ def analyst_table(report: Report) -> Table:
         own = _own(group.alone if report.prior.ties(group.names) else None)
         figures = report.held(group)
         whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
-        rows.append([name, outward.epsilon(group.epsilon), *own, *whole, "", ""])
+        rows.append([name, rounding.epsilon(group.epsilon), *own, *whole, "", ""])
     if report.epsilon_disguised is not None:
-        rows.append(["disguised", outward.epsilon(report.epsilon_disguised), *[""] * 7])
+        rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
     if len(report.attributes) > 1:
         whole = _held(report.disclosure.record)
-        bits = outward.up(report.record.alone.information) if report.prior.ties_all else ""
-        cells = [outward.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
+        bits = rounding.up(report.record.alone.information) if report.prior.ties_all else ""
+        cells = [rounding.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
         rows.append(["record", *cells])
     return Table(("", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"), rows)
 
@@ -226,8 +226,11 @@ def _own(figures: Figures | None) -> list[str]:
     """PSE, MAP privacy and bits."""
     if figures is None:
         return [SHORT_UNKNOWN] * 3
-    shown = [outward.down(figures.pse), outward.down(figures.map_privacy)]
-    return [*shown, outward.up(figures.information)]
+    shown = [
+        rounding.down(figures.pse),
+        rounding.down(figures.map_privacy),
+    ]
+    return [*shown, rounding.up(figures.information)]
 
 
 def _held(held: Disclosed) -> list[str]:
@@ -236,8 +239,8 @@ def _held(held: Disclosed) -> list[str]:
         return [SHORT_UNKNOWN] * 2
     right = held.accuracy if held.span is None else held.span[1]
     return [
-        SHORT_UNKNOWN if held.pse is None else outward.down(held.pse),
-        outward.down(max(1 - right, 0.0)),
+        SHORT_UNKNOWN if held.pse is None else rounding.down(held.pse),
+        rounding.down(max(1 - right, 0.0)),
     ]
 
 
@@ -270,7 +273,10 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
 def mined_table(found: Mapping[str, AfterMining]) -> Table:
     """PSE before and after a model is published."""
     rows = [
-        [name, *map(outward.down, (mined.pse_before, mined.pse_known, mined.pse_unknown))]
+        [
+            name,
+            *map(rounding.down, (mined.pse_before, mined.pse_known, mined.pse_unknown)),
+        ]
         for name, mined in found.items()
     ]
     return Table(("model published", "PSE before", "after, known", "after, unknown"), rows)
@@ -282,7 +288,7 @@ def repeated_table(found: Repeated, known: bool) -> Table:
     rows = [
         [
             name,
-            outward.epsilon(epsilon),
+            rounding.epsilon(epsilon),
             *_three(own),
             *(_three(found.from_record[name]) if known else [UNKNOWN] * 3),
         ]
@@ -291,7 +297,7 @@ def repeated_table(found: Repeated, known: bool) -> Table:
         )
     ]
     record = _three(found.record) if known else [UNKNOWN] * 3
-    last = ["record", outward.epsilon(found.record_epsilon), "", "", "", *record]
+    last = ["record", rounding.epsilon(found.record_epsilon), "", "", "", *record]
     return Table(head, [*rows, last])
 
 
@@ -300,7 +306,7 @@ def _three(figures: Figures | None) -> list[str]:
     if figures is None:
         return ["", "", ""]
     return [
-        outward.down(figures.pse),
-        outward.down(figures.map_privacy),
-        outward.up(figures.worst_posterior),
+        rounding.down(figures.pse),
+        rounding.down(figures.map_privacy),
+        rounding.up(figures.worst_posterior),
     ]

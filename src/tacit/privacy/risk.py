@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.

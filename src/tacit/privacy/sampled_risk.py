@@ -31,9 +31,9 @@ from itertools import product
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
-from tacit.channel.numbers import sum_up
-from tacit.channel.product import Factor
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.numbers import sum_up
+from tacit.core.channel.product import Factor
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Mixture, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior

@@ -17,9 +17,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tacit.channel.product import Factor
-from tacit.design import Design
-from tacit.files import Progress
+from tacit.core.channel.product import Factor
+from tacit.core.design import Design
 from tacit.privacy.exact_risk import (
     JointGroups,
     part_of,
@@ -31,6 +30,7 @@ from tacit.privacy.prior import DRAWS, Prior
 from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import Figures, Risk, stacked, together
 from tacit.privacy.sampled_risk import Sampled
+from tacit.records import Progress
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tacit import outward
-from tacit.bounds import is_undisguised
-from tacit.design import Group
+from tacit.core.bounds import is_undisguised
+from tacit.core.design import Group
+from tacit.output import rounding
 from tacit.privacy.sent_answers import SentAnswer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
 from tacit.survey.disclosure_bound import waves_sentence
@@ -161,7 +161,7 @@ def _others_known(report: Report) -> str:
 def _known(report: Report, name: str) -> str:
     known, alone = report.knowing_others[name], report.attributes[name].alone
     assert known is not None
-    sure, before = (outward.up(100 * f.worst_posterior, 1) for f in (known, alone))
+    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
     return (
         f"guessed right in up to {of_100_up(known.accuracy)} of 100 cases, and up to {sure} % "
         f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
@@ -177,7 +177,7 @@ def _with_model(report: Report) -> Iterator[str]:
         raised = mined.accuracy_with_model - alone.accuracy > _WORTH
         if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
             sure, before = (
-                outward.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
+                rounding.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
             )
             yield report.wording.said(
                 name,
@@ -248,7 +248,7 @@ def _whole(report: Report) -> Iterator[str]:
     if report.epsilon_disguised is not None:
         yield (
             "Some answers are sent undisguised. Epsilon of the disguised answers together: "
-            f"{outward.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
+            f"{rounding.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
             "infinite."
         )
     elif safe and math.isinf(record.epsilon):

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tacit.bounds import Bound, DesignReports
-from tacit.design import Design
+from tacit.core.bounds import Bound, DesignReports
+from tacit.core.design import Design
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import Figures

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.quantitative.card_scrambling import AlwaysScrambled
 from tacit.quantitative.known_numbers import known_numbers
 from tacit.quantitative.scrambling import Moments

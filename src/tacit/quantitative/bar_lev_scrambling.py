@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tacit.arrays import Array
-from tacit.channel.numbers import Number, probability
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import Number, probability
 from tacit.quantitative.card_scrambling import TruthOrScrambled
 from tacit.quantitative.known_numbers import known_numbers
 from tacit.quantitative.scrambling import Moments

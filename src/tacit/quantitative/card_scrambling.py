@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.exact_draws import Draws, Source
+from tacit.core.arrays import Array
+from tacit.core.exact_draws import Draws, Source
 from tacit.quantitative.known_numbers import KnownNumbers
 from tacit.quantitative.scrambling import Scrambling
 

@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.numbers import Number, probability
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import Number, probability
 from tacit.errors import DataError, DesignError
-from tacit.outward import epsilon as epsilon_text
+from tacit.output.rounding import epsilon as epsilon_text
 from tacit.quantitative.card_scrambling import TruthOrScrambled
 from tacit.quantitative.known_numbers import known_numbers
 from tacit.quantitative.scrambling import Moments

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.numbers import distribution, fraction
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import distribution, fraction
+from tacit.core.exact_draws import Draws, Source
 from tacit.errors import DesignError
-from tacit.exact_draws import Draws, Source
 
 
 @dataclass(frozen=True)

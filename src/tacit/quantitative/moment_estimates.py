@@ -35,13 +35,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.quantitative.number_scramble import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
-from tacit.sampling.sample_columns import SampleData, Sampling, SamplingArguments
+from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling, SamplingArguments
 
 #: Skewness below this is rounding.
 _SYMMETRIC = 1e-9
@@ -110,7 +110,10 @@ class _People:
         if given.columns:
             raise DataError("weights, strata and clusters need one value per reported number")
         if not callable(given.errors):
-            raise DataError("errors must be linearised, jackknife or bootstrap() of tacit.sampling")
+            raise DataError(
+                "errors must be linearised, jackknife or bootstrap() of "
+                "tacit.reconstruction.sampling"
+            )
         self.n, self.sample = n, SampleData(given, {}, None, n).rows() if given else None
 
     def mean(self, values: Array) -> float:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute
 from tacit.errors import DataError, DesignError
 from tacit.quantitative.number_scramble import check_scrambling
 from tacit.quantitative.roughness_penalty import smooth_fit

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.channel.matrix import Matrix, matrix
-from tacit.channel.numbers import fraction
+from tacit.core.channel.matrix import Matrix, matrix
+from tacit.core.channel.numbers import fraction
 from tacit.errors import DataError, DesignError
 from tacit.quantitative.card_scrambling import CardScrambling, TruthOrScrambled
 from tacit.quantitative.number_scramble import check_scrambling

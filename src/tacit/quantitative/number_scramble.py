@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.exact_draws import source_of
 from tacit.errors import DataError, DesignError, FileError, unknown
-from tacit.exact_draws import source_of
-from tacit.json_documents import read_document
+from tacit.output.json_documents import read_document
 from tacit.quantitative.additive_scrambling import additive
 from tacit.quantitative.bar_lev_scrambling import bar_lev
 from tacit.quantitative.eriksson_scrambling import eriksson

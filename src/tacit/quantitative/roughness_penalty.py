@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.quantitative.smoothed_em import WaveSums
 
 #: Units of log-likelihood below the maximum; 2 covers 3 points less than 4 at steep places.

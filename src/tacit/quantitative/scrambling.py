@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.local_privacy import LocallyPrivate
+from tacit.core.arrays import Array
+from tacit.core.channel.local_privacy import LocallyPrivate
+from tacit.core.exact_draws import Source
 from tacit.errors import DataError, SingularChannelError
-from tacit.exact_draws import Source
-from tacit.json_documents import DocumentFormat
+from tacit.output.json_documents import DocumentFormat
 from tacit.quantitative.known_numbers import KnownNumbers
 
 FORMAT = DocumentFormat("scrambling", "scrambling file", (("family", "parameters"),))

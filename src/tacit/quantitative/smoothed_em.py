@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.quantitative.square_wave_scrambling import SquareWave
 from tacit.reconstruction.likelihood import Convergence
 

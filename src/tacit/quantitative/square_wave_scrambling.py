@@ -28,11 +28,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.numbers import Number, fraction
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import Number, fraction
+from tacit.core.exact_draws import Draws, Source
 from tacit.errors import DataError, DesignError
-from tacit.exact_draws import Draws, Source
-from tacit.outward import epsilon as epsilon_text
+from tacit.output.rounding import epsilon as epsilon_text
 from tacit.quantitative.scrambling import Moments, Scrambling
 
 #: Points between low and high, if not stated.

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 

@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.reported_shares import reported_within
 from tacit.reconstruction.score_test import ScoreTest

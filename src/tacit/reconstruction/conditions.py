@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.errors import SchemaError, unknown
 from tacit.reconstruction.events import Events, event_codes, event_text
 from tacit.reconstruction.report_weights import ReportWeights, event_weights

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 

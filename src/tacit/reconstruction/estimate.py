@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.fit import misfit
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
 from tacit.reconstruction.score_test import ScoreTest
-from tacit.schema import Attribute, Label
-from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tacit.arrays import Array, Mask
-from tacit.plot_style import BLUE, GREY, INK, PALE, RED, plain, short_label
+from tacit.core.arrays import Array, Mask
+from tacit.output.plot_style import BLUE, GREY, INK, PALE, RED, plain, short_label
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.fit import misfit
 

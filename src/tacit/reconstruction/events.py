@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Index, Mask
+from tacit.core.arrays import Index, Mask
+from tacit.core.schema import Schema
 from tacit.errors import SchemaError
-from tacit.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

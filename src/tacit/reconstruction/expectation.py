@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.sampling.report_spread import ReportSpread
 from tacit.reconstruction.score_test import EventMoments, KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.sampling.report_spread import ReportSpread
-from tacit.schema import Attribute
 
 
 def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.table_problem import TableProblem, table_problem
+from tacit.records import PatternTable
 
 #: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
 _MOST_CELLS, _PER_CELL = 4096, 5

@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.channel import Channel
-from tacit.channel.linear_maps import Dense, Linear
+from tacit.core.arrays import Array
+from tacit.core.channel.channel import Channel
+from tacit.core.channel.linear_maps import Dense, Linear
 from tacit.reconstruction.likelihood import most_likely
 
 

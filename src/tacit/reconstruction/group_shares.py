@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
 

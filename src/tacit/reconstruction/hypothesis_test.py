@@ -6,9 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.arrays import Array
-from tacit.number_text import decimals, number_of
-from tacit.table import Table, TabularResult
+from tacit.core.arrays import Array
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table, TabularResult
 
 #: P-values below this are printed as a bound.
 _SMALLEST = 1e-4

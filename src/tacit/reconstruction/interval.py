@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import TINY, Array, Mask
+from tacit.core.arrays import TINY, Array, Mask
 from tacit.errors import DataError
 from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
 

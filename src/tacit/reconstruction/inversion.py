@@ -18,17 +18,17 @@ from operator import mul
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.channel.channel import SecondMoments, moments_of
-from tacit.channel.linear_maps import Dense, Linear
-from tacit.channel.product import Axes, Factor, apply, arranged
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.channel import SecondMoments, moments_of
+from tacit.core.channel.linear_maps import Dense, Linear
+from tacit.core.channel.product import Axes, Factor, apply, arranged
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 from tacit.reconstruction.reported_shares import reported_table
+from tacit.reconstruction.sampling.report_spread import ReportSpread
 from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.sampling.report_spread import ReportSpread
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096

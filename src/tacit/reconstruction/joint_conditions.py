@@ -16,18 +16,18 @@ from functools import reduce
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.conditions import answers_of, impossible_cells, linked_parts
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import SchemaError
-from tacit.question_conditions import answers_of, impossible_cells, linked_parts
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import Condition, condition_products, condition_weights
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.restricted import estimable_together, is_small, sums_of_cells
-from tacit.sampling.weighted_patterns import sample_of
-from tacit.schema import Attribute
+from tacit.reconstruction.sampling.weighted_patterns import sample_of
 
 #: The estimated joint table of some attributes.
 TableOf = Callable[[Sequence[str]], Estimate]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute
 from tacit.reconstruction.estimate import Estimate
-from tacit.sampling.sample_rows import SampleRows
-from tacit.schema import Attribute
+from tacit.reconstruction.sampling.sample_rows import SampleRows
 
 Numbers = npt.NDArray[Any]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.reconstruction.reconstruct import reconstruct
-from tacit.sampling.incomplete_patterns import IncompletePatterns
-from tacit.sampling.weighted_patterns import sample_of
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
+from tacit.reconstruction.sampling.weighted_patterns import sample_of
+from tacit.records import PatternTable
 
 
 def plain_patterns(records: Any, design: Design) -> PatternTable:

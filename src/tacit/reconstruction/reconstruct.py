@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count_reported, with_columns
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array
+from tacit.core.conditions import impossible_cells
+from tacit.core.design import Design, check_design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError
-from tacit.question_conditions import impossible_cells
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.conditions import (
     Condition,
@@ -46,12 +46,12 @@ from tacit.reconstruction.report_coding import coding_warning
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.reported_shares import reported_share
 from tacit.reconstruction.restricted import mean_of_cells, restricted
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers
+from tacit.reconstruction.sampling.sample_columns import Sampling, SamplingArguments
+from tacit.reconstruction.sampling.sampled_records import count_sampled
 from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
 from tacit.reconstruction.table_problem import TableProblem, channel_problem
-from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
-from tacit.sampling.sampled_records import count_sampled
-from tacit.schema import Attribute
+from tacit.records import PatternTable, count_reported, with_columns
 
 TableMethod = Callable[[TableProblem], Estimate]
 ReportedShare = Callable[[], Array | None]
@@ -463,7 +463,7 @@ def reconstruct(
     were drawn. Each is the name of an undisguised column or, for records in memory, one value per
     record. `fpc=` is the number of sampling units (clusters, or people) in the population of each
     stratum: a number, a column, or a mapping from strata. `errors=` is a method of
-    `tacit.sampling`, `linearised` if left out.
+    `tacit.reconstruction.sampling`, `linearised` if left out.
     """
     check_design(design)
     drawn = Sampling(**sampling)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.design import Design
+from tacit.core.extras import optional_imports
 from tacit.errors import SingularChannelError
-from tacit.extras import optional_imports
-from tacit.number_text import UNKNOWN, decimals, number_of, span
+from tacit.output.number_text import UNKNOWN, decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.fit import misfit
-from tacit.table import Table, TabularResult
+from tacit.records import PatternTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

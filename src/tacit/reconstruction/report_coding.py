@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.reconstruction.fit import MISFIT_LEVEL
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.reconstruction.conditions import Condition
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.schema import Schema
+from tacit.records import PatternTable
 
 
 def reported_table(problem: TableProblem) -> Array | None:

@@ -26,8 +26,9 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.product import ProductChannel
+from tacit.core.arrays import Array
+from tacit.core.channel.product import ProductChannel
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.gls import gls, left_inverse
@@ -35,7 +36,6 @@ from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.linear_estimate import covariance_of_means
 from tacit.reconstruction.reported_shares import reported_table
 from tacit.reconstruction.table_problem import TableProblem
-from tacit.schema import Attribute
 
 #: Larger chains are not restricted, nor tables whose W has more entries than the square of this.
 MAX_RESTRICTED = 2048

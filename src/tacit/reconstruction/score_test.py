@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 
 #: Probabilities this close to 0 or 1 are not divided by.
 _NEAR = 1e-6

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.counting import PatternTable
-from tacit.number_text import decimals, number_of, span
+from tacit.core.schema import Attribute
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.interval import Interval
 from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
-from tacit.sampling.incomplete_patterns import IncompletePatterns
-from tacit.sampling.weighted_patterns import sample_of
-from tacit.schema import Attribute
-from tacit.table import Table, TabularResult
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
+from tacit.reconstruction.sampling.weighted_patterns import sample_of
+from tacit.records import PatternTable
 
 _AXIS = Attribute("bound", ["lower", "upper"])
 

@@ -28,10 +28,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
-from tacit.channel.distribution import Distribution
-from tacit.channel.product import Factor
-from tacit.exact_draws import Draws, source_of
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.product import Factor
+from tacit.core.exact_draws import Draws, source_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.restricted import restricted
 from tacit.reconstruction.table_problem import TableProblem

@@ -8,15 +8,15 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
-from tacit.channel.linear_maps import Linear, chain
-from tacit.channel.product import Factor, ProductChannel, arranged
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array, Mask
+from tacit.core.channel.linear_maps import Linear, chain
+from tacit.core.channel.product import Factor, ProductChannel, arranged
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.reconstruction.gls import left_inverse
-from tacit.sampling.report_spread import ReportSpread
-from tacit.sampling.weighted_patterns import WeightedPatterns
-from tacit.schema import Attribute
+from tacit.reconstruction.sampling.report_spread import ReportSpread
+from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns
+from tacit.records import PatternTable
 
 
 @dataclass(frozen=True, eq=False)

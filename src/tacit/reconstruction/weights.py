@@ -19,13 +19,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
-from tacit.channel.channel import Channel
-from tacit.channel.distribution import Distribution
-from tacit.channel.keep_or_draw import ReplacementChannel
-from tacit.channel.linear_maps import row_products
-from tacit.channel.product import Factor
-from tacit.channel.related import AgreementChannel
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.channel import Channel
+from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.keep_or_draw import ReplacementChannel
+from tacit.core.channel.linear_maps import row_products
+from tacit.core.channel.product import Factor
+from tacit.core.channel.related import AgreementChannel
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States

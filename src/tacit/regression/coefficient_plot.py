@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from tacit.plot_style import INK, short_label
+from tacit.output.plot_style import INK, short_label
 from tacit.reconstruction.estimate_plot import MOST_ROWS, IntervalRows
 
 if TYPE_CHECKING:

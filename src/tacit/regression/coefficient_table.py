@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
+from tacit.core.extras import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,16 +14,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute
+from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
+from tacit.reconstruction.sampling.sample_columns import Sampling, SamplingArguments
 from tacit.regression.covariates import CategoryColumn, Column, numbers_of
 from tacit.regression.regression_problem import pair_problem
 from tacit.regression.regression_sample import RegressionSample
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 def correlation(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Codes, Index, Mask
-from tacit.attribute import Attribute
+from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.attribute import Attribute
+from tacit.core.label_codes import absent_cells, encode, with_no_answer
+from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, MissingAnswersError
-from tacit.label_codes import absent_cells, encode, with_no_answer
-from tacit.schema import Label, Schema
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -78,7 +78,7 @@ def plain_column(frame: nw.DataFrame[Any], name: str) -> Column:
     """A column that is no attribute of the design."""
     import pyarrow as pa
 
-    from tacit import frames
+    from tacit.core import frames
 
     array = frames.column(frame, name)
     if frames.is_numeric(array):

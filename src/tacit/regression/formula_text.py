@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.core.extras import optional_imports
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
 
 #: A disguised attribute as a category: C(name), or C(name, contrast).
 _CATEGORY = re.compile(r"C\(\s*`?(?P<name>.+?)`?\s*(?:,.*)?\)", re.DOTALL)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.errors import DataError
 from tacit.regression.newton import Maximum
 from tacit.regression.report_likelihood import ReportLikelihood

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.number_text import decimals, number_of
+from tacit.output.number_text import decimals, number_of
+from tacit.reconstruction.sampling.sample_columns import Sampling, SamplingArguments
 from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.covariates import CategoryColumn, numbers_of
 from tacit.regression.identification import check_collinear
@@ -33,7 +34,6 @@ from tacit.regression.regression_problem import (
     regression_problem,
 )
 from tacit.regression.regression_sample import SANDWICH
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,12 +21,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.attribute import Attribute, Label
-from tacit.design import Design
+from tacit.core.arrays import Array, Index
+from tacit.core.attribute import Attribute, Label
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.reconstruction.likelihood import most_likely
+from tacit.reconstruction.sampling.sample_columns import Sampling, SamplingArguments
 from tacit.regression.covariates import CategoryColumn, NumberColumn
 from tacit.regression.identification import check_collinear, unbounded_terms
 from tacit.regression.logit_result import FROM_INFORMATION, LogitResult
@@ -45,7 +46,6 @@ from tacit.regression.response_models import (
     WithOffset,
 )
 from tacit.regression.row_patterns import row_patterns
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 def logit(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.errors import DataError
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.regression.coefficient_table import CoefficientTable

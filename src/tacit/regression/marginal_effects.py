@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.number_text import number_of
+from tacit.core.arrays import Array
+from tacit.output.number_text import number_of
 from tacit.regression.coefficient_table import CoefficientTable
 from tacit.regression.regression_problem import RegressionProblem
 from tacit.regression.report_likelihood import ReportLikelihood, cell_matrix

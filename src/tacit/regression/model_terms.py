@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute, Label
+from tacit.core.arrays import Array
+from tacit.core.attribute import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.regression.covariates import (
     CategoryColumn,
@@ -123,7 +123,7 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
 
 def _number_columns(covariates: Any) -> dict[str, Array]:
     """The columns of a frame."""
-    from tacit import frames
+    from tacit.core import frames
 
     frame = frames.open_frame(covariates)
     columns = {name: frames.column(frame, name) for name in frame.columns}
@@ -173,9 +173,9 @@ class FormulaTerms(ModelTerms):
         return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
 
     def new_matrix(self, data: Any) -> Array:
-        from tacit import frames
-        from tacit.label_codes import encode
-        from tacit.schema import Schema
+        from tacit.core import frames
+        from tacit.core.label_codes import encode
+        from tacit.core.schema import Schema
 
         hidden = [attribute.name for attribute in self.disguised]
         frames.warn_about_reports(data, hidden, frames.NEEDS_TRUTH)

@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.errors import DataError
 from tacit.regression.newton import Maximum, maximum
 from tacit.regression.regression_problem import RegressionProblem

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.regression.report_likelihood import Evaluation
 
 MAX_ITERATIONS = 100

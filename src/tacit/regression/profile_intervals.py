@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.regression.newton import maximum, solved
 from tacit.regression.report_likelihood import FixedCoefficient, ReportLikelihood
 

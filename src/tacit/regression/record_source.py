@@ -16,20 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import CountEngine, PatternTable, count_reported, engine_of
-from tacit.counting.engine_choice import is_counts, is_remote, is_url
-from tacit.counting.grouped_columns import grouped
-from tacit.counting.records import check_origins
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.label_codes import decode, with_no_answer
+from tacit.core.schema import Schema
 from tacit.errors import DataError, MissingAnswersError
-from tacit.files import Origin, check_origin, read_frame
-from tacit.files.record_files import ARROW, is_pattern
-from tacit.label_codes import decode, with_no_answer
 from tacit.reconstruction.plain_patterns import checked_plain
-from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
-from tacit.sampling.sample_columns import Sampling
-from tacit.schema import Schema
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers
+from tacit.reconstruction.sampling.sample_columns import Sampling
+from tacit.records import (
+    CountEngine,
+    Origin,
+    PatternTable,
+    check_origin,
+    count_reported,
+    engine_of,
+    read_frame,
+)
+from tacit.records.counts import check_origins
+from tacit.records.engine_choice import is_counts, is_remote, is_url
+from tacit.records.grouped_columns import grouped
+from tacit.records.record_files import ARROW, is_pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +148,7 @@ class EngineSource(RecordSource):
             return self._counted(with_no_answer(used), others)
 
     def _counted(self, schema: Schema, others: Sequence[str]) -> SourceRows:
-        from tacit import frames
+        from tacit.core import frames
 
         if others:
             by = engine_of(self.records, schema).patterns_by(others)
@@ -157,7 +164,7 @@ def _rows(found: PatternTable, columns: Any, schema: Schema) -> SourceRows:
     """Patterns as a frame of labels with other columns beside; missing answers are null."""
     import pyarrow as pa
 
-    from tacit import frames
+    from tacit.core import frames
 
     table = decode(found.patterns, found.schema, "pyarrow")
     for place, name in enumerate(found.schema.names):
@@ -183,14 +190,14 @@ def source_of(data: Any, design: Design) -> RecordSource:
         return EngineSource(data, design)
     if isinstance(data, str | os.PathLike):
         return _file_source(Path(data), design)
-    from tacit import frames
+    from tacit.core import frames
 
     return FrameSource(data if isinstance(data, np.ndarray) else frames.open_frame(data))
 
 
 def _file_source(path: Path, design: Design) -> RecordSource:
     """Every record of one file; several files are counted."""
-    from tacit import frames
+    from tacit.core import frames
 
     if path.is_dir() or is_pattern(path) or path.suffix in ARROW:
         check_origins(path, design)

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
-from tacit.attribute import Attribute
-from tacit.channel.product import ProductChannel
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.attribute import Attribute
+from tacit.core.channel.product import ProductChannel
+from tacit.core.design import Design, check_design
+from tacit.core.schema import Label
 from tacit.errors import DataError, unknown
+from tacit.reconstruction.sampling.sample_columns import Sampling
 from tacit.reconstruction.table_problem import TableProblem
 from tacit.regression.covariates import (
     CategoryColumn,
@@ -30,8 +32,6 @@ from tacit.regression.formula_text import parsed
 from tacit.regression.model_terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms
 from tacit.regression.record_source import FrameSource, RecordSource, SourceRows, source_of
 from tacit.regression.regression_sample import RegressionSample, regression_sample
-from tacit.sampling.sample_columns import Sampling
-from tacit.schema import Label
 
 #: Entries of the channel of the reports that are used together.
 MAX_ENTRIES = 2**22

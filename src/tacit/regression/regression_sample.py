@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
-from tacit.design import Design
+from tacit.core.arrays import Array, Mask
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.sampling.sample_columns import SampleData, Sampling
-from tacit.sampling.sample_rows import SampleRows
+from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
+from tacit.reconstruction.sampling.sample_rows import SampleRows
 
 #: How summaries call errors from the spread of the scores.
 SANDWICH = "sandwich"
@@ -92,7 +92,7 @@ def regression_sample(
         )
     table: dict[str, Any] = {}
     if not isinstance(records, np.ndarray):
-        from tacit import frames
+        from tacit.core import frames
 
         table = dict.fromkeys(records.columns)
         named = [name for name in sampling.columns if name in records.columns]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.regression.response_models import LogReports, Multinomial, ResponseModel
 
 #: Records that are handled at once: their numbers fit in the cache.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 
 Hashes = npt.NDArray[np.uint64]
 

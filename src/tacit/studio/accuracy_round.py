@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tacit import mine  # its miners are loaded when they are needed
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE
 from tacit.survey import Published, Survey, survey_from_dict

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterable
 
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.output.table import safe_cell
 from tacit.studio.labelled_records import SPSS, STATA, LabelledVariable, labelled_variables
 from tacit.studio.survey_methods import design_sentences
 from tacit.survey import Published
-from tacit.table import safe_cell
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|&~!$:-])")
 

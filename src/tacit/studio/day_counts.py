@@ -12,14 +12,13 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from tacit.arrays import Codes
-from tacit.counting import count
-from tacit.counting.count_file import CountedPart, StoredCounts, read_counts
+from tacit.collect.store import Store
+from tacit.core.arrays import Codes
+from tacit.core.label_codes import with_no_answer
+from tacit.core.schema import Schema
 from tacit.errors import FileError, StoreError
-from tacit.files import Origin
-from tacit.label_codes import with_no_answer
-from tacit.schema import Schema
-from tacit.service.store import Store
+from tacit.records import Origin, count
+from tacit.records.count_file import CountedPart, StoredCounts, read_counts
 from tacit.survey import Published
 
 

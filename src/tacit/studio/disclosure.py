@@ -21,12 +21,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
+from tacit.core.conditions import impossible_cells
 from tacit.errors import DataError
-from tacit.question_conditions import impossible_cells
 from tacit.reconstruction import Reconstruction
-from tacit.sampling.incomplete_patterns import answered, with_missing
+from tacit.reconstruction.sampling.incomplete_patterns import answered, with_missing
+from tacit.records import PatternTable
 from tacit.studio.release import Release
 from tacit.studio.small_groups import SMALLEST_GROUP, Cells, few_grown, hidden_cells
 

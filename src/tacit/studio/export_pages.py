@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 from starlette.responses import JSONResponse, Response
 
+from tacit.core.extras import optional_imports
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.sampling.incomplete_patterns import with_missing
+from tacit.output.table import Table, latex_of
+from tacit.reconstruction.sampling.incomplete_patterns import with_missing
 from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import LabelledRecords, csv_line
@@ -17,7 +18,6 @@ from tacit.studio.question_results import hidden_questions, question_results
 from tacit.studio.site import Handler, PageVisit
 from tacit.studio.survey_pages import file_response, released
 from tacit.studio.survey_report import survey_report
-from tacit.table import Table, latex_of
 
 #: What a browser is told about each kind of file.
 TYPES = {

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from tacit.arrays import Codes
-from tacit.attribute import Attribute
-from tacit.extras import optional_imports
+from tacit.core.arrays import Codes
+from tacit.core.attribute import Attribute
+from tacit.core.extras import optional_imports
+from tacit.output.table import safe_cell
 from tacit.studio.question_results import question_of, question_texts
 from tacit.survey import Published
-from tacit.table import safe_cell
 
 #: Suffixes of files that always have labels.
 SPSS, STATA = STATISTICS = (".sav", ".dta")

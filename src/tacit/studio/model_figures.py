@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.schema import Label, Schema
 from tacit.mine import DecisionTree
-from tacit.schema import Label, Schema
 from tacit.studio.disclosure import hidden_table, most_people, table_cells
 from tacit.studio.group_tables import MOST_CELLS
 from tacit.studio.release import Release

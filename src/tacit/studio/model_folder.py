@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.counting import PatternTable
-from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError, FileError
-from tacit.files import Origin, read_text
-from tacit.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.records import Origin, PatternTable, read_text
+from tacit.records.count_file import StoredCounts
 from tacit.studio.disclosure import answering, require_comparable
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.release import FEWEST_SHOWN, Release

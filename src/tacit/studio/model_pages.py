@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from tacit import outward
-from tacit.channel.numbers import log_up
+from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
+from tacit.output import rounding
 from tacit.privacy.model_disclosure import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.access import NOT_FOUND
 from tacit.studio.accounts import Role
@@ -33,7 +33,7 @@ PATIENCE = 5.0
 REFRESH = 3
 #: Probabilities of the true answer that an accuracy round may have, with their epsilons.
 THETAS = {
-    str(theta): outward.epsilon(log_up(theta / (1 - theta)))
+    str(theta): rounding.epsilon(log_up(theta / (1 - theta)))
     for theta in (Fraction(2, 3), THETA, Fraction(5, 6), Fraction(9, 10))
 }
 #: What others may know about a person, in words.
@@ -244,13 +244,13 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
         "smallest": SMALLEST_GROUP,
         "text": question_texts(visit.survey).get(request.target, ""),
         "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],
-        "epsilon": None if epsilon is None else outward.epsilon(epsilon),
+        "epsilon": None if epsilon is None else rounding.epsilon(epsilon),
         "known": KNOWN,
         "rounds": _rounds(visit, model),
         "unpublished": _why_unpublished(visit, model),
         "thetas": THETAS,
         "default_theta": str(THETA),
-        "up": outward.up,
+        "up": rounding.up,
     }
 
 

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tacit.counting.count_file import read_counts
 from tacit.errors import TacitError
-from tacit.files import write_text
-from tacit.memory_limit import limited_memory
+from tacit.records import write_text
+from tacit.records.count_file import read_counts
+from tacit.records.memory_limit import limited_memory
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import train
 from tacit.studio.release import Release

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.schema import Schema
 
 KINDS = {
     "tree": "decision tree",

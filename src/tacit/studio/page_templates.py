@@ -6,7 +6,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.studio.account_tables import utc_text
 from tacit.studio.form_words import hint, in_place, in_words
 

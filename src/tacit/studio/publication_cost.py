@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tacit.bounds import is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design
+from tacit.core.bounds import is_undisguised
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design
 from tacit.privacy import Limits, Prior
 from tacit.privacy.model_disclosure import inferences
 

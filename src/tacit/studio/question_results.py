@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.bounds import is_undisguised
-from tacit.number_text import number_of
+from tacit.core.arrays import Array
+from tacit.core.bounds import is_undisguised
+from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction, simplex
-from tacit.sampling.incomplete_patterns import answered
+from tacit.reconstruction.sampling.incomplete_patterns import answered
 from tacit.studio.disclosure import shown_estimates, why_hidden
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.studio.result_warnings import misfit_text, safe_answer_text

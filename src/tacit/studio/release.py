@@ -25,12 +25,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.counting import PatternTable
-from tacit.counting.count_file import StoredCounts, read_counts
+from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of
-from tacit.service.store import Store
+from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, answers_of
+from tacit.records import PatternTable
+from tacit.records.count_file import StoredCounts, read_counts
 from tacit.studio.day_counts import DayCounts
 from tacit.survey import Published
 

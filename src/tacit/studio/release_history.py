@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
-from tacit.files import read_text, write_text
-from tacit.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.records import read_text, write_text
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.question_results import question_results
 from tacit.studio.release import Release

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tacit.bounds import is_undisguised
-from tacit.design import Group
+from tacit.core.bounds import is_undisguised
+from tacit.core.design import Group
 from tacit.plan.assumptions import assume_all
 from tacit.plan.safe_answer import safe_answer_biases
 from tacit.reconstruction import Estimate

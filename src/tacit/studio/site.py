@@ -18,13 +18,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tacit.collect.addresses import Prefix, TrustedProxies, prefixes
+from tacit.collect.http_requests import ClientDisconnected, read_body
+from tacit.collect.http_responses import PROBLEM
+from tacit.collect.problem_details import Refused
+from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
-from tacit.json_documents import unique_keys
-from tacit.service.collect.addresses import Prefix, TrustedProxies, prefixes
-from tacit.service.collect.http_requests import ClientDisconnected, read_body
-from tacit.service.collect.http_responses import PROBLEM
-from tacit.service.collect.problem_details import Refused
-from tacit.service.store import Store
+from tacit.output.json_documents import unique_keys
 from tacit.studio.access import (
     NOT_FOUND,
     SAFE_METHODS,

@@ -22,7 +22,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 #: A table of groups shows no group that is estimated to have fewer people than this.
 SMALLEST_GROUP = 20

@@ -15,11 +15,9 @@ from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from tacit.errors import ServiceError
-from tacit.service import page
-from tacit.service.collect import logs
-from tacit.service.collect.addresses import TrustedProxies
-from tacit.service.http_server import (
+from tacit.collect import logs, page
+from tacit.collect.addresses import TrustedProxies
+from tacit.collect.http_server import (
     Server,
     base_address,
     http_server,
@@ -27,8 +25,9 @@ from tacit.service.http_server import (
     passed_socket,
     raise_file_limit,
 )
-from tacit.service.settings import ServiceSettings, networks, settings
-from tacit.service.store import Store
+from tacit.collect.settings import ServiceSettings, networks, settings
+from tacit.collect.store import Store
+from tacit.errors import ServiceError
 from tacit.studio import account_pages, export_pages, group_pages, plan_pages, survey_pages
 from tacit.studio.access import NOT_FOUND, Right, origin
 from tacit.studio.account_tables import open_engine

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacit import __version__
-from tacit.design import Design, Group
-from tacit.number_text import number_of
-from tacit.question_conditions import QuestionCondition
+from tacit.core.conditions import QuestionCondition
+from tacit.core.design import Design, Group
+from tacit.output.number_text import number_of
 from tacit.reconstruction.joint_conditions import chains
 from tacit.reconstruction.restricted import estimable_together
 from tacit.studio.release import Release

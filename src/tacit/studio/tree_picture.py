@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_view import TreeView, alternatives, percent
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.studio.small_groups import SMALLEST_GROUP
 
 #: Most ends that are drawn, and the longest text in letters.

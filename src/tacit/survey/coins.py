@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from tacit.channel import FAMILIES, Coin, unrelated
-from tacit.channel.numbered_reports import MOST_CARDS
-from tacit.design import Group
+from tacit.core.channel import FAMILIES, Coin, unrelated
+from tacit.core.channel.numbered_reports import MOST_CARDS
+from tacit.core.design import Group
 from tacit.survey.devices import MOVABLE
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
 

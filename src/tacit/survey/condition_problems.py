@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tacit.core.conditions import DOES_NOT_APPLY, answers_of
 from tacit.errors import unknown
-from tacit.question_conditions import DOES_NOT_APPLY, answers_of
 from tacit.survey.coins import attributes_of
 from tacit.survey.group_problems import Asked, PlacedProblem
 from tacit.survey.yaml_source import Place

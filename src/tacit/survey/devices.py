@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 
-from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.design import Design, Group
+from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
+from tacit.core.design import Design, Group
 
 #: Equally likely outcomes of one throw.
 OUTCOMES = {"coin": 2, "die": 6, "birth_month": 12}

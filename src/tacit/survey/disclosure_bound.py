@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from tacit import outward
-from tacit.bounds import Bound, DesignReports, is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design, Group
+from tacit.core.bounds import Bound, DesignReports, is_undisguised
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design, Group
+from tacit.output import rounding
 
 #: Published figures are rounded up to a multiple of one over this.
 _STEPS = 1000
@@ -78,7 +78,7 @@ class _Guesses(NamedTuple):
             _percent(max(bound.accuracy for bound in own)),
             _percent(max(bound.worst_posterior for bound in own)),
             _percent(max(whole)),
-            outward.epsilon(sum_up([max(epsilon)] * waves)),
+            rounding.epsilon(sum_up([max(epsilon)] * waves)),
         )
 
 

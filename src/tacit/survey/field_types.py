@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from tacit.channel import numbers
+from tacit.core.channel import numbers
 from tacit.errors import DesignError, unknown
 
 MOST_LETTERS = 10_000

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.attribute import Attribute
-from tacit.channel.numbers import distribution
-from tacit.design import Design
+from tacit.core.attribute import Attribute
+from tacit.core.channel.numbers import distribution
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
-from tacit.schema import Schema
 from tacit.survey import devices
 from tacit.survey.coins import attributes_of, design_groups
 from tacit.survey.yaml_source import Place

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from tacit.errors import FileError
-from tacit.files.paths import check_readable, reading
+from tacit.records.paths import check_readable, reading
 from tacit.survey.field_types import SurveyPart, Texts, wrong
 from tacit.survey.yaml_source import SurveySource
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tacit.design import Design
+from tacit.core.design import Design
+from tacit.core.label_codes import with_no_answer
+from tacit.core.schema import Schema
 from tacit.errors import FileError
-from tacit.files import read_described
-from tacit.json_documents import DocumentFormat, read_document
-from tacit.label_codes import with_no_answer
-from tacit.schema import Schema
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.records import read_described
 from tacit.survey.disclosure_bound import disclosure_bound
 from tacit.survey.field_types import text_in
 from tacit.survey.optional_answers import missing_together
@@ -130,7 +130,7 @@ def read_published(path: str | Path) -> Published:
 
 def publish(survey: Survey, out: str | Path) -> Published:
     """Write a survey to a new file; an existing file is accepted if it is the same survey."""
-    from tacit.files import write_text  # Arrow is slow to start
+    from tacit.records import write_text  # Arrow is slow to start
 
     made = Published(survey)
     if Path(out).exists():

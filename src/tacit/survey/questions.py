@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from tacit.question_conditions import DOES_NOT_APPLY
-from tacit.schema import Attribute
+from tacit.core.conditions import DOES_NOT_APPLY
+from tacit.core.schema import Attribute
 from tacit.survey.field_types import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
 
 MOST_CATEGORIES = 1000

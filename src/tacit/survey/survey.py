@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from tacit.channel import truthful
-from tacit.design import Design, Group
-from tacit.number_text import number_of
-from tacit.schema import Schema
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group
+from tacit.core.schema import Schema
+from tacit.output.number_text import number_of
 from tacit.survey.coins import SurveyGroup, design_groups
 from tacit.survey.device_model import DeviceModel
 from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import SchemaError, TacitError, unknown
-from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey.condition_problems import condition_problems
 from tacit.survey.device_model import model_problems
 from tacit.survey.example import LANGUAGES

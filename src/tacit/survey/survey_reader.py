@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from tacit.errors import FileError, SurveyError
-from tacit.files import read_text
-from tacit.files.designs import described
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import read_text
+from tacit.records.designs import described
 from tacit.survey.logo import embed_logo
 from tacit.survey.salvage import further_problems
 from tacit.survey.survey import Survey

@@ -23,9 +23,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.channel import SecondMoments
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.channel.channel import SecondMoments
+from tacit.core.design import Design
 from tacit.errors import DataError
 
 LEVEL = 0.95

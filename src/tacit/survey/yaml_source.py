@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from tacit.errors import SurveyError
-from tacit.json_documents import syntax_error, unique_keys
+from tacit.output.json_documents import syntax_error, unique_keys
 
 #: Keys and positions that lead to a value of the file.
 Place = tuple[str | int, ...]

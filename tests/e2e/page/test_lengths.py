@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from scipy.stats import fisher_exact
 
-from tacit.service.collect.padding import padded, submission_length
+from tacit.collect.padding import padded, submission_length
 from tacit.survey import Published
 from tacit.survey.optional_answers import missing_together
 from tests.support.browser import Served, device, serving

@@ -17,9 +17,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import Design
-from tacit.channel import Coin
-from tacit.channel.coin import Replace
-from tacit.schema import Attribute
+from tacit.core.channel import Coin
+from tacit.core.channel.coin import Replace
+from tacit.core.schema import Attribute
 from tacit.survey.devices import OUTCOMES
 from tests.support.browser import Served, device
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin

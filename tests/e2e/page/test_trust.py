@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tacit import Group
-from tacit.service.page import content
+from tacit.collect.page import content
 from tacit.survey import Published
 from tests.house.test_promises import PROMISE
 from tests.support.browser import Served, serving

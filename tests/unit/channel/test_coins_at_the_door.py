@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import forced, frapp, matrix, related, uniform_perturbation
+from tacit.core.channel import forced, frapp, matrix, related, uniform_perturbation
 from tacit.errors import DesignError, FileError, TacitError
 
 

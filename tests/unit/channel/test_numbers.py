@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.channel.numbers import distribution, fraction, log_up, probability
+from tacit.core.channel.numbers import distribution, fraction, log_up, probability
 from tacit.errors import DesignError
 
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit.arrays import Array
 from tacit.compliance.profile_likelihood import Quantity, profile, profile_intervals
 from tacit.compliance.report_mixture import ReportMixture, most_likely_shares
+from tacit.core.arrays import Array
 
 #: Brute force and optimiser agree to this, relative to the number of records.
 EXACT = 1e-8

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.arrays import Array
-from tacit.channel import Coin
-from tacit.counting import PatternTable, count
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.mine import block_grid, block_units, conditional_model
 from tacit.mine.block_units import Tables
 from tacit.mine.conditional_model import ConditionalModel
+from tacit.records import PatternTable, count
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
 from tests.support.tables import cells_of, reported_table

@@ -12,12 +12,12 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit import uniform_perturbation as unrelated
-from tacit.counting import count
 from tacit.errors import DataError, FileError
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree, Forest, model_from_json, model_to_json
 from tacit.mine.forest_importances import importances_by_bag
 from tacit.mine.tree import forest_growth
+from tacit.records import count
 
 NAMES = ("a", "b", "c", "d", "ill")
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in NAMES])

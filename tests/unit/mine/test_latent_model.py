@@ -12,8 +12,8 @@ import pytest
 from scipy.special import softmax
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.counting import PatternTable
 from tacit.mine.latent_model import LatentModel, n_parameters, ordered
+from tacit.records import PatternTable
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
 from tests.support.latent import all_reports, brute_reports, random_model

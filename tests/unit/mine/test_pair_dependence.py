@@ -11,10 +11,10 @@ from scipy.special import softmax
 from scipy.stats import chi2, chi2_contingency
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
-from tacit.arrays import Array
-from tacit.counting import count
+from tacit.core.arrays import Array
 from tacit.mine.pair_dependence import holm, likelihood_ratio, pair_dependence
 from tacit.mine.unit_tables import UnitTables
+from tacit.records import count
 
 
 def tables_of(design: Design, true: Array, seed: int = 1) -> UnitTables:

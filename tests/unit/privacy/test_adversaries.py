@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, truthful, unrelated
-from tacit.bounds import bound_of
+from tacit.core.bounds import bound_of
 from tacit.privacy import Report, Rule, compare_schemes, report
 from tacit.privacy.respondent_wording import wording_of
 from tacit.privacy.whole_record import NOT_KNOWN

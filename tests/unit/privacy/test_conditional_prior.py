@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError
 from tacit.privacy import conditional_prior, prior_of, report
-from tacit.question_conditions import DOES_NOT_APPLY
 
 SMOKES = Attribute("smokes", ["no", "yes"])
 PACKS = Attribute("packs", ["few", "many", DOES_NOT_APPLY])

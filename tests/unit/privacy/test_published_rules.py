@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import matrix, related, truthful, unrelated
+from tacit.core.channel import matrix, related, truthful, unrelated
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, prior_of, report
 from tacit.privacy.published_rules import known_conditions, unknown_conditions

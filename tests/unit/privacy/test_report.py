@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import crosswise, frapp, matrix, related, truthful, unrelated
+from tacit.core.channel import crosswise, frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, compare_schemes, figures, pse_curve, report
 from tacit.privacy.sent_answers import of_100, of_100_up

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, matrix, reconstruct, related, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.evaluate import accuracy
 from tacit.reconstruction import inversion
 from tacit.reconstruction.fit import table_fit

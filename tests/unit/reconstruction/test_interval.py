@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
-from tacit.channel import Coin, forced, matrix, related, truthful, unrelated
+from tacit.core.channel import Coin, forced, matrix, related, truthful, unrelated
 from tacit.reconstruction.interval import normal_interval, score_interval
 from tacit.reconstruction.score_test import KnownMoments, ScoreTest
 

@@ -10,11 +10,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from tacit import Design, Group, reconstruct, truthful
-from tacit.counting import count_reported
-from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError, SchemaError
-from tacit.files import Origin
 from tacit.reconstruction import Reconstruction, likelihood_ratio, pearson
+from tacit.records import Origin, count_reported
+from tacit.records.count_file import StoredCounts
 from tests.support.regions import REGIONS, SCHEMA, regional
 
 COLUMNS = ["region", "year", "urban"]

@@ -11,7 +11,6 @@ import pytest
 
 from tacit import reconstruct
 from tacit.compliance import Cheaters, pool, sensitivity
-from tacit.counting import PatternTable
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.mine import (
@@ -25,6 +24,7 @@ from tacit.mine import (
 )
 from tacit.privacy import report
 from tacit.reconstruction import Reconstruction
+from tacit.records import PatternTable
 from tacit.regression import logit
 from tests.support.samples import DISGUISED, HOW, sample
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.arrays import Array
-from tacit.channel import matrix, related, truthful, uniform_perturbation
-from tacit.counting import count
+from tacit.core.arrays import Array
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.reconstruction import inversion
 from tacit.reconstruction.gls import gls
+from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 from tests.support.tables import problem_of, random_table, reported_table

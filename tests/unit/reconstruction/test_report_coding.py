@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, crosswise, reconstruct, related, triangular
-from tacit.channel import Coin
 from tacit.compliance import Careless
-from tacit.counting import count_reported
+from tacit.core.channel import Coin
 from tacit.errors import DataError
-from tacit.files import write_text
+from tacit.records import count_reported, write_text
 from tests.support.families import MAKERS, fits, random_coin
 
 ANSWERS = Attribute("drug", ["no", "yes"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError, SingularChannelError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.linear_estimate import linear_estimate

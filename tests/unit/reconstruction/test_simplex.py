@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction import inversion, simplex
 from tacit.reconstruction.simplex import project
 from tests.support.families import CASES

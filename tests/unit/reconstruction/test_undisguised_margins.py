@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related, triangular, truthful
-from tacit.channel import Coin, matrix
+from tacit.core.channel import Coin, matrix
 from tacit.plan.expected_estimate import expected_difference
 from tacit.reconstruction import Estimate, Reconstruction
 

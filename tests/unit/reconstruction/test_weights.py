@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
-from tacit.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask
 from tacit.mine import DecisionTree
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights

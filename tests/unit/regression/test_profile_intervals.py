@@ -10,7 +10,7 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.regression import logit
 from tacit.regression.logit_result import LogitResult
 

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.counting import count_reported, engine_choice
-from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError
-from tacit.files import Origin
+from tacit.records import Origin, count_reported, engine_choice
+from tacit.records.count_file import StoredCounts
 from tacit.regression import correlation, linear, logit
 from tests.support.regions import REGIONS, regional
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import t
 
 from tacit import Attribute, Design, Group, Schema, forced, reconstruct, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
+from tacit.reconstruction.sampling import bootstrap, jackknife, linearised, poststratify
 from tacit.regression import correlation, linear, logit
-from tacit.sampling import bootstrap, jackknife, linearised, poststratify
 from tests.support.samples import linearised_variance
 
 SCHEMA = Schema([Attribute("cheats", ["no", "yes"]), Attribute("sex", ["man", "woman"])])

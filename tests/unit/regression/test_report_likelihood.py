@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.regression import LogitResult, logit
 from tests.support.regressions import DESIGNS, SCHEMA, people, reported
 

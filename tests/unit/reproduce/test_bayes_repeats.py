@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.counting import count
+from tacit.core.disguise import disguise
 from tacit.datasets import wisconsin_binary
 from tacit.mine import NaiveBayes, literal
+from tacit.papers import bayes_repeats
 from tacit.reconstruction import Reconstruction
-from tacit.record_disguise import disguise
-from tacit.reproduce import bayes_repeats
+from tacit.records import count
 
 SETTINGS = [("unrelated", 0.3), ("unrelated", 1.0), ("related", 0.6), ("related", 0.2)]
 

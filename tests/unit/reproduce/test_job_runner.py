@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.reproduce import Plan, stored_results, zhan_matwin
-from tacit.reproduce.job_runner import Progress, run
-from tacit.reproduce.stored_results import file_of, keep, kept, sweep
-from tacit.reproduce.studies import run_setting
-from tacit.reproduce.study_settings import Rows, Setting, Tell, moments, setting
+from tacit.papers import Plan, stored_results, zhan_matwin
+from tacit.papers.job_runner import Progress, run
+from tacit.papers.stored_results import file_of, keep, kept, sweep
+from tacit.papers.studies import run_setting
+from tacit.papers.study_settings import Rows, Setting, Tell, moments, setting
 
 PLAN = Plan(repeats=2, seed=3)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.counting import count
-from tacit.design import Design
-from tacit.reproduce import (
+from tacit.core.design import Design
+from tacit.output.table import cell_text
+from tacit.papers import (
     STUDIES,
     Plan,
     du_zhan,
@@ -26,10 +26,10 @@ from tacit.reproduce import (
     tree_repeats,
     zhan_matwin,
 )
-from tacit.reproduce.paper_data import divided
-from tacit.reproduce.report_page import signed
-from tacit.reproduce.section import NO_ESTIMATE
-from tacit.table import cell_text
+from tacit.papers.paper_data import divided
+from tacit.papers.report_page import signed
+from tacit.papers.section import NO_ESTIMATE
+from tacit.records import count
 
 pytestmark = pytest.mark.slow
 

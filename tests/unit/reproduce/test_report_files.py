@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import DataError
-from tacit.reproduce import STUDIES, Plan, reproduce
-from tacit.reproduce.report_files import write_report
-from tacit.reproduce.report_page import page
-from tacit.reproduce.section import NO_ESTIMATE, Chart, Check, Curve, Section
-from tacit.table import Table
+from tacit.output.table import Table
+from tacit.papers import STUDIES, Plan, reproduce
+from tacit.papers.report_files import write_report
+from tacit.papers.report_page import page
+from tacit.papers.section import NO_ESTIMATE, Chart, Check, Curve, Section
 
 CHART = Chart(
     "trial-mean",

@@ -7,13 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.channel import related
-from tacit.counting import count
+from tacit.core.channel import related
+from tacit.core.disguise import disguise
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
-from tacit.privacy.comparison import grouped
-from tacit.record_disguise import disguise
-from tacit.reproduce import (
+from tacit.papers import (
     Plan,
     bayes_repeats,
     du_zhan,
@@ -22,9 +20,11 @@ from tacit.reproduce import (
     tree_repeats,
     zhan_matwin,
 )
-from tacit.reproduce.paper_data import divided, first_records
-from tacit.reproduce.studies import STUDIES, run_setting
-from tacit.reproduce.study_settings import MORE, Rows, Setting
+from tacit.papers.paper_data import divided, first_records
+from tacit.papers.studies import STUDIES, run_setting
+from tacit.papers.study_settings import MORE, Rows, Setting
+from tacit.privacy.comparison import grouped
+from tacit.records import count
 
 NB = "zhan-matwin"
 

@@ -10,10 +10,16 @@ import polars as pl
 import pytest
 
 from tacit import reconstruct
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
+from tacit.reconstruction.sampling import (
+    jackknife,
+    poststratify,
+    rake,
+    response_cells,
+    response_propensity,
+)
 from tacit.regression import logit
-from tacit.sampling import jackknife, poststratify, rake, response_cells, response_propensity
 from tests.support.samples import DISGUISED, HOW, PLAIN, linearised_variance, sample, units_of
 
 YES = {"smokes": "yes"}

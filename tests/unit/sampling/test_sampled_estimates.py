@@ -11,9 +11,9 @@ from scipy.stats import f as f_distribution
 from scipy.stats import norm, t
 
 from tacit import reconstruct
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction import Estimate, likelihood_ratio, pearson, wald
-from tacit.sampling import bootstrap, jackknife, linearised
+from tacit.reconstruction.sampling import bootstrap, jackknife, linearised
 from tests.support.samples import (
     DISGUISED,
     HOW,

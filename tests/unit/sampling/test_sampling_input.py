@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from tacit import reconstruct
+from tacit.core.label_codes import encode
 from tacit.errors import DataError
-from tacit.label_codes import encode
-from tacit.sampling import bootstrap
+from tacit.reconstruction.sampling import bootstrap
 from tests.support.samples import DISGUISED, HOW, SCHEMA, sample
 
 FRAME = sample(DISGUISED, n=60)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from tacit.collect.store import Store, sql_tables
+from tacit.collect.store.database import database
+from tacit.collect.store.store_values import id_of
 from tacit.errors import FileError, StoreError
-from tacit.service.store import Store, sql_tables
-from tacit.service.store.database import database
-from tacit.service.store.store_values import id_of
 from tests.support.published import response
 from tests.support.writers import INVITED, OPEN, TODAY, store_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.collect.store import Outcome, Store
 from tacit.errors import StoreError, Unavailable
-from tacit.service.store import Outcome, Store
 from tests.support.published import published, response
 
 TODAY = date(2027, 3, 31)

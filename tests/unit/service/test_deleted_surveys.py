@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.collect.store import Outcome, Store, SurveyState
 from tacit.errors import StoreError
-from tacit.service.store import Outcome, Store, SurveyState
 from tests.support.published import published, response, responses
 from tests.support.serving import files_of
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect, text
 
+from tacit.collect.problem_details import Refused
+from tacit.collect.store import Outcome, Store, sql_tables
+from tacit.collect.store.store_values import id_of
+from tacit.collect.submission_validator import SubmissionValidator
 from tacit.errors import SurveyError
-from tacit.service.collect.problem_details import Refused
-from tacit.service.collect.submission_validator import SubmissionValidator
-from tacit.service.store import Outcome, Store, sql_tables
-from tacit.service.store.store_values import id_of
 from tests.support.asking import compact, submission
 from tests.support.free_text_surveys import FREE, FREE_INVITED, response_with
 from tests.support.page_surveys import OPEN, published, yes_no
@@ -105,7 +105,7 @@ def test_a_database_of_the_layout_before_gets_the_table(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(sql_tables, "REVISION", "0002")
-        patched.setattr("tacit.service.store.store.REVISION", "0002")
+        patched.setattr("tacit.collect.store.store.REVISION", "0002")
         with closing(Store(url)) as old:
             old.register(OPEN)
     with closing(Store(url)) as store:

@@ -8,8 +8,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from tacit.service.store import Store, sql_tables
-from tacit.service.store.sql_tables import REVISION, VERSION_TABLE, metadata, revision_of
+from tacit.collect.store import Store, sql_tables
+from tacit.collect.store.sql_tables import REVISION, VERSION_TABLE, metadata, revision_of
 
 
 def test_the_newest_step_is_what_the_program_knows() -> None:

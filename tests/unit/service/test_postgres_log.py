@@ -12,9 +12,9 @@ import httpx
 import psycopg
 import pytest
 
-from tacit.service.store import Outcome, Response, Store
-from tacit.service.store.server_settings import RISKS
-from tacit.service.store.store_values import id_of, token_hash
+from tacit.collect.store import Outcome, Response, Store
+from tacit.collect.store.server_settings import RISKS
+from tacit.collect.store.store_values import id_of, token_hash
 from tests.support.postgres import Cluster
 from tests.support.published import response, responses
 from tests.support.serving import serving

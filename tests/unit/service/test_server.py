@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from tacit.collect import logs
+from tacit.collect.http_server import Server, listening
+from tacit.collect.metrics import Metrics
+from tacit.collect.server import DiscardingSink, RunningService, address
+from tacit.collect.settings import ServiceSettings
+from tacit.collect.store import Outcome, SurveyState
+from tacit.collect.submission_validator import body_limit
 from tacit.errors import FileError, ServiceError, Unavailable
-from tacit.service.collect import logs
-from tacit.service.collect.metrics import Metrics
-from tacit.service.collect.submission_validator import body_limit
-from tacit.service.http_server import Server, listening
-from tacit.service.server import DiscardingSink, RunningService, address
-from tacit.service.settings import ServiceSettings
-from tacit.service.store import Outcome, SurveyState
 from tests.support.published import published, response
 
 SURVEY = published(quota=3)

@@ -11,9 +11,9 @@ import pytest
 import typer
 
 from tacit.cli import command_line
+from tacit.collect.problem_details import PROBLEMS
+from tacit.collect.settings import ServiceSettings, option, settings, variable
 from tacit.errors import FileError, ServiceError
-from tacit.service.collect.problem_details import PROBLEMS
-from tacit.service.settings import ServiceSettings, option, settings, variable
 
 PAGE = Path(__file__).parents[3] / "docs" / "service.md"
 

@@ -13,11 +13,11 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, select, text
 
+from tacit.collect.store import Outcome, Response, Store
+from tacit.collect.store.postgres import _MAINTENANCE_LOCK, _WRITE_LOCK
+from tacit.collect.store.sql_tables import surveys, tokens
+from tacit.collect.store.store_values import token_hashes
 from tacit.errors import StoreError, Unavailable
-from tacit.service.store import Outcome, Response, Store
-from tacit.service.store.postgres import _MAINTENANCE_LOCK, _WRITE_LOCK
-from tacit.service.store.sql_tables import surveys, tokens
-from tacit.service.store.store_values import token_hashes
 from tacit.survey import Published
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
@@ -196,7 +196,7 @@ def test_a_server_that_ends_maintenance_lets_another_one_begin_at_once(
 def test_closing_a_survey_waits_for_maintenance_and_says_so_if_it_does_not_end(
     stores: list[Store], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.store.PATIENCE", 0.1)
+    monkeypatch.setattr("tacit.collect.store.store.PATIENCE", 0.1)
     stores[0].write([response(OPEN, 1)], TODAY)
     with closing(psycopg.connect(url, autocommit=True)) as other:
         other.execute(LOCK, (_MAINTENANCE_LOCK,))
@@ -228,7 +228,7 @@ def test_a_server_that_stalls_within_a_transaction_delays_the_others_only_for_a_
 def test_a_server_of_an_older_tacit_keeps_this_one_out(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.postgres.PATIENCE", 0.1)
+    monkeypatch.setattr("tacit.collect.store.postgres.PATIENCE", 0.1)
     store = store_of(url)
     with closing(psycopg.connect(url, autocommit=True)) as older:
         older.execute(LOCK, (_WRITE_LOCK,))

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 from sqlalchemy import Date, DateTime, event, inspect, text
 
+from tacit.collect.store import Outcome, Response, Store, SurveyState, packed, unpacked
 from tacit.errors import DataError, StoreError
-from tacit.service.store import Outcome, Response, Store, SurveyState, packed, unpacked
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
 
@@ -277,7 +277,7 @@ def test_stored_records_that_do_not_fit_are_refused() -> None:
 def test_a_backup_does_not_wait_for_a_server_that_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.0)
+    monkeypatch.setattr("tacit.collect.store.sqlite.PATIENCE", 0.0)
     path = tmp_path / "survey.db"
     with closing(Store(path)) as store:
         store.register(OPEN)

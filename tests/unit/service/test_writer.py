@@ -17,9 +17,9 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
+from tacit.collect.store import Outcome, Store
+from tacit.collect.writer import Writer
 from tacit.errors import Busy, StoreError, Unavailable
-from tacit.service.store import Outcome, Store
-from tacit.service.writer import Writer
 from tests.support.postgres import Cluster
 from tests.support.published import published, response
 from tests.support.serving import SECONDS
@@ -174,7 +174,7 @@ def test_a_full_queue_says_so_and_loses_nothing(tmp_path: Path) -> None:
 def test_a_locked_database_is_unavailable_and_the_writer_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.collect.store.sqlite.PATIENCE", 0.05)
     path = tmp_path / "survey.db"
     store = store_of(path)
     one = response(OPEN, 1)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
+from tacit.collect import writer as writing
+from tacit.collect.store import Outcome, Store
+from tacit.collect.writer import Writer
 from tacit.errors import Unavailable
-from tacit.service import writer as writing
-from tacit.service.store import Outcome, Store
-from tacit.service.writer import Writer
 from tests.support.postgres import Cluster
 from tests.support.published import response, responses
 from tests.support.writers import (
@@ -73,7 +73,7 @@ def test_a_small_transaction_is_gone_from_the_log_when_it_is_acknowledged(tmp_pa
 def test_a_long_log_is_emptied_under_lasting_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.sqlite.LONGEST_LOG", 100_000)
+    monkeypatch.setattr("tacit.collect.store.sqlite.LONGEST_LOG", 100_000)
     store = store_of(tmp_path / "survey.db")
     for _ in range(50):
         store.write([response(OPEN, n) for n in range(40)], TODAY)
@@ -87,7 +87,7 @@ def test_a_log_with_many_rows_is_overwritten_from_its_start(
 ) -> None:
     sizes = []
     for most in (500, 1_000_000):
-        monkeypatch.setattr("tacit.service.store.sqlite.MOST_ROWS_IN_LOG", most)
+        monkeypatch.setattr("tacit.collect.store.sqlite.MOST_ROWS_IN_LOG", most)
         store = store_of(tmp_path / f"{most}.db")
         for _ in range(100):
             store.write([response(OPEN, n) for n in range(40)], TODAY)
@@ -179,12 +179,12 @@ def test_under_heavy_load_erasures_pause_unless_it_is_quiet(
     url: str, monkeypatch: pytest.MonkeyPatch, many: int, commit: int
 ) -> None:
     """Heavy is a load of large commits, or of any if the records are many."""
-    monkeypatch.setattr("tacit.service.store.store.ERASURE_PAUSE", 1e9)
+    monkeypatch.setattr("tacit.collect.store.store.ERASURE_PAUSE", 1e9)
     store = store_of(url)
     store.tidy(TODAY)
     unsettled = []
     for most, size in ((10_000, 16), (10_000, 16), (many, commit), (10_000, 16)):
-        monkeypatch.setattr("tacit.service.store.store.MANY_RECORDS", most)
+        monkeypatch.setattr("tacit.collect.store.store.MANY_RECORDS", most)
         for _ in range(32 // size):
             store.write([response(OPEN, n) for n in range(size)], TODAY)
         store._due(any_new=False)
@@ -200,7 +200,7 @@ def test_a_process_that_starts_with_many_records_pauses_as_after_an_erasure(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or a server that restarts under heavy load would rewrite everything at once."""
-    monkeypatch.setattr("tacit.service.store.store.START_SECONDS", 1e9)
+    monkeypatch.setattr("tacit.collect.store.store.START_SECONDS", 1e9)
     unsettled = []
     for _ in range(2):  # the first one starts with no record
         with closing(store_of(url)) as store:
@@ -221,8 +221,8 @@ async def until_settled(store: Store) -> None:
 def test_a_database_that_is_locked_while_it_settles_takes_responses_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 0.05)
-    monkeypatch.setattr("tacit.service.store.store.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("tacit.collect.store.sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.collect.store.store.RETRY_SECONDS", 0.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
     monkeypatch.setattr(writing, "LONG_IDLE", 0.01)  # what failed is tried again
     path = tmp_path / "survey.db"
@@ -318,7 +318,7 @@ def test_a_writer_whose_thread_ended_is_not_ready(tmp_path: Path) -> None:
 def test_a_reader_of_sqlite_stops_nobody_and_the_log_is_emptied_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.sqlite.PATIENCE", 3600.0)
+    monkeypatch.setattr("tacit.collect.store.sqlite.PATIENCE", 3600.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
     path = tmp_path / "survey.db"
     log = tmp_path / "survey.db-wal"
@@ -344,7 +344,7 @@ def test_a_reader_of_sqlite_stops_nobody_and_the_log_is_emptied_after_it(
 def test_a_long_reader_of_postgresql_neither_stops_a_start_nor_swells_the_table(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.service.store.store.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("tacit.collect.store.store.RETRY_SECONDS", 0.0)
     monkeypatch.setattr(writing, "IDLE", 0.01)
     monkeypatch.setattr(writing, "LONG_IDLE", 0.01)
     url = cluster.url()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.counting import count_reported
 from tacit.reconstruction import inversion
+from tacit.records import count_reported
 from tacit.studio.codebook import codebook
 from tacit.studio.group_tables import group_table
 from tacit.studio.labelled_records import labelled_variables

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.arrays import Codes
-from tacit.sampling.incomplete_patterns import answered, count_codes
-from tacit.service.store import Response, packed
+from tacit.collect.store import Response, packed
+from tacit.core.arrays import Codes
+from tacit.reconstruction.sampling.incomplete_patterns import answered, count_codes
 from tacit.studio import disclosure, small_groups
 from tacit.studio.accounts import Role
 from tacit.studio.group_tables import group_table

@@ -16,8 +16,8 @@ import pyreadstat
 import pytest
 
 from tacit import disguise, reconstruct
-from tacit.arrays import Codes
 from tacit.cli.main import run
+from tacit.core.arrays import Codes
 from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.labelled_records import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio.model_figures import hidden_classes, without_small_clusters
 from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import train

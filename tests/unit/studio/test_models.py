@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from tacit import disguise, mine, reconstruct
-from tacit.counting import PatternTable, count_reported
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, recall
-from tacit.sampling.incomplete_patterns import count_codes
+from tacit.reconstruction.sampling.incomplete_patterns import count_codes
+from tacit.records import PatternTable, count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.studio.model_folder import ModelFolder

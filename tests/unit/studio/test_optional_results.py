@@ -12,9 +12,13 @@ import pyreadstat
 import pytest
 
 from tacit import reconstruct
+from tacit.collect.store import Store
 from tacit.errors import DataError
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answered, count_codes
-from tacit.service.store import Store
+from tacit.reconstruction.sampling.incomplete_patterns import (
+    IncompletePatterns,
+    answered,
+    count_codes,
+)
 from tacit.studio.accounts import Role
 from tacit.studio.codebook import codebook, r_script
 from tacit.studio.disclosure import answering

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit import disguise, reconstruct, related
-from tacit.counting import count_reported
 from tacit.plan import plan
 from tacit.reconstruction import simplex
+from tacit.records import count_reported
 from tacit.studio.question_results import (
     effective_respondents,
     question_results,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio.disclosure import hidden_table
 from tacit.studio.question_results import hidden_questions, question_results
 from tacit.studio.release import Release

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import run
-from tacit.counting import count_reported
-from tacit.service.store import Store
+from tacit.collect.store import Store
+from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
 from tacit.studio.report_pdf import survey_report_pdf

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tacit import mine
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio import drafts
 from tacit.studio.accounts import Role
 from tacit.studio.draft_document import DraftDocument

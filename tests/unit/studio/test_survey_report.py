@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import (
+from tacit.cli.main import run
+from tacit.core.channel import (
     FAMILIES,
     christofides,
     crosswise,
@@ -25,8 +26,7 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.cli.main import run
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
 from tacit.studio.survey_methods import FAMILY_WORDS, REFERENCES, cited, design_sentences

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit import Design
-from tacit.bounds import bound_of
+from tacit.core.bounds import bound_of
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
 from tacit.survey.disclosure_bound import understates

@@ -183,7 +183,7 @@ def test_with_several_languages_every_text_and_category_needs_each() -> None:
 
 
 def test_yes_and_no_need_no_label_in_the_languages_of_the_page() -> None:
-    words = files("tacit.service").joinpath("page", "words").iterdir()
+    words = files("tacit.collect").joinpath("page", "words").iterdir()
     assert {file.name.removesuffix(".json") for file in words} == set(LANGUAGES)
     told = problems("languages: [en, de-AT]\n" + SMALL)
     assert "f.yaml:2: title: needs a text in each language: en, de-AT" in told

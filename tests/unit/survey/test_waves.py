@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tacit import Design, related, uniform_perturbation
-from tacit.attribute import Attribute
-from tacit.bounds import DesignReports
-from tacit.channel import Coin
-from tacit.design import Group
+from tacit.collect.store.store_values import Terms
+from tacit.core.attribute import Attribute
+from tacit.core.bounds import DesignReports
+from tacit.core.channel import Coin
+from tacit.core.design import Group
+from tacit.core.schema import Schema
 from tacit.errors import SurveyError
-from tacit.schema import Schema
-from tacit.service.store.store_values import Terms
 from tacit.survey import Published, survey_from_dict
 from tacit.survey.disclosure_bound import disclosure_bound, understates, waves_sentence
 

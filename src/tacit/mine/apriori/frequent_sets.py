@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Index
+from tacit.core.arrays import Index
 from tacit.mine.apriori.item_list import ItemList
 
 

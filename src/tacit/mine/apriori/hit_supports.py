@@ -18,13 +18,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Index, Mask
-from tacit.counting.bit_columns import BitColumns
-from tacit.files import Progress
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.item_list import ItemList
 from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, halves, part
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.records import Progress
+from tacit.records.bit_columns import BitColumns
 
 Counts = npt.NDArray[np.int64]
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Index
-from tacit.attribute import Label
-from tacit.design import Design
+from tacit.core.arrays import Index
+from tacit.core.attribute import Label
+from tacit.core.design import Design
+from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.events import Events
-from tacit.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.apriori.supports import RuleMoments, skewness, third_central
 from tacit.reconstruction.interval import Interval, check_level
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
-from tacit.files import Progress
+from tacit.core.arrays import Array, Index, Mask
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
+from tacit.records import Progress
 
 #: The items of a rule that are conditions; the others are its conclusion.
 Inside = tuple[bool, ...]

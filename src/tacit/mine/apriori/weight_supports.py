@@ -8,12 +8,12 @@ from operator import mul
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
-from tacit.files import Progress
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.hit_supports import ExactSupports, HitSupports
 from tacit.mine.apriori.supports import Inside, RuleMoments, SetMoments, Supports, halves, part
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.records import Progress
 
 #: Bytes of weights that are kept for further sets.
 _KEPT = 1 << 28

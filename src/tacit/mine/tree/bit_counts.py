@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Codes, Index
+from tacit.core.arrays import Array, Codes, Index
 from tacit.mine.tree.cell_counts import CellSplits, NewCells, StoredCells, order_by, ranges
 
 #: Records x words; bit b of word w is the answer to attribute 64 w + b.

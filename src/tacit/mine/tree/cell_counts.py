@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 
 #: Rows that are moved together, unless one cell has more: they should stay in the cache.
 ROWS = 1 << 17

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.cell_counts import CellCounts, CellSplits, ranges
 from tacit.mine.tree.class_tables import by_answer
 from tacit.mine.tree.node_tables import NodeTables

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.mine.bayes_parameters import class_dependence
 from tacit.reconstruction import Reconstruction
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index
+from tacit.core.arrays import Array, Codes, Index
 from tacit.mine.tree.cell_counts import CellSplits, NewCells, StoredCells, order_by
 from tacit.mine.tree.tree import NONE
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.tree import NONE
 
 

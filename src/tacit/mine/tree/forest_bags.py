@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array, Codes, Index
 from tacit.mine.tree.imputed_records import RecordPosterior
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.mine.tree.joint_fit import FittedTable, refitted_table
 from tacit.mine.tree.random_tree import WeightedRecords
 from tacit.reconstruction import Reconstruction
+from tacit.records import PatternTable
 
 #: True records that are drawn for a pattern, at most; they share its count.
 _MOST_DRAWN = 4

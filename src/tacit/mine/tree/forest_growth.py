@@ -13,8 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
 from tacit.mine.bayes_parameters import likelihood
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.forest_bags import Bags, ImputedBags, TableBags, TrueBags
@@ -27,6 +26,7 @@ from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_share import random_tree, tree_share
 from tacit.reconstruction import Reconstruction
+from tacit.records import Progress
 
 #: Trees that share a resample.
 BAG = 4

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.reconstruction import Estimate, Reconstruction
 

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.row_tables import RowTables
 from tacit.mine.tree.tables_of_reports import root_tables

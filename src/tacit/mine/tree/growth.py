@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.criteria import summed
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.split_choice import GrowthSettings, best_splits

@@ -16,12 +16,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import TINY, Array, Codes, Index
-from tacit.counting import PatternTable
-from tacit.design import Design, Group
-from tacit.label_codes import code_type
+from tacit.core.arrays import TINY, Array, Codes, Index
+from tacit.core.design import Design, Group
+from tacit.core.label_codes import code_type
 from tacit.mine.block_units import Tables, UnitChannel, unit_channels
 from tacit.mine.conditional_model import CHUNK, ConditionalModel
+from tacit.records import PatternTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.channel.channel import Channel
-from tacit.channel.linear_maps import Dense, Linear
-from tacit.channel.product import ProductChannel
-from tacit.channel.related import AgreementChannel
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.channel import Channel
+from tacit.core.channel.linear_maps import Dense, Linear
+from tacit.core.channel.product import ProductChannel
+from tacit.core.channel.related import AgreementChannel
+from tacit.records import PatternTable
 
 #: Groups of at most this many cells are multiplied as matrices.
 _SMALL = 64

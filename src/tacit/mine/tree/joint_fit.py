@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.bayes_parameters import projected_prior, shrunk_table
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.group_links import Links

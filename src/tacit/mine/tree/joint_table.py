@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import TINY, Array, Index
-from tacit.counting import PatternTable
+from tacit.core.arrays import TINY, Array, Index
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.reconstruction.likelihood import EMStep, squarem
+from tacit.records import PatternTable
 
 #: Share of the uniform table in the prior, so that no cell is impossible.
 _UNIFORM = 0.01

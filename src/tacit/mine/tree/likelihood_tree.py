@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.class_tests import ClassTests, class_tests
 from tacit.mine.tree.grown_nodes import right_and_wrong

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import (
     ClassTables,
     GroupSums,

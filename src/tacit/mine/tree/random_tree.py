@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Codes, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.mine.tree.criteria import SplitCriterion
 from tacit.mine.tree.tree import NONE
 

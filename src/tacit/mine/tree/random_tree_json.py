@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.schema import Schema
 from tacit.errors import FileError, TacitError
 from tacit.mine.tree.random_tree import RandomTree
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_json import finite_numbers
-from tacit.schema import Schema
 
 #: Chances have six decimals, so their sum is 1 up to this.
 _ROUNDING = 1e-4

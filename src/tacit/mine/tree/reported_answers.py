@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
+from tacit.core.arrays import Array, Codes
 from tacit.mine.tree.bit_counts import BitCells, Words, unpacked
 from tacit.mine.tree.cell_counts import CellCounts
 from tacit.mine.tree.code_counts import CodeCells, CodeRows

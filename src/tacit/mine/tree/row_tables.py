@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.mine.tree.node_tables import NodeTables
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import Rows, TreeReports

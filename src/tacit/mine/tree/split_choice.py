@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.class_tables import ClassTables
 from tacit.mine.tree.criteria import BestMoments, BestSplits, SplitCriterion
 from tacit.mine.tree.node_tables import NodeTables

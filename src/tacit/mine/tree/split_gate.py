@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.mine.tree.joint_table import MStep
 
 #: Level of the first test, over all attributes.

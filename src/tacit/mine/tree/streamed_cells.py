@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
-from tacit.counting import CountEngine
+from tacit.core.arrays import Array, Codes
 from tacit.errors import DataError
 from tacit.mine.tree.bit_counts import BitCells, packed
 from tacit.mine.tree.cell_counts import CellCounts, CellSplits
 from tacit.mine.tree.code_counts import CodeCells, CodeRows
+from tacit.records import CountEngine
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.errors import DataError
 
 #: `attribute` of a leaf, `parent` of the root, `child` of a category that does not exist.

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.mine.tree.joint_fit import FOLDS, FittedTable, Fold
 from tacit.mine.tree.joint_table import TableReports, maximised
 from tacit.mine.tree.split_gate import LEVEL, STANDARD_ERRORS, STRENGTH, leaf_step, paired

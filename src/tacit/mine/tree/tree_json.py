@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError, unknown
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.schema import Attribute, Schema
 
 _REQUIRED = ("node", "class", "takes_parents_class", "shares", "covariance")
 _SPLIT = ("attribute", "branches")

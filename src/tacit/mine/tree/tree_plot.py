@@ -18,11 +18,11 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_view import TreeView, alternatives, percent
-from tacit.number_text import number_of
-from tacit.plot_style import GREY, INK
+from tacit.output.number_text import number_of
+from tacit.output.plot_style import GREY, INK
 
 #: Colours of Okabe & Ito (2008); they are lightened so that text on them is readable.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#f0e442", "#56b4e9", "#e69f00")

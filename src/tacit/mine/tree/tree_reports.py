@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Array, Index, Mask
-from tacit.channel.distribution import uniform
-from tacit.counting import PatternTable
-from tacit.counting.keys import Unsigned
-from tacit.counting.remote_patterns import RemotePatterns
-from tacit.design import Design
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.distribution import uniform
+from tacit.core.design import Design
+from tacit.core.label_codes import code_type
 from tacit.errors import DataError
-from tacit.label_codes import code_type
 from tacit.mine.tree.bit_counts import packed
 from tacit.mine.tree.cell_counts import CellCounts
 from tacit.mine.tree.reported_answers import CodedAnswers, PackedAnswers, ReportedAnswers
@@ -27,6 +24,9 @@ from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.report_weights import GroupReports, ReportWeights
 from tacit.reconstruction.weights import KeepOrDrawWeights
+from tacit.records import PatternTable
+from tacit.records.keys import Unsigned
+from tacit.records.remote_patterns import RemotePatterns
 
 #: Yes/no records are packed if the records are at most this many times the patterns.
 _MOST_REPEATED = 4

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.arrays import Index
-from tacit.attribute import Label
-from tacit.label_codes import frame_of
+from tacit.core.arrays import Index
+from tacit.core.attribute import Label
+from tacit.core.label_codes import frame_of
 from tacit.mine.tree.rule_intervals import (
     NO_NOISE,
     RuleNoise,
@@ -25,10 +25,10 @@ from tacit.mine.tree.rule_intervals import (
     support_limits,
 )
 from tacit.mine.tree.tree_view import UNINFORMATIVE, TreeView, alternatives, percent
-from tacit.number_text import UNKNOWN, decimals, number_of, span
-from tacit.outward import finite
+from tacit.output.number_text import UNKNOWN, decimals, number_of, span
+from tacit.output.rounding import finite
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.interval import Interval
-from tacit.table import Table, TabularResult
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40

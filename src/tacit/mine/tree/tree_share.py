@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.tree.forest_bags import multinomial, table_records
 from tacit.mine.tree.joint_fit import FOLDS, Fold
 from tacit.mine.tree.joint_table import penalised

@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Index
-from tacit.attribute import Attribute, Label
+from tacit.core.arrays import Index
+from tacit.core.attribute import Attribute, Label
+from tacit.core.schema import Schema
 from tacit.mine.tree.rule_intervals import RuleNoise
 from tacit.mine.tree.tree import NONE, Tree, check_max_depth
-from tacit.number_text import UNKNOWN, number_of
+from tacit.output.number_text import UNKNOWN, number_of
 from tacit.reconstruction.estimate import free_names
-from tacit.schema import Schema
 
 #: Shares below this are rounding errors.
 _NOTHING = 1e-12

@@ -26,11 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.bounds import Bound, DesignReports
-from tacit.counting import PatternTable
-from tacit.design import Design
-from tacit.files import Progress
+from tacit.core.arrays import Array
+from tacit.core.bounds import Bound, DesignReports
+from tacit.core.design import Design
 from tacit.privacy.disclosure.certificate import certificate
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import class_misfit, table_misfit
@@ -44,6 +42,7 @@ from tacit.privacy.disclosure.model_stack import (
 )
 from tacit.privacy.disclosure.moment_bound import QUANTILE, attribute_bound, record_bound
 from tacit.privacy.risk import FIGURES, Figures
+from tacit.records import PatternTable, Progress
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
 MAX_TABLE = 2**17

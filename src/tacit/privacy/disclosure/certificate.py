@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.exact_risk import JointGroups, joint_of_attribute
 

@@ -12,10 +12,10 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
+from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 from tacit.privacy.disclosure.layout import CodedReports
 from tacit.privacy.disclosure.likely_tables import SmallTable, Units
-from tacit.tree_distribution import ROOT, TreeDistribution, rooted_forest
 
 #: Level of the test that an edge must pass.
 LEVEL = 0.01

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tacit.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup, UnitLayout
 from tacit.reconstruction.likelihood import EMStep, squarem
 

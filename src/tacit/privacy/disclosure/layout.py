@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import TINY, Array, Index, Mask
-from tacit.channel.linear_maps import Dense, Linear
-from tacit.channel.product import Factor, ProductChannel
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import TINY, Array, Index, Mask
+from tacit.core.channel.linear_maps import Dense, Linear
+from tacit.core.channel.product import Factor, ProductChannel
+from tacit.core.conditions import impossible_cells
+from tacit.core.design import Design
 from tacit.privacy.exact_risk import JointGroups
 from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
-from tacit.question_conditions import impossible_cells
+from tacit.records import PatternTable
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from functools import reduce
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
-from tacit.channel.linear_maps import chain, outer
+from tacit.core.arrays import TINY, Array
+from tacit.core.channel.linear_maps import chain, outer
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.reconstruction.likelihood import maximise
 

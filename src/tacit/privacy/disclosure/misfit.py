@@ -19,8 +19,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from tacit.arrays import Array
-from tacit.channel.distribution import Distribution
+from tacit.core.arrays import Array
+from tacit.core.channel.distribution import Distribution
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.likely_tables import small_tables

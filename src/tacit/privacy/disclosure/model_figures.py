@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
 from tacit.privacy.disclosure.latent_classes import LatentClasses
 from tacit.privacy.disclosure.model_stack import MIXTURE, NETWORK, TableStack
 from tacit.privacy.disclosure.sampled_classes import GuessRates, Sample
@@ -21,6 +20,7 @@ from tacit.privacy.prior import Prior
 from tacit.privacy.prior_table import PriorTable
 from tacit.privacy.risk import Risk
 from tacit.privacy.scopes import Limits
+from tacit.records import Progress
 
 #: A range covers the full table only if it has this weight in the mixture. With few records it
 #: makes chance look like dependence; where it predicts reports, there is dependence that no other

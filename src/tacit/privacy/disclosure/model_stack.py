@@ -13,8 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
 from tacit.privacy.disclosure.chow_liu import chow_liu
 from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses, mixed
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
@@ -27,6 +26,7 @@ from tacit.privacy.disclosure.likely_tables import (
 )
 from tacit.privacy.disclosure.parent_network import parent_network
 from tacit.privacy.exact_risk import reports_of
+from tacit.records import Progress
 
 #: Numbers of latent classes that are tried.
 CLASSES = (1, 2, 4, 8)

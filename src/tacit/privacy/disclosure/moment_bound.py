@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.repeated import compositions
 

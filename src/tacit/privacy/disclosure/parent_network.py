@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from scipy.special import chdtri
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.privacy.disclosure.layout import CodedReports
 from tacit.privacy.disclosure.likely_tables import SmallTable, Units
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.disguise import disguise
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CoinGroup, UnitLayout, unit_codes
-from tacit.record_disguise import disguise
 
 #: Reports drawn per model.
 DRAWN = 2500

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.inference.hypotheses import Hypothesis, slopes

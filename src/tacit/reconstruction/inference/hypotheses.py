@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 Axes = tuple[int, ...]
 #: Shares below this are taken for empty categories.

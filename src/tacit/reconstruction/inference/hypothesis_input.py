@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, unknown
-from tacit.schema import Attribute
 
 #: Expected shares may miss a sum of 1 by this much.
 _ROUNDED = 1e-6

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.reconstruction.inference.hypotheses import Hypothesis
 from tacit.reconstruction.likelihood import EMStep, maximise, squarem

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.inference.design_effects import tested
 from tacit.reconstruction.inference.hypotheses import Hypothesis, slopes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
 from tacit.mine.tree.criteria import CRITERIA, BestMoments, BestSplits
 from tacit.mine.tree.tree import NONE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine.tree.group_links import Links
 from tacit.mine.tree.joint_channel import JointChannel
 from tacit.reconstruction import reconstruct

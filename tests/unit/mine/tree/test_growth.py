@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful, unrelated
-from tacit.arrays import Array
-from tacit.counting import count
+from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
 from tacit.mine.tree import cell_counts, cell_tables, row_tables
 from tacit.mine.tree.criteria import CRITERIA
@@ -19,6 +18,7 @@ from tacit.mine.tree.growth import grow
 from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_reports import TreeReports
+from tacit.records import count
 
 SCHEMA = Schema(
     [

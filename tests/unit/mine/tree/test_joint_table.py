@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.arrays import Array
-from tacit.channel import Coin, matrix, related, truthful, uniform_perturbation
-from tacit.counting import count
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, matrix, related, truthful, uniform_perturbation
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.joint_channel import JointChannel, Mirror
 from tacit.mine.tree.joint_fit import fitted_table
@@ -21,6 +20,7 @@ from tacit.mine.tree.joint_table import (
     with_uniform,
 )
 from tacit.reconstruction import reconstruct
+from tacit.records import count
 
 SCHEMA = Schema(
     [

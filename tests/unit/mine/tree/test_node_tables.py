@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 
 from tacit import Design, Group, Schema
-from tacit.arrays import Array, Index, Mask
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree import cell_tables, class_tables, row_tables
 from tacit.mine.tree.cell_tables import CellTables
 from tacit.mine.tree.node_tables import NodeTables
@@ -30,6 +29,7 @@ from tacit.mine.tree.row_tables import RowTables
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.records import PatternTable
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import random_table, reported_table
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.table_tree import TableGrowth, grow_on_table, prices
 from tacit.mine.tree.tree import NONE

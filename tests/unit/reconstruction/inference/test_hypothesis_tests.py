@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2, chi2_contingency, power_divergence
 
 from tacit import Attribute, Design, Group, Schema, matrix, reconstruct, related, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import TacitError
 from tacit.reconstruction import Reconstruction, likelihood_ratio, pearson, wald
 

@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 import pytest
 
+from tacit.collect import page
+from tacit.collect.app import AppParts, application
+from tacit.collect.http_responses import PROTECTION
+from tacit.collect.page import html
+from tacit.collect.problem_details import FAULT, LONG_HEAD, PROBLEMS
+from tacit.collect.rate_limits import AddressRateLimit, RateLimit
+from tacit.collect.store import Outcome, Response, SurveyState
 from tacit.errors import Busy, Unavailable
-from tacit.service import page
-from tacit.service.collect.app import AppParts, application
-from tacit.service.collect.http_responses import PROTECTION
-from tacit.service.collect.problem_details import FAULT, LONG_HEAD, PROBLEMS
-from tacit.service.collect.rate_limits import AddressRateLimit, RateLimit
-from tacit.service.page import html
-from tacit.service.store import Outcome, Response, SurveyState
 from tests.support.asking import ask, compact, place, submission
 from tests.support.published import published
 
@@ -328,7 +328,7 @@ def test_every_answer_is_protected_and_sets_no_cookie() -> None:
 
 
 def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from tacit.service.collect import logs
+    from tacit.collect import logs
 
     logs.set_up("json")
     answer = ask(app(ResponseSink(KeyError(RIGHT["key"]))), "POST", POST, json=RIGHT)
@@ -340,7 +340,7 @@ def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixtu
 
 
 def test_a_fault_of_the_loop_is_logged_without_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from tacit.service.collect import logs
+    from tacit.collect import logs
 
     async def failing() -> None:
         loop = asyncio.get_running_loop()

@@ -6,8 +6,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from tacit.service.collect.addresses import WIDE_SHARE, TrustedProxies
-from tacit.service.collect.connections import SPARE, Connections, Waiting
+from tacit.collect.addresses import WIDE_SHARE, TrustedProxies
+from tacit.collect.connections import SPARE, Connections, Waiting
 
 
 class Held:

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.service.collect.app import AppParts, application
-from tacit.service.collect.rate_limits import AddressRateLimit, RateLimit
-from tacit.service.store import SurveyState
+from tacit.collect.app import AppParts, application
+from tacit.collect.rate_limits import AddressRateLimit, RateLimit
+from tacit.collect.store import SurveyState
 from tests.support.asking import ask, place
 from tests.support.published import published
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 import httpx
 import pytest
 
-from tacit.service.collect import new_surveys
-from tacit.service.collect.app import AppParts, application
-from tacit.service.server import DiscardingSink
+from tacit.collect import new_surveys
+from tacit.collect.app import AppParts, application
+from tacit.collect.server import DiscardingSink
 from tacit.survey import Published
 from tests.support.asking import place, submission
 from tests.support.published import published

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.service.collect import rate_limits as module
-from tacit.service.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
-from tacit.service.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit, parse_limit
+from tacit.collect import rate_limits as module
+from tacit.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
+from tacit.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit, parse_limit
 
 
 def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:

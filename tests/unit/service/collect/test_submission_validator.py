@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tacit.collect.problem_details import CLOSED, NOT_YET_OPEN, Refused
+from tacit.collect.store import packed
+from tacit.collect.submission_validator import SubmissionValidator
 from tacit.errors import TacitError
-from tacit.service.collect.problem_details import CLOSED, NOT_YET_OPEN, Refused
-from tacit.service.collect.submission_validator import SubmissionValidator
-from tacit.service.store import packed
 from tacit.survey import Published, survey_from_dict
 from tests.support.asking import compact, submission
 from tests.support.optional_surveys import ANALYSED

@@ -1,0 +1,14 @@
+"""The store: reported records in SQLite or PostgreSQL, without anything that identifies people.
+
+A response is durable when `Store.write` returns. No stored row, order, id or log links it to a
+one-time link, an address or a time of day.
+"""
+
+from tacit.core.extras import optional_imports
+
+with optional_imports():
+    from tacit.collect.store.packed_codes import code_type, packed, unpacked
+    from tacit.collect.store.store import Store
+    from tacit.collect.store.store_values import Outcome, Response, SurveyState
+
+__all__ = ["Outcome", "Response", "Store", "SurveyState", "code_type", "packed", "unpacked"]

@@ -1,0 +1,338 @@
+"""truthful, unrelated, forced, uniform_perturbation, frapp: keep the truth or replace it by a draw.
+
+    M = theta * I + (1 - theta) * y 1^T        y: a known distribution over the group's cells
+
+    truthful               theta = 1                                   (Du & Zhan: the class label)
+    unrelated(theta, y)    y: answers to personal questions            (Zhan & Matwin, eq. 1)
+    forced(theta, y)       y: what a die makes people say              (survey practice)
+    uniform_perturbation   y uniform, theta = q                        (Huang & Du, III-B)
+    frapp(lambda)          y uniform, theta = (lambda-1)/(lambda+n-1)  (Huang & Du, III-B)
+
+The inverse is (P* - (1 - theta) y) / theta for any number of attributes. At theta = 0 no
+estimate exists, although Zhan & Matwin list that case. With independent personal questions a
+pair of attributes has probability y_a y_b; the .5 that Zhan & Matwin give each expression holds
+for one attribute at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target
+from tacit.core.channel.coin import (
+    Attributes,
+    Coin,
+    Differ,
+    Keep,
+    Replace,
+    Strategy,
+    Unit,
+    all_positions,
+    is_pair,
+)
+from tacit.core.channel.distribution import Distribution, Probabilities, uniform
+from tacit.core.channel.linear_maps import DiagonalPlusOuter
+from tacit.core.channel.numbers import Number, distribution, fraction, probability
+from tacit.errors import DesignError, unknown
+
+#: Joint answers beyond these have no code in 64 bits.
+_MOST_JOINT_CELLS = 1 << 62
+
+#: Nested tuples of fractions, or (attribute name, probabilities) pairs.
+Known = tuple[Any, ...]
+
+
+class Replacing(Coin):
+    """Keep the truth with probability `weight`, else report a draw from `drawn`."""
+
+    advice: ClassVar[str] = "take theta above 0"
+
+    def check(self, attributes: Attributes) -> None:
+        self.drawn(attributes)
+
+    @abstractmethod
+    def weight(self, attributes: Attributes) -> Fraction:
+        """Probability of the truth."""
+
+    def drawn(self, attributes: Attributes) -> Distribution:
+        """What is reported otherwise."""
+        return uniform(a.size for a in attributes)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        weight = self.weight(attributes)
+        return ((weight, Keep()), (1 - weight, Replace(*self.drawn(attributes).units)))
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> ReplacementChannel:
+        positions = all_positions(attributes, kept)
+        drawn = self.drawn(attributes).marginal(positions)
+        return ReplacementChannel(self.weight(attributes), drawn)
+
+    @property
+    def remedy(self) -> str:
+        return (
+            f"its reports are draws that have next to nothing to do with the truth; {self.advice}"
+        )
+
+
+@dataclass(frozen=True)
+class Truthful(Replacing):
+    """No disguise."""
+
+    family: ClassVar[str] = "truthful"
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "the true answer"
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return Fraction(1)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return ((Fraction(1), Keep()),)
+
+
+@dataclass(frozen=True)
+class KnownDraw(Replacing):
+    """With probability theta the truth, else a draw from a distribution that is given."""
+
+    theta: Fraction
+    #: The parameter that is this distribution.
+    known: ClassVar[str]
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return self.theta
+
+    def drawn(self, attributes: Attributes) -> Distribution:
+        return _fit(getattr(self, self.known), attributes, f"{self.family}: {self.known}")
+
+
+@dataclass(frozen=True)
+class Unrelated(KnownDraw):
+    """With probability theta the private answers, else those to the personal questions."""
+
+    personal: Known
+    family: ClassVar[str] = "unrelated"
+    known: ClassVar[str] = "personal"
+    asks = "either"
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "the true answer, or the answer to the personal question"
+
+
+@dataclass(frozen=True)
+class Forced(KnownDraw):
+    """With probability theta the truth, else what the device says."""
+
+    forced: Known
+    family: ClassVar[str] = "forced"
+    known: ClassVar[str] = "forced"
+
+
+@dataclass(frozen=True)
+class UniformPerturbation(Replacing):
+    """With probability q the truth, else any category, all alike."""
+
+    q: Fraction
+    family: ClassVar[str] = "uniform_perturbation"
+    advice: ClassVar[str] = "take q above 0"
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return self.q
+
+
+@dataclass(frozen=True)
+class Frapp(Replacing):
+    """The truth is lambda times as likely as any other joint answer of the group.
+
+    n counts the joint categories of the whole group. For lambda < 1 the truth is the least
+    likely report; then the coin keeps it with lambda/(lambda+n-1) and else picks another.
+    """
+
+    lambda_: Fraction
+    family: ClassVar[str] = "frapp"
+    advice: ClassVar[str] = "take lambda above 1"
+
+    def check(self, attributes: Attributes) -> None:
+        if self.lambda_ < 1 and math.prod(a.size for a in attributes) > _MOST_JOINT_CELLS:
+            raise DesignError(
+                "frapp: with lambda below 1 a group may have at most 2^62 joint categories; "
+                "make it smaller, or take lambda above 1"
+            )
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        cells = math.prod(a.size for a in attributes)
+        return (self.lambda_ - 1) / (self.lambda_ + cells - 1)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        if self.lambda_ >= 1:
+            return super().strategies(attributes)
+        keep = self.lambda_ / (self.lambda_ + math.prod(a.size for a in attributes) - 1)
+        return ((keep, Keep()), (1 - keep, Differ((all_positions(attributes, None),))))
+
+
+@dataclass(frozen=True)
+class ReplacementChannel(Channel):
+    """theta * I + (1 - theta) * y 1^T; theta is negative for frapp with lambda < 1."""
+
+    theta: Fraction
+    drawn: Distribution
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.drawn.shape
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """(theta + (1-theta) y) / ((1-theta) y) at the smallest y: the least likely draw."""
+        off = (1 - self.theta) * self.drawn.smallest
+        on = self.theta + off
+        if self.theta == 0:
+            return Fraction(1)
+        return None if min(on, off) == 0 else max(on, off) / min(on, off)
+
+    @property
+    def overlap(self) -> Fraction:
+        lost = self.theta * math.prod(self.true_shape) if self.theta < 0 else 0
+        return lost + 1 - self.theta
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Cells drawn less often dominate: a garbling can move uninformative draws onto a cell."""
+        if target is None:
+            first, second = self.drawn.two_smallest
+            pairs = [(first, second), (second, first)]
+        else:
+            position, *codes = target
+            one, other = (self.drawn.smallest_with(position, code) for code in codes)
+            pairs = [(one, other)]
+        theta, off = self.theta, 1 - self.theta
+        return [
+            [
+                (theta + off * one, off * one),
+                (off * other, theta + off * other),
+                (off * (1 - one - other),) * 2,
+            ]
+            for one, other in pairs
+        ]
+
+    @property
+    def condition(self) -> float:
+        """Singular values: |theta|, and those of a 2 x 2 matrix on the span of 1 and y."""
+        theta = float(self.theta)
+        tilt = (1 - theta) * math.sqrt(max(self.drawn.concentration - 1, 0.0))
+        if math.isinf(tilt):
+            return math.inf
+        values = np.linalg.svd(np.array([[1.0, 0.0], [tilt, theta]]), compute_uv=False)
+        smallest = min(values[1], abs(theta))
+        return math.inf if smallest == 0 else float(max(values[0], abs(theta)) / smallest)
+
+    @property
+    def magnification(self) -> float:
+        """Sum of absolute entries in a column of the inverse, at most: it does not grow with k."""
+        return float((1 + abs(1 - self.theta)) / abs(self.theta)) if self.theta else math.inf
+
+    @cached_property
+    def forward(self) -> DiagonalPlusOuter:
+        theta, y = float(self.theta), self.drawn.cells
+        return DiagonalPlusOuter(np.full(y.size, theta), (1 - theta) * y, np.ones(y.size))
+
+    @cached_property
+    def inverse(self) -> DiagonalPlusOuter:
+        theta, y = float(self.theta), self.drawn.cells
+        rest = -(1 - theta) / theta * y
+        return DiagonalPlusOuter(np.full(y.size, 1 / theta), rest, np.ones(y.size))
+
+    def moments(self, power: int) -> SecondMoments:
+        """Row x of the inverse to a power is d_x at x plus u_x everywhere; columns sum to 1."""
+        powers = self.inverse.power(power)
+        elsewhere = powers.d * self.forward.u + powers.u
+        return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
+
+
+def _freeze(values: Any, what: str) -> Known:
+    """A known distribution as nested tuples: shared, by attribute name, or a joint table."""
+    if isinstance(values, Mapping) and values:
+        return tuple(
+            (str(name), distribution(v, f"{what}[{name!r}]")) for name, v in values.items()
+        )
+    nested = np.array(values, dtype=object)
+    if nested.ndim <= 1:
+        return distribution(values, what)
+    nested.flat[:] = distribution(nested.ravel().tolist(), what)
+    return tuple(_nested(nested.tolist()))
+
+
+def _nested(values: Any) -> Any:
+    """Nested lists as nested tuples."""
+    return tuple(map(_nested, values)) if isinstance(values, list) else values
+
+
+def _fit(known: Known, attributes: Attributes, what: str) -> Distribution:
+    """The known distribution over these attributes, or an error that says what does not fit."""
+    sizes = tuple(a.size for a in attributes)
+    if is_pair(known[0]):
+        return Distribution.independent(_by_name(dict(known), attributes, what))
+    table = np.array(known, dtype=object)
+    if table.ndim == 1 and set(sizes) == {table.size}:
+        return Distribution.independent((known,) * len(sizes))
+    if table.ndim > 1 and table.shape == sizes:
+        return Distribution.joint(sizes, tuple(table.ravel()))
+    raise DesignError(
+        f"{what} has shape {'x'.join(map(str, table.shape))}, but the group has "
+        + ", ".join(f"{a.name!r} with {a.size} categories" for a in attributes)
+        + "; give one distribution an attribute by name, or one joint table"
+    )
+
+
+def _by_name(
+    margins: dict[str, Probabilities], attributes: Attributes, what: str
+) -> list[Probabilities]:
+    names = [a.name for a in attributes]
+    for name in margins:
+        if name not in names:
+            raise DesignError(unknown("attribute", name, names, f" in {what}"))
+    for a in attributes:
+        given = len(margins.get(a.name, ()))
+        if given != a.size:
+            raise DesignError(f"{what} needs {a.size} probabilities for {a.name!r}, got {given}")
+    return [margins[name] for name in names]
+
+
+def truthful() -> Truthful:
+    """No disguise."""
+    return Truthful()
+
+
+def unrelated(theta: Number, personal: Any) -> Unrelated:
+    """The private answers with probability theta, else those to personal questions.
+
+    `personal` is their known distribution: one list of probabilities for every attribute, a
+    mapping from attribute name to list, or one joint table for the group.
+    """
+    return Unrelated(
+        probability(theta, "unrelated: theta"), _freeze(personal, "unrelated: personal")
+    )
+
+
+def forced(theta: Number, forced: Any) -> Forced:
+    """The truth with probability theta, else a draw from `forced`, given as `personal` is."""
+    return Forced(probability(theta, "forced: theta"), _freeze(forced, "forced: forced"))
+
+
+def uniform_perturbation(q: Number) -> UniformPerturbation:
+    """The truth with probability q, else any category."""
+    return UniformPerturbation(probability(q, "uniform_perturbation: q"))
+
+
+def frapp(lambda_: Number) -> Frapp:
+    """The truth lambda times as likely as any other joint answer of the group."""
+    value = fraction(lambda_, "frapp: lambda")
+    if value < 0:
+        raise DesignError(f"frapp: lambda must not be negative, got {lambda_}")
+    return Frapp(value)

@@ -1,0 +1,184 @@
+"""matrix: any column-stochastic M[reported, true] on one attribute or on one joint space.
+
+Huang & Du (2008, eq. 1); with more reported than true categories also the exact designs that
+beat every square matrix. On several attributes M speaks of their joint categories (the last
+attribute runs fastest); such a group is reconstructed as a whole and then summed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import permutations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure, moments_of
+from tacit.core.channel.coin import Attributes, Coin, Strategy, Substitute, Unit, plain
+from tacit.core.channel.linear_maps import Dense
+from tacit.core.channel.numbers import distribution
+from tacit.core.schema import Attribute
+from tacit.errors import DesignError
+
+Columns = tuple[tuple[Fraction, ...], ...]
+#: Of matrices with more true cells than this, experiments are not listed.
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Matrix(Coin):
+    """rows: M as rows of exact fractions. labels: of what is reported, if of its own."""
+
+    rows: Columns
+    labels: Attribute | None = None
+    family: ClassVar[str] = "matrix"
+
+    @property
+    def columns(self) -> Columns:
+        """Distribution of the report for each true category."""
+        return tuple(zip(*self.rows, strict=True))
+
+    def check(self, attributes: Attributes) -> None:
+        cells = math.prod(a.size for a in attributes)
+        if len(self.columns) != cells:
+            raise DesignError(
+                f"matrix: has {len(self.columns)} columns, but "
+                + " x ".join(f"{a.name!r} ({a.size})" for a in attributes)
+                + f" has {cells} categories"
+            )
+
+    @property
+    def separable(self) -> bool:
+        return False
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        return "a row of the matrix, drawn by the column of the true answer"
+
+    def reported(self, attributes: Attributes) -> Attributes:
+        """The true attributes if M is square, else one attribute with a category per row."""
+        if self.labels is None and len(self.rows) == len(self.columns):
+            return attributes
+        numbered = [f"r{i + 1}" for i in range(len(self.rows))]
+        labels = numbered if self.labels is None else self.labels.categories
+        return (Attribute("+".join(a.name for a in attributes), labels),)
+
+    def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
+        return ((Fraction(1), Substitute(self.columns)),)
+
+    def channel(self, attributes: Attributes, kept: Unit | None = None) -> MatrixChannel:
+        if kept is not None and sorted(kept) != list(range(len(attributes))):
+            raise DesignError(
+                "a matrix on several attributes has no channel for some of them alone; ask for "
+                + " and ".join(repr(a.name) for a in attributes)
+                + " together"
+            )
+        shape = tuple(a.size for a in attributes)
+        return MatrixChannel(self.rows, shape, tuple(a.size for a in self.reported(attributes)))
+
+    @property
+    def remedy(self) -> str:
+        return (
+            "its columns are linearly dependent, so different true distributions look alike; "
+            "change the matrix until no column is a mixture of the others"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        own = {} if self.labels is None else {"reported": list(self.labels.categories)}
+        return {"family": self.family, "matrix": plain(self.rows), **own}
+
+
+@dataclass(frozen=True)
+class MatrixChannel(Channel):
+    """Any matrix, dense."""
+
+    rows: Columns
+    shape: tuple[int, ...]
+    shape_of_reports: tuple[int, ...]
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    @property
+    def reported_shape(self) -> tuple[int, ...]:
+        return self.shape_of_reports
+
+    @property
+    def ratio(self) -> Fraction | None:
+        if any(min(row) == 0 for row in self.rows):
+            return None
+        return max(max(row) / min(row) for row in self.rows)
+
+    @property
+    def overlap(self) -> Fraction:
+        return sum((min(row) for row in self.rows), Fraction(0))
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Every pair of cells; of large matrices the erasure experiment."""
+        cells = math.prod(self.shape)
+        if cells > _MOST_LISTED:
+            return [erasure(self.overlap)]
+        pairs = list(permutations(range(cells), 2))
+        if target is not None:
+            codes = np.indices(self.shape)[target[0]].ravel()
+            pairs = [(u, v) for u, v in pairs if (codes[u], codes[v]) == target[1:]]
+        return [[(row[u], row[v]) for row in self.rows] for u, v in pairs]
+
+    @property
+    def condition(self) -> float:
+        return float(np.linalg.cond(self.forward.entries))
+
+    @cached_property
+    def forward(self) -> Dense:
+        return Dense(np.array(self.rows, dtype=np.float64))
+
+    @cached_property
+    def inverse(self) -> Dense | None:
+        if self.forward.shape[0] != self.forward.shape[1]:
+            return None
+        return Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
+
+    def moments(self, power: int) -> SecondMoments:
+        assert self.inverse is not None, "a square matrix"
+        return moments_of(self.forward, self.inverse, power)
+
+
+def matrix(matrix: Any, reported: Any = None) -> Matrix:
+    """Any channel: `matrix[reported][true]`, columns summing to 1.
+
+    `reported` labels the rows when they are not the true categories; there may be more rows
+    than columns, never fewer.
+    """
+    rows = _rows(matrix)
+    columns = [
+        distribution(column, f"matrix: column {j}")
+        for j, column in enumerate(zip(*rows, strict=True))
+    ]
+    exact = tuple(zip(*columns, strict=True))
+    for i, row in enumerate(exact):
+        if not any(row):
+            raise DesignError(f"matrix: row {i} is all zero, so it is never reported; leave it out")
+    if reported is None:
+        return Matrix(exact)
+    if hasattr(reported, "__len__") and len(reported) != len(exact):
+        raise DesignError(f"matrix: {len(exact)} rows need as many labels, got {len(reported)}")
+    return Matrix(exact, Attribute("matrix: reported", reported))
+
+
+def _rows(matrix: Any) -> list[list[Any]]:
+    """The entries as given, checked to be a table with at least as many rows as columns."""
+    try:
+        rows = [list(row) for row in matrix]
+    except TypeError:
+        raise DesignError(f"matrix: must be a list of rows, got {matrix!r}") from None
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise DesignError("matrix: all rows must have the same number of entries")
+    if len(rows) < len(rows[0]):
+        raise DesignError(
+            f"matrix: {len(rows)} reported categories cannot tell {len(rows[0])} true ones apart; "
+            "give at least as many rows as columns"
+        )
+    return rows

@@ -1,0 +1,292 @@
+"""Design: a schema and groups, each with one coin; it is published to respondents.
+
+A design only describes: disguising, reconstructing and measuring privacy are functions that take
+one. It is a frozen value; reading its JSON gives an equal one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.core.channel import Coin, coin_from_dict
+from tacit.core.channel.product import Factor, ProductChannel
+from tacit.core.conditions import QuestionCondition, conditions_of
+from tacit.core.schema import Attribute, Label, Schema
+from tacit.errors import DesignError, FileError, SchemaError, unknown
+from tacit.output import rounding
+from tacit.output.json_documents import DocumentFormat, check_document, parse_json
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+
+#: Categories of an attribute that a table shows.
+_SHOWN = 12
+FORMAT = DocumentFormat("design", "design file", (("attributes", "groups"),), ("asked_if",))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Attributes that are disguised with one coin."""
+
+    attributes: tuple[str, ...]
+    coin: Coin
+
+    def __init__(self, attributes: Sequence[str], coin: Coin) -> None:
+        if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+            raise DesignError(f"a group needs a list of attribute names, got {attributes!r}")
+        if not isinstance(coin, Coin):
+            raise DesignError(f"a group needs a coin such as related(theta=0.7), got {coin!r}")
+        object.__setattr__(self, "attributes", tuple(attributes))
+        object.__setattr__(self, "coin", coin)
+        if not self.attributes or not all(isinstance(name, str) for name in self.attributes):
+            raise DesignError(
+                f"a group needs a list of attribute names, got {list(self.attributes)}"
+            )
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self.attributes)}] {self.coin}"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A schema and a partition of its attributes into groups.
+
+    `asked_if` has the conditions of questions that are asked only after certain answers to earlier
+    ones, such as {"packs": {"smokes": ["yes"]}}. They have the category "does not apply".
+    """
+
+    schema: Schema
+    groups: tuple[Group, ...]
+    conditions: tuple[QuestionCondition, ...]
+
+    def __init__(
+        self,
+        schema: Schema,
+        groups: Sequence[Group],
+        asked_if: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        if not isinstance(schema, Schema) or not isinstance(groups, Iterable):
+            raise DesignError("a design needs a Schema and a list of Groups")
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "groups", tuple(groups))
+        if not all(isinstance(group, Group) for group in self.groups):
+            raise DesignError("a design needs a Schema and a list of Groups")
+        _check_partition(schema, self.groups)
+        for group in self.groups:
+            try:
+                group.coin.check(self.attributes_of(group))
+            except DesignError as error:
+                raise DesignError(f"group [{', '.join(group.attributes)}]: {error}") from None
+        _ = self.reported
+        object.__setattr__(self, "conditions", conditions_of(asked_if, schema))
+
+    @property
+    def asked_if(self) -> dict[str, dict[str, list[Label]]]:
+        """The answers after which each conditional attribute is asked, by attribute."""
+        return {condition.attribute: condition.to_dict() for condition in self.conditions}
+
+    def attributes_of(self, group: Group) -> tuple[Attribute, ...]:
+        """The group's attributes, in its order."""
+        return tuple(self.schema[name] for name in group.attributes)
+
+    def group_of(self, name: str) -> Group:
+        """The group that disguises this attribute."""
+        self.schema.index(name)
+        return self._group_by_name[name]
+
+    @cached_property
+    def _group_by_name(self) -> dict[str, Group]:
+        return {name: group for group in self.groups for name in group.attributes}
+
+    @cached_property
+    def _reports(self) -> dict[str, Attribute]:
+        """What each attribute is reported as; the attributes of a joint report share it."""
+        found: dict[str, Attribute] = {}
+        for group in self.groups:
+            reports = group.coin.reported(self.attributes_of(group))
+            if len(reports) != len(group.attributes):
+                if reports[0].name in self.schema:
+                    raise DesignError(
+                        f"{reports[0].name!r} is an attribute and also names the joint report of "
+                        f"{', '.join(group.attributes)}; rename the attribute"
+                    )
+                reports *= len(group.attributes)
+            found |= zip(group.attributes, reports, strict=True)
+        return found
+
+    @cached_property
+    def reported(self) -> Schema:
+        """The schema of reported records: the true one, unless a matrix has reports of its own.
+
+        A joint report takes the position of its first attribute.
+        """
+        return Schema(list(dict.fromkeys(self._reports[name] for name in self.schema.names)))
+
+    @property
+    def report_meanings(self) -> list[str]:
+        """What reports say, a sentence for all attributes with the same meaning."""
+        names: dict[str, list[str]] = {}
+        for group in self.groups:
+            meaning = group.coin.report_meaning(self.attributes_of(group))
+            names.setdefault(meaning, []).extend(group.attributes)
+        return [f"reports of {_listed(listed)}: {meaning}" for meaning, listed in names.items()]
+
+    def closure(self, names: Sequence[str]) -> tuple[str, ...]:
+        """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
+        wanted = _distinct(names)
+        for name in wanted:
+            group = self.group_of(name)
+            if not group.coin.separable:
+                wanted += tuple(other for other in group.attributes if other not in wanted)
+        return wanted
+
+    def is_exact(self, name: str) -> bool:
+        """Whether reports of this attribute are the truth."""
+        if not self.group_of(name).coin.separable:
+            return False
+        matrix = self.channel([name]).matrix
+        return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
+
+    def channel(self, names: Sequence[str]) -> ProductChannel:
+        """The channel of these attributes, in this order, as a product of the groups' channels."""
+        wanted = _distinct(names)
+        true = self.schema.subset(wanted)
+        reported = self.reported.subset(dict.fromkeys(self._reports[n].name for n in wanted))
+        factors = []
+        for group in self.groups:
+            kept = tuple(name for name in group.attributes if name in true)
+            if kept:
+                positions = tuple(map(group.attributes.index, kept))
+                channel = group.coin.channel(self.attributes_of(group), positions)
+                reports = dict.fromkeys(self._reports[name].name for name in kept)
+                axes = (tuple(map(true.index, kept)), tuple(map(reported.index, reports)))
+                factors.append(Factor(kept, group.coin, channel, *axes))
+        return ProductChannel(true, reported, tuple(factors))
+
+    def to_table(self) -> Table:
+        """A row per attribute: its categories, its group and coin, and epsilon of its answer."""
+        numbers = {name: n for n, g in enumerate(self.groups, start=1) for name in g.attributes}
+        rows = [
+            (
+                attribute.name,
+                _listed(attribute.categories),
+                numbers[attribute.name],
+                str(self.group_of(attribute.name).coin),
+                rounding.epsilon(self.channel(self.closure([attribute.name])).epsilon),
+            )
+            for attribute in self.schema
+        ]
+        groups, answers = len(self.groups), len(self.schema)
+        title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
+        asked = [f"{each.attribute} is asked if {each}" for each in self.conditions]
+        note = "\n".join([*self.report_meanings, *asked, f"fingerprint {self.fingerprint}"])
+        return Table(
+            ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_table().html()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready description with exact numbers."""
+        groups = [{"attributes": list(g.attributes), "coin": g.coin.to_dict()} for g in self.groups]
+        conditional = {"asked_if": self.asked_if} if self.conditions else {}
+        return {**FORMAT.header, **self.schema.to_dict(), "groups": groups, **conditional}
+
+    def to_json(self) -> str:
+        """The design file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """The design that a design file describes, or that a published survey holds."""
+        data = parse_json(text, FORMAT.name)
+        if not isinstance(data, dict) or data.get("tacit") != "published-survey":
+            return cls.from_dict(data)
+        design = cls.from_dict(data.get("design"))
+        if design.fingerprint != data.get("fingerprint"):
+            raise FileError(
+                "the design does not match the fingerprint: changed since it was published"
+            )
+        return design
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Design:
+        """The design that the content of a design file describes."""
+        content = check_document(data, FORMAT)
+        schema = Schema.from_dict({"attributes": content["attributes"]})
+        groups = content["groups"]
+        if not isinstance(groups, list):
+            raise DesignError(f"groups must be a list, got {groups!r}")
+        described = [_group_from_dict(item, f"groups[{i}]") for i, item in enumerate(groups)]
+        return cls(schema, described, content.get("asked_if"))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the design in canonical form: the same for everyone who holds this design.
+
+        The order of attributes, groups and categories is part of the design.
+        """
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def check_design(design: object) -> None:
+    """Raise DesignError if something else was given for a design."""
+    if not isinstance(design, Design):
+        raise DesignError(f"design must be a Design, got {type(design).__name__}")
+
+
+def _listed(categories: Sequence[object]) -> str:
+    """Categories as text; of many, the first ones."""
+    left = len(categories) - _SHOWN
+    shown = ", ".join(map(str, categories[:_SHOWN]))
+    return f"{shown}, and {left} more" if left > 0 else shown
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """`names` as a tuple; an error if there are none or one appears twice."""
+    if isinstance(names, str | set | frozenset) or not isinstance(names, Iterable):
+        raise SchemaError(f"attributes must be a list of names, got {names!r}")
+    wanted = tuple(names)
+    repeated = [name for i, name in enumerate(wanted) if name in wanted[:i]]
+    if repeated or not wanted:
+        what = f"{repeated[0]!r} is asked for twice" if repeated else "no attribute is asked for"
+        raise SchemaError(f"{what}; name each attribute once, and at least one")
+    return wanted
+
+
+def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:
+    """Raise unless every attribute is in exactly one group."""
+    seen: dict[str, int] = {}
+    for number, group in enumerate(groups, start=1):
+        for name in group.attributes:
+            if name not in schema.names:
+                raise DesignError(unknown("attribute", name, schema.names, f" in group {number}"))
+            if name in seen:
+                where = f"groups {seen[name]} and {number}" if seen[name] != number else "one group"
+                raise DesignError(
+                    f"attribute {name!r} appears twice, in {where}; each belongs to one group once"
+                )
+            seen[name] = number
+    left = [name for name in schema.names if name not in seen]
+    if left:
+        raise DesignError(
+            f"attribute {left[0]!r} is in no group; put it in one, with truthful() if it needs "
+            "no disguise"
+        )
+
+
+def _group_from_dict(data: Any, where: str) -> Group:
+    if not isinstance(data, Mapping) or set(data) != {"attributes", "coin"}:
+        raise DesignError(f"{where} must be an object with 'attributes' and 'coin', got {data!r}")
+    names = data["attributes"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DesignError(f"{where}.attributes must be a list of names, got {names!r}")
+    return Group(names, coin_from_dict(data["coin"], f"{where}.coin"))

@@ -1,0 +1,269 @@
+"""disguise: draw reported records from true ones, as the design says.
+
+Each group throws its coin once per record and follows the strategy that comes up. All draws are
+exact for the design's fractions, from either source: a NumPy generator for simulation, the
+operating system's entropy for real answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from tacit.core.arrays import Codes, Mask
+from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
+from tacit.core.conditions import filled
+from tacit.core.design import Design, Group, check_design
+from tacit.core.exact_draws import Draws, Integers, Source, source_of
+from tacit.core.label_codes import absent_cells, code_type, decode, encode, with_no_answer
+from tacit.errors import DataError, MissingAnswersError
+
+#: Records disguised at a time, so that they stay in the cache.
+BLOCK = 1 << 15
+
+
+def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) -> Any:
+    """Reported records for true ones: a frame for a frame, an array of codes for an array.
+
+    `rng` None draws from the operating system's entropy: use it for answers of real people.
+    Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
+    leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
+    everybody can see. But where the condition of a question fails, it becomes "does not apply" and
+    is disguised; a record that contradicts a condition is an error. The same generator state gives
+    the same reports for the same records in the same memory order. A frame of pandas or PyArrow
+    remembers which of its columns are disguised: disguising it again is a warning, and so is a
+    prediction from it.
+    """
+    check_design(design)
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise DataError(
+            f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(7), or None "
+            f"for the operating system's entropy; got {rng!r}"
+        )
+    if isinstance(true, np.ndarray):
+        own, _ = filled(encode(true, design.schema), design.conditions, design.schema)
+        return disguise_codes(own, design, source_of(rng))
+    from tacit.core.frames import backend_of, mark_reports, warn_about_reports
+
+    hidden = [name for name in design.schema.names if not design.is_exact(name)]
+    warn_about_reports(
+        true,
+        hidden,
+        "these records are reports already: disguised again, estimates from them are wrong",
+    )
+    absent = None
+    try:
+        codes = encode(true, design.schema)
+    except MissingAnswersError:
+        codes, absent = absent_cells(encode(true, with_no_answer(design.schema)), design.schema)
+    codes, absent = filled(codes, design.conditions, design.schema, absent)
+    absent = None if absent is None else absent_reports(absent, design)
+    reported = disguise_codes(codes, design, source_of(rng))
+    frame = decode(reported, design.reported, backend_of(true), absent)
+    reports = [
+        name for name in design.reported.names if name in hidden or name not in design.schema
+    ]
+    return mark_reports(frame, reports)
+
+
+def absent_reports(absent: Mask, design: Design) -> Mask:
+    """Which reports are missing, records x reported attributes, where true answers are.
+
+    A report that depends on several true answers is missing if one of them is.
+    """
+    found = np.zeros((len(absent), len(design.reported)), bool)
+    for group in design.groups:
+        attributes = design.attributes_of(group)
+        true = [design.schema.index(name) for name in group.attributes]
+        reports = [design.reported.index(a.name) for a in group.coin.reported(attributes)]
+        if group.coin.separable:
+            found[:, reports] = absent[:, true]
+        else:
+            found[:, reports] = absent[:, true].any(axis=1, keepdims=True)
+    return found
+
+
+def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
+    """Reported codes for validated true codes, in the same memory order."""
+    return Disguiser(design).draw(codes, source)
+
+
+class Disguiser:
+    """A design prepared for drawing."""
+
+    def __init__(self, design: Design) -> None:
+        self._type, self._width = code_type(design.reported), len(design.reported)
+        self._devices = _devices(design)
+
+    def draw(self, codes: Codes, source: Source) -> Codes:
+        """Reported codes for validated true codes, in the same memory order.
+
+        Records that come in parts get the same draws, if all parts but the last are multiples
+        of BLOCK records.
+        """
+        by_column = codes.flags.f_contiguous or codes.strides[0] < codes.strides[1]
+        order: Literal["F", "C"] = "F" if by_column else "C"
+        reported = np.empty((len(codes), self._width), self._type, order=order)
+        for start in range(0, len(codes), BLOCK):
+            block = slice(start, start + BLOCK)
+            for device in self._devices:
+                device.disguise(codes[block], reported[block], source)
+        return reported
+
+
+def _devices(design: Design) -> list[_Flipping | _Following]:
+    """A device per group; groups of yes/no answers with the same odds share one."""
+    devices: list[_Flipping | _Following] = []
+    flips: dict[tuple[Fraction, ...], list[list[int]]] = {}
+    same_columns = design.schema.names == design.reported.names
+    for group in design.groups:
+        odds = _odds_of_flipping(design, group) if same_columns else None
+        if odds is None:
+            devices.append(_Following(design, group))
+        else:
+            flips.setdefault(odds, []).append([design.schema.index(n) for n in group.attributes])
+    return devices + [_Flipping(odds, columns) for odds, columns in flips.items()]
+
+
+def _odds_of_flipping(design: Design, group: Group) -> tuple[Fraction, ...] | None:
+    """Odds of truth and opposite, if that is all the coin decides and all answers are yes/no."""
+    attributes = design.attributes_of(group)
+    weights, strategies = zip(*group.coin.strategies(attributes), strict=True)
+    kinds = [type(strategy) for strategy in strategies]
+    binary = all(a.size == 2 for a in attributes)
+    single = all(len(u) == 1 for s in strategies if isinstance(s, Differ) for u in s.units)
+    return weights if binary and single and kinds == [Keep, Differ] else None
+
+
+class _Flipping:
+    """Keep or flip all answers of a group: an exclusive or with its coin. The fast case."""
+
+    def __init__(self, odds: tuple[Fraction, ...], groups: list[list[int]]) -> None:
+        self._coin = Draws([odds])
+        self._groups = groups
+        self._columns = [column for group in groups for column in group]
+        first, last = self._columns[0], self._columns[-1]
+        adjacent = self._columns == list(range(first, last + 1))
+        self._place: Any = slice(first, last + 1) if adjacent else self._columns
+
+    def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
+        coins = self._coin.draw(None, len(true) * len(self._groups), source)
+        if true.flags.f_contiguous or not true.flags.c_contiguous:
+            for group, coin in zip(self._groups, coins.reshape(-1, len(true)), strict=True):
+                for column in group:
+                    reported[:, column] = true[:, column] ^ coin
+        else:
+            spread = coins.reshape(len(true), -1)
+            if len(self._columns) > len(self._groups):
+                spread = np.repeat(spread, [len(group) for group in self._groups], axis=1)
+            if isinstance(self._place, slice):
+                np.bitwise_xor(true[:, self._place], spread, out=reported[:, self._place])
+            else:
+                reported[:, self._place] = true[:, self._place] ^ spread
+
+
+class _Following:
+    """Throw the coin, then follow the strategy that came up, for any coin."""
+
+    def __init__(self, design: Design, group: Group) -> None:
+        attributes = design.attributes_of(group)
+        own = group.coin.reported(attributes)
+        self._true = [design.schema.index(name) for name in group.attributes]
+        self._reported = [design.reported.index(a.name) for a in own]
+        weighted = [(w, s) for w, s in group.coin.strategies(attributes) if w > 0]
+        self._coin = Draws([[w for w, _ in weighted]]) if len(weighted) > 1 else None
+        sizes, reported_sizes = [a.size for a in attributes], [a.size for a in own]
+        self._redraws = [_redraws(strategy, sizes, reported_sizes) for _, strategy in weighted]
+
+    def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
+        came_up = None if self._coin is None else self._coin.draw(None, len(true), source)
+        answers = [true[:, column] for column in self._true]
+        reports = [reported[:, column] for column in self._reported]
+        if len(answers) == len(reports):
+            for answer, report in zip(answers, reports, strict=True):
+                report[:] = answer
+        for number, redraws in enumerate(self._redraws):
+            rows: Any = slice(None) if came_up is None else np.flatnonzero(came_up == number)
+            for redraw in redraws:
+                redraw(answers, reports, rows, source)
+
+
+#: Given joint true codes, draw joint reported codes.
+Redraw = Callable[[Integers, Source], Integers]
+
+
+@dataclass(frozen=True)
+class _UnitRedraw:
+    """Redraw one unit of a group: its columns as one joint answer, and back."""
+
+    true: Unit
+    sizes: tuple[int, ...]
+    reported: Unit
+    reported_sizes: tuple[int, ...]
+    redraw: Redraw
+
+    def __call__(
+        self, answers: Sequence[Codes], reports: Sequence[Codes], rows: Any, source: Source
+    ) -> None:
+        joint = np.ravel_multi_index([answers[i][rows] for i in self.true], self.sizes)
+        drawn = np.unravel_index(self.redraw(joint, source), self.reported_sizes)
+        for place, codes in zip(self.reported, drawn, strict=True):
+            reports[place][rows] = codes
+
+
+def _redraws(
+    strategy: Strategy, sizes: Sequence[int], reported_sizes: Sequence[int]
+) -> list[_UnitRedraw]:
+    """The redraws of a strategy for its group; none if answers are kept."""
+    match strategy:
+        case Keep():
+            return []
+        case Substitute(columns):
+            every = tuple(range(len(sizes)))
+            places = tuple(range(len(reported_sizes)))
+            redraw = _drawn(Draws(columns), by_truth=True)
+            return [_UnitRedraw(every, tuple(sizes), places, tuple(reported_sizes), redraw)]
+        case Differ(units):
+            redraws = [_another([sizes[i] for i in unit]) for unit in units]
+        case Replace(units, distributions):
+            redraws = [_drawn(Draws([law]), by_truth=False) for law in distributions]
+    shapes = [tuple(sizes[i] for i in unit) for unit in units]
+    return [
+        _UnitRedraw(unit, shape, unit, shape, redraw)
+        for unit, shape, redraw in zip(units, shapes, redraws, strict=True)
+    ]
+
+
+def _drawn(draws: Draws, by_truth: bool) -> Redraw:
+    """From the distribution that belongs to the true answer, or from the only one."""
+    return lambda joint, source: draws.draw(joint if by_truth else None, len(joint), source)
+
+
+def _another(sizes: Sequence[int]) -> Redraw:
+    """One of the other answers, each equally likely."""
+    if list(sizes) == [2]:
+        return lambda joint, source: 1 - joint
+    if len(sizes) > 1:
+        return _another_of_many(sizes)
+    (cells,) = sizes
+    draws = Draws([[Fraction(1, cells - 1)] * (cells - 1)])
+    return lambda joint, source: (joint + 1 + draws.draw(None, len(joint), source)) % cells
+
+
+def _another_of_many(sizes: Sequence[int]) -> Redraw:
+    """Any joint answer, drawn again if it is the true one."""
+    draws = [Draws([[Fraction(1, k)] * k]) for k in sizes]
+
+    def redraw(joint: Integers, source: Source) -> Integers:
+        drawn, left = joint.copy(), np.arange(len(joint))
+        while left.size:
+            columns = [each.draw(None, len(left), source) for each in draws]
+            drawn[left] = np.ravel_multi_index(columns, sizes)
+            left = left[drawn[left] == joint[left]]
+        return drawn
+
+    return redraw
