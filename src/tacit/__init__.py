@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tacit.core.distribution import warn_about_namesake
+from tacit.core.extras import warn_about_namesake
 from tacit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:

@@ -1,12 +1,58 @@
-"""Optional packages: which extra installs each, and the error if one is missing."""
+"""What is installed: our name on the registry, its namesake, and optional packages by extra.
+
+`tacit` on the registry is another project; this one is `tacit-survey`. Both install a package
+called `tacit`, so installing both mixes their files.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tacit.core.distribution import DISTRIBUTION
 from tacit.errors import MissingExtraError
+
+#: What `pip install` needs; the import name and the command are `tacit`.
+DISTRIBUTION = "tacit-survey"
+
+
+def warn_about_namesake() -> None:
+    """Warn if the distribution `tacit` is installed beside this package or in site-packages.
+
+    It only lists folders: `importlib.metadata` would make importing tacit several times slower.
+    """
+    sites = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    beside = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    for folder in dict.fromkeys([beside, *sites]):
+        try:
+            entries = os.listdir(folder)
+        except OSError:  # a path that is not there, or a zip file
+            continue
+        for entry in entries:
+            if entry[:5].lower() == "tacit" and _is_namesake(entry.lower()):
+                _warn(os.path.join(folder, entry))
+                return
+
+
+def _is_namesake(entry: str) -> bool:
+    """Whether a folder or file is the metadata of the distribution `tacit`."""
+    name, _, version = entry.removesuffix(".dist-info").removesuffix(".egg-info").partition("-")
+    is_metadata = entry.endswith((".dist-info", ".egg-info"))
+    return is_metadata and name == "tacit" and (not version or version[0].isdigit())
+
+
+def _warn(metadata: str) -> None:
+    import warnings
+
+    warnings.warn(
+        f"the distribution 'tacit' is installed too ({metadata}). It is another project, or a "
+        f"version of this one from before it was called {DISTRIBUTION}, and its files overwrite "
+        f"ours or ours its. Run: pip uninstall tacit {DISTRIBUTION}, and install {DISTRIBUTION} "
+        "again.",
+        stacklevel=4,  # the import statement of the user
+    )
+
 
 #: The extra that installs a package (`pip install 'tacit-survey[extra]'`), by its import name.
 EXTRAS = {
