@@ -228,7 +228,7 @@ def places(text: str) -> set[str]:
 
 
 def test_the_files_of_the_page_are_in_the_package() -> None:
-    folder = Path(__file__).parents[3] / "src" / "tacit" / "service" / "page"
+    folder = Path(__file__).parents[3] / "src" / "tacit" / "collect" / "page"
     there = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
