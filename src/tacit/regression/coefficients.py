@@ -196,11 +196,30 @@ class CoefficientTable(TabularResult):
         return Table(heads, cut.rows, self.title, note="\n".join(filter(None, notes)))
 
     def plot(self, alpha: float = 0.05) -> Figure:
-        """The coefficients with their intervals, constants left out; needs the extra `plot`."""
-        with optional_imports():
-            from tacit.regression.coefficient_plot import plot_coefficients
+        """The coefficients with their intervals, without constants; needs the extra `plot`.
 
-        return plot_coefficients(self, alpha)
+        A ring marks an interval that contains 0.
+        """
+        with optional_imports():
+            from matplotlib.figure import Figure
+
+            from tacit.output.plot_style import INK, short_label
+            from tacit.reconstruction.estimate_plot import MOST_ROWS, IntervalRows
+
+        terms = [i for i, name in enumerate(self.names) if not self.is_constant(name)]
+        shown = (terms or list(range(len(self.names))))[:MOST_ROWS]
+        lower, upper = self.conf_int(alpha)[shown].T
+        figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(shown)), layout="constrained")
+        axes = figure.subplots()
+        axes.axvline(0, color=INK, linewidth=0.8, zorder=2)
+        names, hollow = [self.names[i] for i in shown], (lower <= 0) & (upper >= 0)
+        IntervalRows(names, self.values[shown], lower, upper, hollow).draw(axes, "")
+        title = short_label(self.title.partition(" from ")[0], 70)
+        axes.set_title(title, fontsize="medium", loc="left")
+        left_out = len(terms) - len(shown)
+        more = f"; {left_out} more are not shown" if left_out > 0 else ""
+        axes.set_xlabel(f"estimate with {100 - 100 * alpha:g} % interval{more}")
+        return figure
 
     def is_constant(self, name: str) -> bool:
         """Whether this coefficient is a constant, which is 0 in no hypothesis of interest."""
