@@ -11,20 +11,102 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.compliance.compliance_estimate import ComplianceEstimate, compliance_tests
-from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
-from tacit.compliance.profile_likelihood import Quantity
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
+from tacit.compliance.mixture import (
+    MixtureResult,
+    Quantity,
+    ReportMixture,
+    boundary_test,
+    interior_test,
+    mixture_estimate,
+    share_of_all,
+)
+from tacit.compliance.pool import (
+    Sample,
+    SampleCounts,
+    check_same,
+    mixture_of,
+    read_sample,
+    read_samples,
+    sample_pairs,
+)
 from tacit.core.arrays import Array
+from tacit.core.channel.numbers import distribution
+from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+
+# ComplianceEstimate: the result of a model of non-compliance.
+
+
+#: Shares below this are 0.
+_ABSENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComplianceEstimate(MixtureResult):
+    """The distribution of the true answers and the share of people who do not comply.
+
+    `test` is the test that everybody complies, `fit` the test of the model against any reported
+    shares. `at_least` and `at_most` bound the shares of all people where the model leaves open
+    what the others would answer (`Cheaters`).
+    """
+
+    distribution: Estimate
+    share: Estimate
+    test: HypothesisTest
+    fit: HypothesisTest
+    log_likelihood: float
+    at_least: Estimate | None = None
+    at_most: Estimate | None = None
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Distribution, bounds if there are any, and share."""
+        found = [self.distribution, self.at_least, self.at_most, self.share]
+        return [estimate for estimate in found if estimate is not None]
+
+    @property
+    def tests(self) -> list[HypothesisTest]:
+        """Of full compliance, and of fit."""
+        return [self.test, self.fit]
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready result."""
+        bounds = {"at_least": self.at_least, "at_most": self.at_most}
+        return {
+            "distribution": self.distribution.to_dict(level),
+            "share": self.share.to_dict(level),
+            "test": self.test.to_dict(),
+            "fit": self.fit.to_dict(),
+            "log_likelihood": self.log_likelihood,
+            **{name: each.to_dict(level) for name, each in bounds.items() if each is not None},
+        }
+
+
+def compliance_tests(mixture: ReportMixture) -> tuple[HypothesisTest, HypothesisTest, float]:
+    """The tests of full compliance and of fit, and the log-likelihood.
+
+    The last class is that of non-compliers. In the test of fit, every share of 0 counts as a degree
+    of freedom: conservative, as chi-squared bounds the distribution at the border.
+    """
+    shares, best = mixture.maximum
+    followers = range(len(shares) - 1)
+    complied = mixture.of_classes(followers).maximum[1]
+    test = boundary_test("everybody complies", best - complied, mixture.n_records)
+    cells = sum(counts.size - 1 for counts in mixture.counts)
+    free = mixture.rank - 1 - int((shares < _ABSENT).sum())
+    df, gain = cells - max(free, 0), mixture.saturated - best
+    fit = interior_test("the model holds", gain, df, mixture.n_records)
+    return test, fit, best
+
 
 #: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
 #: in 1,000 surveys by chance.
@@ -135,3 +217,179 @@ def safe_code(safe: Label | None, attribute: Attribute, place: str) -> int:
         message = unknown("answer", safe, texts, f" to {attribute.name!r}")
         raise DataError(f"{place}: {message}")
     return texts.index(str(safe))
+
+
+# Cheaters: people who always give the safe answer, whatever the coin says.
+#
+# q_j = M_j a + b e_safe,    sum a + b = 1
+#
+# Clark & Desharnais (1998), "Honest answers to embarrassing questions: detecting cheating in the
+# randomized response model", Psychological Methods 3, 160-168. Two samples with different coins
+# identify honest carriers, honest non-carriers and cheaters; here for any channels and any number
+# of
+# categories. What cheaters would answer is not known: the share of a category among all people
+# lies
+# between a_c and a_c + b.
+
+
+@dataclass(frozen=True)
+class Cheaters(NoncomplianceModel):
+    """A share of people reports `safe`, by default the first category, whatever is true.
+
+    The distribution is that of the people who comply.
+    """
+
+    safe: Label | None = None
+    share_name: ClassVar[str] = "share of cheaters"
+    remedy: ClassVar[str] = "use two samples whose coins differ, such as two values of theta"
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        (reported,) = sample.channel.reported.attributes
+        return sample.matrix, np.eye(reported.size)[safe_code(self.safe, reported, sample.place)]
+
+    def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
+        unit = np.eye(target.size + 1)
+        honest = unit[:-1]
+        return tuple(
+            mixture_estimate(mixture, list(map(share_of_all, parts)), (target,), name)
+            for parts, name in (
+                (honest, f"{target.name} among all people, at least"),
+                (honest + unit[-1], f"{target.name} among all people, at most"),
+            )
+        )
+
+
+# LyingCarriers: carriers who deny, with some probability, where they should admit.
+#
+# q_j = M_j,no (1 - pi) + M_j,yes pi t + e_no pi (1 - t)
+#
+# Moshagen, Musch & Erdfelder (2012), "A stochastic lie detector", Behavior Research Methods 44,
+# 222-231, with the channel of Mangat (1994): carriers are asked to admit, non-carriers to answer
+# truthfully with probability p_j only, so q_j,yes = pi t + (1 - pi)(1 - p_j). Here for any
+# channel
+# of a yes/no answer. The classes are those of `Cheaters`; the assumption that all who deny are
+# carriers identifies the prevalence pi instead of bounds on it.
+
+
+@dataclass(frozen=True)
+class LyingCarriers(NoncomplianceModel):
+    """Carriers report `safe`, by default the first category, with some probability.
+
+    The distribution is that of all people; the share is that of carriers who deny.
+    """
+
+    safe: Label | None = None
+    share_name: ClassVar[str] = "share of carriers who deny"
+    among: ClassVar[str] = ""
+    remedy: ClassVar[str] = "use two samples whose coins differ, such as two values of theta"
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        (reported,) = sample.channel.reported.attributes
+        sizes = target.size, reported.size
+        if sizes != (2, 2):
+            raise DataError(
+                f"{sample.place}: carriers who deny need a yes/no answer with two reports, but "
+                f"{reported.name!r} has {sizes[0]} categories and {sizes[1]} reports; "
+                "use Cheaters"
+            )
+        return sample.matrix, np.eye(2)[safe_code(self.safe, reported, sample.place)]
+
+    def distribution(self, target: Attribute) -> list[Quantity]:
+        unit = np.eye(3)
+        safe = safe_code(self.safe, target, target.name)
+        return [share_of_all(unit[c] if c == safe else 1 - unit[safe]) for c in range(2)]
+
+    def share(self, target: Attribute) -> Quantity:
+        unit = np.eye(3)
+        return Quantity(unit[2], 1 - unit[safe_code(self.safe, target, target.name)])
+
+    def given(self, sample: SampleCounts, target: Attribute, share: float) -> Array:
+        matrix, others = self.matrices(sample, target)
+        denied = (1 - share) * matrix + share * others[:, None]
+        safe = safe_code(self.safe, target, sample.place)
+        denied[:, safe] = matrix[:, safe]
+        return denied
+
+
+# Careless: people who answer at random, measured by an anchor question.
+#
+# q = (1 - b) M p + b uniform,    q_anchor = (1 - b) M' known + b uniform
+#
+# Atsusaka & Stevenson (2023), "A bias-corrected estimator for the crosswise model with
+# inattentive
+# respondents", Political Analysis 31(1), 134-148: the anchor is a question whose true prevalence
+# is
+# known, 0 in their study. Here for any channel and any number of categories. If the same people
+# answer both questions, the pairs of reports are used: careless people answer both at random,
+# independently; for the others, answer and anchor are independent, as they are if everybody has
+# the
+# same answer to the anchor.
+
+
+@dataclass(frozen=True)
+class Careless(NoncomplianceModel):
+    """A share of people answers at random; the distribution of the `anchor` question is `known`.
+
+    The anchor may be an attribute of the same records, of other samples, or both. The distribution
+    is that of the people who comply.
+    """
+
+    anchor: str | None = None
+    known: tuple[Fraction, ...] = ()
+    share_name: ClassVar[str] = "share of careless answers"
+    remedy: ClassVar[str] = "ask an anchor question whose true distribution is known"
+
+    def __init__(self, anchor: str | None = None, known: Any = ()) -> None:
+        object.__setattr__(self, "anchor", anchor)
+        exact = distribution(known, "known") if anchor is not None else ()
+        object.__setattr__(self, "known", exact)
+
+    @classmethod
+    def of_survey(cls, survey: Any) -> Careless:
+        """The model with the control question of a survey, or of a published survey."""
+        control = getattr(getattr(survey, "survey", survey), "control", None)
+        if control is None:
+            raise DataError("the survey has no control question; see `control` in docs/survey.md")
+        return cls(control.question, control.distribution)
+
+    def read(
+        self, samples: Sequence[Sample], attribute: str | None
+    ) -> tuple[list[SampleCounts], Attribute]:
+        pairs = sample_pairs(samples)
+        name = self._name(pairs[0][1], attribute)
+        wanted = [name] if self.anchor is None else [name, self.anchor]
+        found = []
+        for number, (data, design) in enumerate(pairs, start=1):
+            names = [each for each in wanted if each in design.schema]
+            found.append(read_sample(data, design, names or [name], f"sample {number}"))
+        target = check_same(found, name)
+        if self.anchor is not None:
+            self._check_known(check_same(found, self.anchor))
+        return found, target
+
+    def _name(self, design: Design, attribute: str | None) -> str:
+        if attribute is not None:
+            return attribute
+        others = [name for name in design.schema.names if name != self.anchor]
+        if len(others) != 1:
+            raise DataError(f"name the attribute to estimate: {', '.join(others)}")
+        return others[0]
+
+    def _check_known(self, anchor: Attribute) -> None:
+        if anchor.size != len(self.known):
+            raise DataError(
+                f"known needs {anchor.size} shares, one per category of {anchor.name!r}, "
+                f"got {len(self.known)}"
+            )
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        matrix = sample.matrix
+        rows = len(matrix)
+        others = np.full(rows, 1 / rows)
+        known = np.array([float(p) for p in self.known])
+        names = [a.name for a in sample.attributes]
+        if names == [target.name]:
+            return matrix, others
+        if names == [self.anchor]:
+            return np.outer(matrix @ known, np.ones(target.size)), others
+        return matrix.reshape(rows, target.size, -1) @ known, others

@@ -16,7 +16,7 @@ from tacit.core.arrays import Array
 from tacit.core.frames import numbers
 from tacit.datasets import load_adult
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
-from tacit.optimize.search_method import SearchMethod
+from tacit.optimize.problem import SearchMethod
 from tacit.output.table import Table
 from tacit.papers.section import Chart, Check, Curve, Section, matching, points, table_of
 from tacit.papers.study_settings import Plan, Results, Rows, Setting, Tell, setting

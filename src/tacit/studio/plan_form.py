@@ -14,8 +14,16 @@ from typing import Any
 
 from tacit.errors import DataError, unknown
 from tacit.plan import SurveyPlan, Tradeoff, plan, tradeoff
-from tacit.plan.coin_family import EPSILON, OPEN_FAMILIES, OPTIMAL, POSTERIOR, YES_NO_FAMILIES
-from tacit.plan.plan_text import family_of_text, number_of_text, shares_of_texts
+from tacit.plan.subject import (
+    EPSILON,
+    OPEN_FAMILIES,
+    OPTIMAL,
+    POSTERIOR,
+    YES_NO_FAMILIES,
+    family_of_text,
+    number_of_text,
+    shares_of_texts,
+)
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.survey import Published
 

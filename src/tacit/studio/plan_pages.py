@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from tacit.errors import DataError, DesignError, SchemaError
-from tacit.plan.coin_family import OPEN_FAMILIES
+from tacit.plan.subject import OPEN_FAMILIES
 from tacit.studio.access import Right
 from tacit.studio.plan_form import COMPARED, PlanForm, PlanPage
 from tacit.studio.site import PageRoute, PageVisit

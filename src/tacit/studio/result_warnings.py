@@ -10,7 +10,7 @@ import numpy as np
 from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
 from tacit.plan.assumptions import assume_all
-from tacit.plan.safe_answer import safe_answer_biases
+from tacit.plan.expected import safe_answer_biases
 from tacit.reconstruction import Estimate
 from tacit.studio.release import Release
 
