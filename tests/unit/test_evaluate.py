@@ -17,8 +17,14 @@ from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturb
 from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
-from tacit.evaluate.accuracy import generator, outcome_weights
-from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
+from tacit.evaluate.accuracy import (
+    FEW_COPIES,
+    MAX_COPIES,
+    SignedRecords,
+    generator,
+    outcome_weights,
+    signed_records,
+)
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.linear_estimate import linear_estimate

@@ -1,15 +1,129 @@
-"""The report as one HTML page that loads nothing from elsewhere."""
+"""The section of the report on one paper: sentences, comparisons with published numbers, charts.
+
+Values only; `report_page` arranges them, `report_files` draws and writes them.
+"""
 
 from __future__ import annotations
 
 import html
+import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tacit import __version__
 from tacit.output.table import Markup, Table
-from tacit.papers.section import NO_ESTIMATE, Chart, Section
-from tacit.papers.study_settings import Plan
+from tacit.papers.runner import Plan, Rows, Value
+from tacit.privacy.privacy_plots import svg
+from tacit.records import write_text
+
+#: Shown at a theta that carries no information.
+NO_ESTIMATE = "no estimate exists"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A published number beside ours.
+
+    `published` is the number in the paper, None if it prints none; `reference` was measured before.
+    `within` is the tolerance. `why` explains the difference.
+    """
+
+    what: str
+    ours: float | None
+    published: float | None = None
+    reference: float | None = None
+    within: float | None = None
+    why: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published number, or minus the reference if none is published."""
+        other = self.reference if self.published is None else self.published
+        return None if other is None or self.ours is None else self.ours - other
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether ours is within tolerance; None if there is none."""
+        other = self.reference if self.reference is not None else self.published
+        if other is None or self.within is None or self.ours is None:
+            return None
+        return abs(self.ours - other) <= self.within
+
+
+#: x and y of a curve; a y of None is a place where no estimate exists.
+Point = tuple[float, float | None]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart through points in any order."""
+
+    label: str
+    points: Sequence[Point]
+    colour: int = 0
+    dashed: bool = False
+    marks: bool = True
+
+    @property
+    def ordered(self) -> list[Point]:
+        """The points by rising x."""
+        return sorted(self.points, key=lambda point: point[0])
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one axis; `name` names its files."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    log: bool = False
+    level: tuple[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One paper; `found` are the sentences of the summary, `said` those of its own section.
+
+    `tables` has the name of each table's file.
+    """
+
+    name: str
+    title: str
+    paper: str
+    said: Sequence[str]
+    checks: Sequence[Check] = ()
+    charts: Sequence[Chart] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    found: str = ""
+
+
+def matching(rows: Rows, **own: Value) -> Rows:
+    """The rows with these values."""
+    return [row for row in rows if all(row[key] == value for key, value in own.items())]
+
+
+def points(rows: Rows, y: str, x: str = "theta", **own: Value) -> list[Point]:
+    """Points of the rows with these values."""
+    return [(float(row[x]), row[y]) for row in matching(rows, **own)]
+
+
+def table_of(title: str, rows: Rows) -> Table:
+    """Rows under the names of their values."""
+    heads = tuple(rows[0])
+    return Table(heads, [[row[name] for name in heads] for row in rows], title)
+
+
+# The report as one HTML page that loads nothing from elsewhere.
+
 
 #: Rows of a table that the page shows; all of them are in its CSV file.
 SHOWN = 40
@@ -194,3 +308,77 @@ def signed(difference: float | None) -> str:
 
 def _text(value: object) -> str:
     return html.escape(str(value))
+
+
+# write_report: the page, its figures as SVG files and every number as CSV files.
+
+
+PAGE = "report.html"
+#: Colours that are distinct for colour-blind readers (Okabe & Ito).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
+MARKERS = "os^Dv"
+#: Small enough to be readable on a phone.
+SIZE = (5.0, 3.7)
+
+
+def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
+    """Write everything except the results of the settings, which the runner keeps."""
+    pictures = {}
+    tables = {"summary": summary_table(sections)}
+    for section in sections:
+        tables |= {f"{section.name}-checks": checks_table(section), **section.tables}
+        for chart in section.charts:
+            picture = svg(draw(chart))
+            write_text(folder / f"{chart.name}.svg", picture)
+            # Names of its own, since several stand on one page.
+            pictures[chart.name] = re.sub(
+                r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", picture
+            )
+            rows: list[Any] = [(one.label, x, y) for one in chart.curves for x, y in one.ordered]
+            if chart.level is not None:
+                rows.append((chart.level[0], None, chart.level[1]))
+            tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
+    for name, table in tables.items():
+        write_text(folder / f"{name}.csv", table.csv())
+    write_text(folder / PAGE, page(sections, pictures, plan))
+
+
+def draw(chart: Chart) -> Figure:
+    """The figure of a chart; it marks places where no estimate exists."""
+    figure = Figure(figsize=SIZE, layout="constrained")
+    axes = figure.subplots()
+    for one in chart.curves:
+        _draw(axes, one)
+    if chart.level is not None:
+        name, height = chart.level
+        axes.axhline(height, color="#999999", lw=0.8, ls=":", label=name)
+    points = [point for one in chart.curves for point in one.points]
+    for place in sorted({x for x, y in points if y is None}):
+        axes.axvline(place, color="#999999", lw=0.8, ls=(0, (1, 3)))
+        axes.text(
+            place, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
+            transform=axes.get_xaxis_transform(), va="bottom", ha="left",
+        )  # fmt: skip
+    if chart.log:
+        axes.set_yscale("log")
+    if all(float(x).is_integer() for x, _ in points):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel(chart.x)
+    axes.set_ylabel(chart.y)
+    axes.grid(alpha=0.25, lw=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    return figure
+
+
+def _draw(axes: Any, one: Curve) -> None:
+    axes.plot(
+        [x for x, _ in one.ordered],
+        [math.nan if y is None else y for _, y in one.ordered],
+        color=COLOURS[one.colour % len(COLOURS)],
+        marker=MARKERS[one.colour % len(MARKERS)] if one.marks else None,
+        ms=3.5,
+        lw=1.4,
+        ls="--" if one.dashed else "-",
+        label=one.label,
+    )
