@@ -165,7 +165,7 @@ def _measured(
 ) -> Report:
     from tacit.privacy import report
     from tacit.privacy.prior_json import rules_from_json
-    from tacit.privacy.respondent_wording import wording_of
+    from tacit.privacy.report_text import wording_of
     from tacit.survey import read_published
 
     published = [] if rules is None else read_described(rules, rules_from_json, "rules")

@@ -104,7 +104,7 @@ def check(
     Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
     """
     from tacit.privacy import report
-    from tacit.privacy.respondent_wording import wording_of
+    from tacit.privacy.report_text import wording_of
     from tacit.survey import read_survey, widths
 
     survey = read_survey(file)
@@ -229,7 +229,7 @@ def _plain(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str
 
 def _render(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
     from tacit.privacy import prior_of
-    from tacit.privacy.whole_record import NOT_KNOWN
+    from tacit.privacy.report import NOT_KNOWN
 
     out = show.console()
     if not prior_of(None, survey.design).ties_all:

@@ -15,7 +15,7 @@ from tacit.output.table import Table
 from tacit.papers.report_page import checks_table, page, summary_table
 from tacit.papers.section import NO_ESTIMATE, Chart, Curve, Section
 from tacit.papers.study_settings import Plan
-from tacit.privacy.privacy_plots import svg
+from tacit.privacy.page import svg
 from tacit.records import write_text
 
 PAGE = "report.html"

@@ -40,7 +40,7 @@ from tacit.papers.study_settings import (
 )
 from tacit.privacy import prior_of, pse_curve
 from tacit.privacy.comparison import unrelated_scheme
-from tacit.privacy.published_rules import after_mining
+from tacit.privacy.published_model import after_mining
 from tacit.privacy.scopes import Limits, measure
 from tacit.records import count
 

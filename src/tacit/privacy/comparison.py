@@ -151,7 +151,7 @@ class Comparison:
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
         with optional_imports():
-            from tacit.privacy.privacy_plots import curves
+            from tacit.privacy.page import curves
 
         return curves(self)
 

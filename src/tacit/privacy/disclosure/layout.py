@@ -25,8 +25,8 @@ from tacit.core.channel.linear_maps import Dense, Linear
 from tacit.core.channel.product import Factor, ProductChannel
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design
-from tacit.privacy.exact_risk import JointGroups
 from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
+from tacit.privacy.scopes import JointGroups
 from tacit.records import PatternTable
 
 

@@ -25,7 +25,7 @@ from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.likely_tables import small_tables
 from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
-from tacit.privacy.exact_risk import reports_of
+from tacit.privacy.scopes import reports_of
 
 #: How often models that are right are rejected, at most: by all reports, by three units.
 LEVEL, TRIPLE_LEVEL = 1e-2, 1e-3

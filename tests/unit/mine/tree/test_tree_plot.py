@@ -16,7 +16,7 @@ from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.tree_plot import MOST_ENDS, figure, lay_out, short
 from tacit.mine.tree.tree_view import TreeView
-from tacit.privacy.privacy_plots import svg
+from tacit.privacy.page import svg
 
 LABELS = ("<=50K", ">50K", "not said")
 
