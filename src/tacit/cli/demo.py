@@ -32,7 +32,7 @@ from tacit.core.schema import Schema
 from tacit.datasets import adult_survey
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
-from tacit.mine.model_summary import strongest_rules
+from tacit.mine.summaries import strongest_rules
 from tacit.output import rounding
 from tacit.output.table import Table
 from tacit.reconstruction import Reconstruction, reconstruct, simplex

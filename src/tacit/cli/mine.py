@@ -18,7 +18,7 @@ from tacit.cli.mine_rules import rules
 from tacit.cli.mine_tree import tree
 from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import ReportedRecords
-from tacit.mine.model_summary import bayes_summary
+from tacit.mine.summaries import bayes_summary
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table
 from tacit.records import write_text

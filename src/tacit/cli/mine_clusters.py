@@ -14,7 +14,7 @@ from tacit.cli.arguments import ModelOut, table_out
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import FileError
-from tacit.mine.model_summary import classes_summary
+from tacit.mine.summaries import classes_summary
 from tacit.records import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def clusters(
 
 
 def _render(file: Path, model: LatentClass) -> None:
-    from tacit.mine.class_number import selection_table
+    from tacit.mine.latent_class import selection_table
 
     out, shown = show.console(), model.profiles_.to_table()
     out.print(f"wrote {file}: {shown.title}\n", soft_wrap=True)

@@ -13,7 +13,7 @@ from tacit.cli.arguments import ModelOut, Target
 from tacit.cli.mine_tree import Criterion, CriterionName, MaxDepth
 from tacit.cli.option_groups import Output, grouped_options
 from tacit.cli.sources import ReportedRecords
-from tacit.mine.model_summary import classifier_summary
+from tacit.mine.summaries import classifier_summary
 from tacit.output.number_text import number_of
 from tacit.records import write_text
 

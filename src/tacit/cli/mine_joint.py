@@ -20,7 +20,7 @@ from tacit.records import check_apart, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
     from tacit.mine import ChowLiuTree
-    from tacit.mine.model_fidelity import Fidelity
+    from tacit.mine.fidelity import Fidelity
 
 ErrorRate = Annotated[
     float,

@@ -14,7 +14,7 @@ from tacit.cli.arguments import ModelOut, Target
 from tacit.cli.option_groups import Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.mine.model_summary import tree_summary
+from tacit.mine.summaries import tree_summary
 from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table
 from tacit.records import check_figure, write_text

@@ -17,7 +17,7 @@ from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
-from tacit.mine.model_summary import bayes_summary, classes_summary, tree_summary
+from tacit.mine.summaries import bayes_summary, classes_summary, tree_summary
 from tacit.output.rounding import finite
 from tacit.privacy import Limits, Prior, prior_of
 from tacit.privacy.prior import tied_parts

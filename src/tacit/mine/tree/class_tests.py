@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from tacit.core.arrays import TINY, Array
-from tacit.mine.bayes_parameters import class_dependence
+from tacit.models.bayes_parameters import class_dependence
 from tacit.reconstruction import Reconstruction
 
 #: Tables of more reported cells have a Wald test instead: there are enough reports for them.

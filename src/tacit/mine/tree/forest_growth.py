@@ -14,7 +14,6 @@ from typing import Self
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.mine.bayes_parameters import likelihood
 from tacit.mine.tree.criteria import CRITERIA
 from tacit.mine.tree.forest_bags import Bags, ImputedBags, TableBags, TrueBags
 from tacit.mine.tree.imputed_records import RecordPosterior
@@ -25,6 +24,7 @@ from tacit.mine.tree.split_choice import GrowthSettings
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.tree_reports import TreeReports
 from tacit.mine.tree.tree_share import random_tree, tree_share
+from tacit.models.bayes_parameters import likelihood
 from tacit.reconstruction import Reconstruction
 from tacit.records import Progress
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from tacit.core.arrays import TINY, Array, Codes, Index
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
-from tacit.mine.block_units import Tables, UnitChannel, unit_channels
-from tacit.mine.conditional_model import CHUNK, ConditionalModel
+from tacit.models.block_units import Tables, UnitChannel, unit_channels
+from tacit.models.conditional_model import CHUNK, ConditionalModel
 from tacit.records import PatternTable
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.mine.bayes_parameters import projected_prior, shrunk_table
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.group_links import Links
 from tacit.mine.tree.joint_channel import JointChannel
@@ -27,6 +26,7 @@ from tacit.mine.tree.joint_table import (
     penalised,
     with_uniform,
 )
+from tacit.models.bayes_parameters import projected_prior, shrunk_table
 from tacit.reconstruction import Reconstruction
 
 FOLDS = 3

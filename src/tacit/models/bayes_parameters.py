@@ -31,8 +31,8 @@ from scipy.special import chdtri, ndtri
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.coin import Differ, Keep
 from tacit.core.design import Design
-from tacit.mine.block_units import Tables
-from tacit.mine.conditional_model import ConditionalModel
+from tacit.models.block_units import Tables
+from tacit.models.conditional_model import ConditionalModel
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.simplex import project

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import gammaincc
 
 from tacit.core.arrays import Array
-from tacit.mine.joint_errors import ReportErrors
+from tacit.mine.joint_model import ReportErrors
 from tacit.mine.pair_dependence import holm
 from tacit.mine.unit_tables import UnitTables
 from tacit.models.tree_distribution import TreeDistribution
