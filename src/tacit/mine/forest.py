@@ -50,7 +50,7 @@ class Forest(TreeMiner):
     trees_: list[RandomTree]
     _tell: Progress
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
+    def __init__(
         self,
         design: Design | None = None,
         target: str | None = None,

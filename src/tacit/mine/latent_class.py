@@ -52,7 +52,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     features_: Schema
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
+    def __init__(
         self,
         design: Design | None = None,
         n_classes: int | None = None,

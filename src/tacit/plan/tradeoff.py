@@ -145,7 +145,7 @@ class Tradeoff(TabularResult):
         return plot_tradeoff(self)
 
 
-def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
+def tradeoff(
     candidates: Any,
     n: int | None = None,
     width: float | None = None,
