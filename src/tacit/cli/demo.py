@@ -20,7 +20,7 @@ import typer
 from rich.text import Text
 
 from tacit.cli import show
-from tacit.cli.respondents import send
+from tacit.cli.simulate import send
 from tacit.core.arrays import Codes
 from tacit.core.attribute import Attribute
 from tacit.core.channel import related, truthful, uniform_perturbation

@@ -13,7 +13,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
-from tacit.cli.option_groups import grouped_options, option
+from tacit.cli.options import grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.attribute import Attribute
 from tacit.core.design import Design

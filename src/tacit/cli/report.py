@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.option_groups import grouped_options
+from tacit.cli.options import grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.core.extras import optional_imports
 from tacit.errors import DataError, FileError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.survey_store import DatabaseOption
+from tacit.cli.arguments import DatabaseOption
 from tacit.errors import ServiceError
 
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli import show
-from tacit.cli.estimate_columns import estimate_columns
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
+from tacit.cli.options import FormattedOutput, estimate_columns, grouped_options, option
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,

@@ -1,4 +1,4 @@
-"""`tacit count` and `tacit merge`: count tables in files, to which others can be added."""
+"""`tacit count`, `merge` and `disguise`: count tables in files, and true records disguised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile, MemoryLimit
+from tacit.cli.arguments import DesignFile, MemoryLimit, RecordsOut, SimulationSeed
+from tacit.cli.notes import note, note_seed
 from tacit.cli.sources import FromDatabase, check_made_by, counted
 from tacit.core.schema import Schema
 from tacit.errors import DataError
@@ -19,6 +20,7 @@ from tacit.reconstruction.sampling.incomplete_patterns import count_answers, wit
 from tacit.records import PatternTable, check_apart, read_design, read_design_origin
 from tacit.records.count_file import CountedPart, StoredCounts, check_suffix, read_counts
 from tacit.records.engine_choice import file_engine
+from tacit.records.file_disguise import disguise_files
 from tacit.records.record_files import record_files
 
 CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
@@ -102,3 +104,41 @@ def _write(counts: StoredCounts, out: Path) -> None:
     typer.echo(
         f"wrote {out}: {number_of(records, 'record')}, {number_of(patterns, 'distinct pattern')}"
     )
+
+
+# `tacit disguise`: true records in, reported records out.
+
+
+TrueData = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="True records: .csv, .csv.gz or .parquet, a glob or a directory."
+    ),
+]
+
+
+def disguise_file(
+    design_file: DesignFile,
+    data: TrueData,
+    out: RecordsOut,
+    seed: SimulationSeed = None,
+    memory: MemoryLimit = None,
+) -> None:
+    """Draw reported records from true ones, as the design says.
+
+    Without --seed the draws come from the operating system's entropy, as they must for answers
+    of real people. Columns that the design does not name are left out. Missing answers stay
+    missing.
+
+    Example: [bold]tacit disguise survey.json true.csv --out reported.parquet[/bold]
+    """
+    design, origin = read_design(design_file), read_design_origin(design_file)
+    with show.progress("disguising") as tell:
+        written = disguise_files(data, design, out, seed, origin=origin, progress=tell)
+    typer.echo(f"wrote {out}: {number_of(written.records, 'reported record')}")
+    if written.missing:
+        note(
+            f"{number_of(written.missing, 'missing answer')} passed on as missing: no coin "
+            "disguises it, and everybody can see that it is missing"
+        )
+    note_seed(seed)

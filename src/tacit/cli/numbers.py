@@ -16,9 +16,8 @@ from tacit import quantitative
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
-from tacit.cli.option_groups import grouped_options, option, typed
-from tacit.cli.output_format import FormattedOutput
-from tacit.cli.sample_options import DrawnPeople
+from tacit.cli.options import FormattedOutput, grouped_options, option, typed
+from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
 from tacit.errors import DataError, TacitError, unknown
