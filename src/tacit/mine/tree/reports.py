@@ -15,10 +15,14 @@ from tacit.core.channel.distribution import uniform
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError
-from tacit.mine.tree.bit_counts import packed
-from tacit.mine.tree.cell_counts import CellCounts
-from tacit.mine.tree.reported_answers import CodedAnswers, PackedAnswers, ReportedAnswers
-from tacit.mine.tree.streamed_cells import StreamedAnswers
+from tacit.mine.tree.cells import (
+    CellCounts,
+    CodedAnswers,
+    PackedAnswers,
+    ReportedAnswers,
+    StreamedAnswers,
+    packed,
+)
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.group_weights import GroupWeights, States

@@ -20,7 +20,7 @@ from matplotlib.textpath import text_to_path
 
 from tacit.core.arrays import Array
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_view import TreeView, alternatives, percent
+from tacit.mine.tree.view import TreeView, alternatives, percent
 from tacit.output.number_text import number_of
 from tacit.output.plot_style import GREY, INK
 
