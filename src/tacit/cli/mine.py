@@ -287,7 +287,7 @@ def _rule_row(rule: dict[str, Any], room: int) -> list[str]:
 
 def _numbers(rule: dict[str, Any], name: str) -> list[str]:
     """A share and its interval in percent; unknown if the interval is too wide to say anything."""
-    from tacit.mine.tree.tree_rules import is_informative
+    from tacit.mine.tree.view import is_informative
 
     stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
     if not is_informative(stderr, lower, upper):
