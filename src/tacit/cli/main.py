@@ -21,7 +21,7 @@ import typer
 
 from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
-from tacit.core.extras import DISTRIBUTION, optional_imports
+from tacit.core.imports import DISTRIBUTION, optional_imports
 from tacit.errors import TacitError
 from tacit.records.memory_limit import end_limit, exceeded_error, needs_more
 

@@ -22,8 +22,7 @@ from tacit.cli.arguments import (
 )
 from tacit.cli.options import FormattedOutput, grouped_options
 from tacit.cli.sources import DrawnSample, ReportedRecords
-from tacit.core.attribute import Attribute, text
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.output.number_text import number_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from tacit.cli import show
-from tacit.core.attribute import text
+from tacit.core.schema import text
 from tacit.errors import DataError
 from tacit.output.table import Table, latex_of, markdown_of, table_of
 from tacit.reconstruction.estimate import free_names

@@ -9,7 +9,7 @@ import typer
 
 from tacit.cli.options import grouped_options
 from tacit.cli.sources import ReportedRecords
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import DataError, FileError
 from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes

@@ -50,7 +50,7 @@ def studio(
 
     Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
     """
-    from tacit.core.extras import optional_imports
+    from tacit.core.imports import optional_imports
 
     with optional_imports():
         from tacit.studio.studio_server import StudioPlace, serve_studio, studio_beside

@@ -25,7 +25,7 @@ from tacit.collect.problem_details import (
 )
 from tacit.collect.store import Response, SurveyState, code_type
 from tacit.collect.store.store_values import StoredText, Terms, text_id
-from tacit.core.attribute import Attribute, text
+from tacit.core.schema import Attribute, text
 from tacit.output.json_documents import DECODER
 from tacit.survey import Published
 from tacit.survey.optional_answers import missing_together

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute, text
-from tacit.core.schema import Label, Schema
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.mine.block_units import Tables
 from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table

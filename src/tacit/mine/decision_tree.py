@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Label
 from tacit.core.design import Design
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.mine.apriori.frequent_sets import FrequentSets
 from tacit.mine.apriori.rule_figures import deviate, share_interval
 from tacit.mine.apriori.supports import SetMoments, Supports

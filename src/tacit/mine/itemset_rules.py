@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Index
-from tacit.core.attribute import Label
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine.apriori.rule_figures import RuleFigures
 from tacit.mine.apriori.supports import Inside, RuleMoments

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from tacit.core.attribute import Attribute
 from tacit.core.channel import truthful
 from tacit.core.design import Design, Group
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 
 #: The most categories of a feature without a design.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core.arrays import Array, Mask
-from tacit.core.channel.product import Factor
+from tacit.core.design import Factor
 from tacit.core.schema import Schema
 from tacit.privacy.kernels import Kernel, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior

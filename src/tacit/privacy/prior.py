@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
 from tacit.core.design import Design
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
 from tacit.privacy.conditional_prior import tied_parts, tied_tables, uniform_tables

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Mask
-from tacit.core.attribute import Attribute, Label
 from tacit.core.design import Design
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, DesignError
 from tacit.privacy.exact_risk import part_of, reports_of
 from tacit.privacy.prior import Prior

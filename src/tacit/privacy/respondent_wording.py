@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tacit.core.attribute import Label
+from tacit.core.schema import Label
 from tacit.survey.field_types import text_in
 
 if TYPE_CHECKING:

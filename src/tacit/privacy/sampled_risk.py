@@ -33,7 +33,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.numbers import sum_up
-from tacit.core.channel.product import Factor
+from tacit.core.design import Factor
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Mixture, Step, along_axis, kernel_of
 from tacit.privacy.prior import Prior

@@ -17,8 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tacit.core.channel.product import Factor
-from tacit.core.design import Design
+from tacit.core.design import Design, Factor
 from tacit.privacy.exact_risk import (
     JointGroups,
     part_of,

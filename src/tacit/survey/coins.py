@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.core.channel import FAMILIES, Coin, unrelated
-from tacit.core.channel.numbered_reports import MOST_CARDS
+from tacit.core.channel.matrix import MOST_CARDS
 from tacit.core.design import Group
 from tacit.survey.devices import MOVABLE
 from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.core.attribute import Attribute
 from tacit.core.channel.numbers import distribution
 from tacit.core.design import Design
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.survey import devices
 from tacit.survey.coins import attributes_of, design_groups

@@ -12,11 +12,10 @@ import pytest
 
 from tacit import Design, related, uniform_perturbation
 from tacit.collect.store.store_values import Terms
-from tacit.core.attribute import Attribute
 from tacit.core.bounds import DesignReports
 from tacit.core.channel import Coin
 from tacit.core.design import Group
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import SurveyError
 from tacit.survey import Published, survey_from_dict
 from tacit.survey.disclosure_bound import disclosure_bound, understates, waves_sentence

@@ -4,7 +4,7 @@ A response is durable when `Store.write` returns. No stored row, order, id or lo
 one-time link, an address or a time of day.
 """
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 
 with optional_imports():
     from tacit.collect.store.packed_codes import code_type, packed, unpacked

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Index
-from tacit.core.attribute import Label
 from tacit.core.design import Design
-from tacit.core.schema import Schema
+from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.events import Events
 

@@ -20,9 +20,8 @@ from scipy.special import chdtrc
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.channel import Channel
 from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.product import ProductChannel
 from tacit.core.channel.related import AgreementChannel
-from tacit.core.design import Design
+from tacit.core.design import Design, ProductChannel
 from tacit.mine.bayes_parameters import class_dependence, projected_prior, shrunk_table
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.growth import GrowthSettings, grow, right_and_wrong

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.distribution import uniform
+from tacit.core.channel.coin import uniform
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError

@@ -36,9 +36,8 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from tacit.core.arrays import Index
-from tacit.core.attribute import Attribute, Label
 from tacit.core.label_codes import frame_of
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.mine.tree.tree import NONE, Tree, check_max_depth
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.rounding import finite

@@ -1,4 +1,4 @@
-"""What is installed: our name on the registry, its namesake, and optional packages by extra.
+"""Imports: names on first use, optional packages by extra, and a warning about our namesake.
 
 `tacit` on the registry is another project; this one is `tacit-survey`. Both install a package
 called `tacit`, so installing both mixes their files.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from tacit.errors import MissingExtraError
 
@@ -93,3 +95,26 @@ def optional_imports() -> Iterator[None]:
         raise MissingExtraError(
             f"{package} is not installed; run: pip install '{DISTRIBUTION}[{EXTRAS[package]}]'"
         ) from None
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package whose names are imported on first use (PEP 562).
+
+    `import tacit` stays fast, and a survey server never loads the code that reconstructs.
+    `modules` maps each module to the names that the package takes from it, separated by spaces.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return load, names

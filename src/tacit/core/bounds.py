@@ -1,9 +1,9 @@
-"""How much all reports together can disclose of one answer, whatever the dependence.
+"""Upper bounds on what reports disclose that need the design alone: no data, no dependence.
 
 The adversary holds the whole reported record and knows the joint distribution of the answers; of
 that distribution only the target's own share p is fixed. The chance of a right guess is convex in
 the distribution of the other answers given the target, so it is largest where each answer to the
-target fixes all others (METHODS 16, the free bound):
+target fixes all others:
 
     two categories   every group sees one of two cells: the largest Bayes accuracy over the
                      two-point experiments of the groups, multiplied; exact
@@ -18,6 +18,13 @@ a_2 + 2 a_3 + ..., at most k/2 times a_2 + a_3 + ....
 Where too many choices of experiments would have to be tried, each group gets one experiment that
 dominates all its own; where outcomes become too many, posteriors are spread to a grid. Both only
 raise the bound. Sums are exact and no logarithm is taken, so every machine finds the same number.
+
+Two-point experiments say how well one group's report tells two true joint answers apart.
+An experiment lists, for each outcome, its probability under the first and under the second true
+answer. Two true cells u, v of a group give the experiment (M[y, u], M[y, v]) over reports y. An
+experiment dominates another if its ROC curve is nowhere lower (Blackwell); then every adversary
+does at least as well with it. Each channel lists its pairs in closed form, with exact fractions;
+only those that no other pair dominates are kept.
 """
 
 from __future__ import annotations
@@ -28,14 +35,83 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import accumulate, combinations, combinations_with_replacement, pairwise, product
 
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.bounds.two_point import Experiment, envelope, experiments_of
+from tacit.core.channel import Channel
+from tacit.core.channel.channel import Target
 from tacit.core.design import Design, Group
 from tacit.errors import DataError
+
+#: (probability under the first, under the second true answer) of each outcome.
+Experiment = tuple[tuple[Fraction, Fraction], ...]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+@lru_cache(maxsize=4096)
+def experiments_of(channel: Channel, target: Target | None = None) -> tuple[Experiment, ...]:
+    """The best experiments on any two cells, or on two cells with the target's two categories."""
+    return undominated([_experiment(outcomes) for outcomes in channel.experiments(target)])
+
+
+def _experiment(outcomes: Iterable[tuple[Fraction, Fraction]]) -> Experiment:
+    """Outcomes sorted by likelihood ratio, those with the same ratio merged."""
+    merged: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    for first, second in outcomes:
+        if first + second > 0:
+            share = first / (first + second)
+            sums = merged.get(share, (_ZERO, _ZERO))
+            merged[share] = (sums[0] + first, sums[1] + second)
+    return tuple(merged[share] for share in sorted(merged))
+
+
+def undominated(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Each experiment that no other one dominates, once."""
+    best: list[Experiment] = []
+    for experiment in dict.fromkeys(experiments):
+        if not any(_dominates(other, experiment) for other in best):
+            best = [other for other in best if not _dominates(experiment, other)] + [experiment]
+    return tuple(best)
+
+
+def _curve(experiment: Experiment) -> list[tuple[Fraction, Fraction]]:
+    """The ROC curve: (share of the first, of the second) in outcomes that favour the second."""
+    start = (_ZERO, _ZERO)
+    return list(accumulate(experiment, lambda a, b: (a[0] + b[0], a[1] + b[1]), initial=start))
+
+
+def _dominates(first: Experiment, second: Experiment) -> bool:
+    curve = _curve(first)
+    return all(_height(curve, x) >= y for x, y in _curve(second))
+
+
+def _height(curve: Sequence[tuple[Fraction, Fraction]], at: Fraction) -> Fraction:
+    """The ROC curve's largest value at a point."""
+    for (x0, y0), (x1, y1) in zip(curve[-2::-1], curve[:0:-1], strict=True):
+        if x0 <= at <= x1:
+            return y1 if x0 == x1 else y0 + (y1 - y0) * (at - x0) / (x1 - x0)
+    return _ONE
+
+
+@lru_cache(maxsize=4096)
+def envelope(experiments: tuple[Experiment, ...]) -> Experiment:
+    """The least experiment that dominates all: increments of the concave hull of ROC curves."""
+    hull: list[tuple[Fraction, Fraction]] = []
+    for point in sorted({point for experiment in experiments for point in _curve(experiment)}):
+        while len(hull) > 1 and _turns_left(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return _experiment((b[0] - a[0], b[1] - a[1]) for a, b in pairwise(hull))
+
+
+def _turns_left(
+    a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], c: tuple[Fraction, Fraction]
+) -> bool:
+    return (b[0] - a[0]) * (c[1] - a[1]) >= (b[1] - a[1]) * (c[0] - a[0])
+
 
 #: Choices of experiments that are tried before each group gets its dominating one.
 _MOST_CHOICES = 64
@@ -105,13 +181,13 @@ class DesignReports:
 
         `prior` is the attribute's own distribution, every category equally likely if None.
         """
-        size, own = self._design.schema[name].size, self._design.group_of(name)
+        size, group = self._design.schema[name].size, self._design.group_of(name)
         shares = (1 / size,) * size if prior is None else tuple(float(p) for p in prior)
         if len(shares) != size:
             raise DataError(f"the prior of {name!r} needs {size} probabilities, got {len(shares)}")
-        if own not in self._channels:
+        if group not in self._channels:
             raise DataError(f"the group of {name!r} must be one of the groups seen")
-        channel, position = self._channels[own], own.attributes.index(name)
+        channel, position = self._channels[group], group.attributes.index(name)
         kinds = self._kinds.copy()
         kinds[experiments_of(channel)] -= 1
         others = tuple((+kinds).items())
@@ -124,10 +200,10 @@ class DesignReports:
             worst = _posterior(max(shares), self._ratio)
         if 2 < size <= _MOST_PAIRED:
             pairs = combinations(range(size), 2)
-            found = ((i, j, experiments_of(channel, (position, i, j))) for i, j in pairs)
+            experiments = ((i, j, experiments_of(channel, (position, i, j))) for i, j in pairs)
             missed = math.fsum(
                 shares[i] + shares[j] - _two(shares[i], shares[j], pair, others)[0]
-                for i, j, pair in found
+                for i, j, pair in experiments
             )
             accuracy = 1 - 2 / size * missed
         accuracy = min(accuracy, 1 - self._erased * (1 - max(shares)))
@@ -137,36 +213,48 @@ class DesignReports:
 
 @lru_cache(maxsize=4096)
 def _two(
-    first: float, second: float, own: tuple[Experiment, ...], others: Others
+    first: float, second: float, experiments: tuple[Experiment, ...], others: Others
 ) -> tuple[float, float]:
     """Two categories: the largest over all choices of one experiment per group."""
     accuracy, drawn = 0.0, 0.0
     if first <= 0 and second <= 0:
         return accuracy, drawn
-    for choice in _choices(own, others):
-        one, two = _outcomes(choice, first, second)
-        accuracy = max(accuracy, math.fsum(np.maximum(one, two)))
-        drawn = max(drawn, math.fsum((one * one + two * two) / (one + two)))
+    for choice in _choices(experiments, others):
+        joint_first, joint_second = _outcomes(choice, first, second)
+        accuracy = max(accuracy, math.fsum(np.maximum(joint_first, joint_second)))
+        drawn = max(
+            drawn,
+            math.fsum(
+                (joint_first * joint_first + joint_second * joint_second)
+                / (joint_first + joint_second)
+            ),
+        )
     return accuracy, drawn
 
 
-def _choices(own: tuple[Experiment, ...], others: Others) -> Iterator[ChosenExperiments]:
+def _choices(experiments: tuple[Experiment, ...], others: Others) -> Iterator[ChosenExperiments]:
     """Every choice of one experiment per group; groups of one kind are interchangeable."""
     number = math.prod(
-        (math.comb(len(found) + count - 1, count) for found, count in others), start=len(own)
+        (math.comb(len(options) + count - 1, count) for options, count in others),
+        start=len(experiments),
     )
     if number > _MOST_CHOICES:
-        yield ((envelope(own), 1), *((envelope(found), count) for found, count in others))
+        yield (
+            (envelope(experiments), 1),
+            *((envelope(options), count) for options, count in others),
+        )
         return
-    kinds = [list(combinations_with_replacement(found, count)) for found, count in others]
-    for mine in own:
+    kinds = [list(combinations_with_replacement(options, count)) for options, count in others]
+    for chosen in experiments:
         for rest in product(*kinds):
-            yield ((mine, 1), *Counter(one for chosen in rest for one in chosen).items())
+            yield ((chosen, 1), *Counter(option for picked in rest for option in picked).items())
 
 
-def _outcomes(choice: ChosenExperiments, one: float, two: float) -> tuple[Array, Array]:
+def _outcomes(
+    choice: ChosenExperiments, first_share: float, second_share: float
+) -> tuple[Array, Array]:
     """P(outcome and first answer), P(outcome and second answer) of all experiments together."""
-    first, second = np.array([one]), np.array([two])
+    first, second = np.array([first_share]), np.array([second_share])
     for experiment, count in choice:
         step = np.array([[float(a), float(b)] for a, b in experiment])
         for _ in range(count):
@@ -181,56 +269,64 @@ def _outcomes(choice: ChosenExperiments, one: float, two: float) -> tuple[Array,
 def _merged(first: Array, second: Array) -> tuple[Array, Array]:
     """Outcomes with the same posterior as one; too many are spread to a grid."""
     total = first + second
-    held = total > 0
-    first, second, total = first[held], second[held], total[held]
+    possible = total > 0
+    first, second, total = first[possible], second[possible], total[possible]
     posterior = first / total
     order = np.argsort(posterior, kind="stable")
     first, second, posterior = first[order], second[order], posterior[order]
     label = np.concatenate([[0], np.cumsum(np.diff(posterior) > _SAME)])
-    one: Array = np.bincount(label, first).astype(np.float64)
-    two: Array = np.bincount(label, second).astype(np.float64)
-    return _spread(one, two) if one.size > _MOST_OUTCOMES else (one, two)
+    merged_first: Array = np.bincount(label, first).astype(np.float64)
+    merged_second: Array = np.bincount(label, second).astype(np.float64)
+    return (
+        _spread(merged_first, merged_second)
+        if merged_first.size > _MOST_OUTCOMES
+        else (merged_first, merged_second)
+    )
 
 
 def _spread(first: Array, second: Array) -> tuple[Array, Array]:
     """Each outcome split between the two nearest grid posteriors: never less informative."""
     total = first + second
-    place = first / total * (_MOST_OUTCOMES - 1)
-    low = np.minimum(np.floor(place), _MOST_OUTCOMES - 2)
-    share = place - low
+    position = first / total * (_MOST_OUTCOMES - 1)
+    low = np.minimum(np.floor(position), _MOST_OUTCOMES - 2)
+    share = position - low
     where = low.astype(np.intp)
     mass = np.bincount(where, total * (1 - share), _MOST_OUTCOMES) + np.bincount(
         where + 1, total * share, _MOST_OUTCOMES
     )
     grid = np.arange(_MOST_OUTCOMES) / (_MOST_OUTCOMES - 1)
-    held = mass > 0
-    return (mass * grid)[held], (mass * (1 - grid))[held]
+    possible = mass > 0
+    return (mass * grid)[possible], (mass * (1 - grid))[possible]
 
 
 @lru_cache(maxsize=4096)
-def _ratio(own: tuple[Experiment, ...], others: Others, place: int) -> Fraction | None:
+def _ratio(experiments: tuple[Experiment, ...], others: Others, answer: int) -> Fraction | None:
     """The largest likelihood ratio of all groups in favour of one answer; None if unbounded."""
-    found = [(_largest_ratio(one, place), count) for one, count in others]
-    powers = [None if ratio is None else ratio**count for ratio, count in found]
-    return _product([_largest_ratio(own, place), *powers])
+    ratios = [(_largest_ratio(options, answer), count) for options, count in others]
+    powers = [None if ratio is None else ratio**count for ratio, count in ratios]
+    return _product([_largest_ratio(experiments, answer), *powers])
 
 
-def _largest_ratio(found: tuple[Experiment, ...], place: int) -> Fraction | None:
+def _largest_ratio(experiments: tuple[Experiment, ...], answer: int) -> Fraction | None:
     """The largest likelihood ratio in favour of one answer; None if unbounded."""
-    pairs = [(outcome[place], outcome[1 - place]) for one in found for outcome in one]
-    if any(other == 0 and own > 0 for own, other in pairs):
+    pairs = [
+        (outcome[answer], outcome[1 - answer])
+        for experiment in experiments
+        for outcome in experiment
+    ]
+    if any(other == 0 and likelihood > 0 for likelihood, other in pairs):
         return None
-    return max(own / other for own, other in pairs if other > 0)
+    return max(likelihood / other for likelihood, other in pairs if other > 0)
 
 
 def _product(ratios: Iterable[Fraction | None]) -> Fraction | None:
     """The product; None if any is unbounded."""
-    found = Fraction(1)
+    total = Fraction(1)
     for ratio in ratios:
         if ratio is None:
             return None
-        found *= ratio
-    return found
+        total *= ratio
+    return total
 
 
 def _posterior(share: float, ratio: Fraction | None) -> float:
