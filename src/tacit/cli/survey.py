@@ -577,7 +577,7 @@ def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> Non
 
 def _waves(survey: Survey) -> tuple[str, ...]:
     """What all waves together reveal; those sentences that follow are about one."""
-    from tacit.survey.disclosure_bound import waves_sentence
+    from tacit.survey.published import waves_sentence
 
     return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
 

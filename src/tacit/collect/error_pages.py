@@ -18,7 +18,7 @@ from tacit.collect.http_requests import header
 from tacit.collect.http_responses import HTML, HttpResponse
 from tacit.collect.problem_details import CLOSED, NOT_YET_OPEN, ProblemType
 from tacit.survey import Survey
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
 
 _PAGE = """<!doctype html>
 <html lang="{spoken}">

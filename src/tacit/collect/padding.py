@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.core.schema import Attribute, text
 from tacit.survey import Published
-from tacit.survey.optional_answers import missing_together
+from tacit.survey.survey import missing_together
 
 
 def submission_length(published: Published, token: str = "") -> int:

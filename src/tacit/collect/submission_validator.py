@@ -28,7 +28,7 @@ from tacit.collect.store.store_values import StoredText, Terms, text_id
 from tacit.core.schema import Attribute, text
 from tacit.output.json_documents import DECODER
 from tacit.survey import Published
-from tacit.survey.optional_answers import missing_together
+from tacit.survey.survey import missing_together
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 #: The keys of a submission in the order in which an error lists them; `padding` is the last.

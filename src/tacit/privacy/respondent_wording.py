@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tacit.core.schema import Label
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
 
 if TYPE_CHECKING:
     from tacit.survey import Survey

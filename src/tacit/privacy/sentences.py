@@ -15,7 +15,7 @@ from tacit.core.design import Group
 from tacit.output import rounding
 from tacit.privacy.sent_answers import SentAnswer, of_100, of_100_up
 from tacit.privacy.whole_record import NO_LIMIT
-from tacit.survey.disclosure_bound import waves_sentence
+from tacit.survey.published import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Report

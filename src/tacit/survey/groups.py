@@ -12,9 +12,10 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from tacit.core.channel import FAMILIES, Coin, unrelated
 from tacit.core.channel.matrix import MOST_CARDS
 from tacit.core.design import Group
-from tacit.survey.devices import MOVABLE
-from tacit.survey.field_types import Exact, Name, SurveyPart, Texts, thawed
+from tacit.survey.fields import Exact, Name, SurveyPart, Texts, thawed
 
+#: Parameters that are probabilities of the truth; others near them may be what a device can decide.
+MOVABLE = ("theta", "q", "p")
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 
 
@@ -210,8 +211,8 @@ SurveyGroup = Annotated[
 
 def attributes_of(questions: Sequence[Any], group: Any) -> tuple[str, ...]:
     """The attributes of a group; a multiple choice has one per category."""
-    own = {q.name: tuple(a.name for a in q.attributes) for q in questions}
-    return tuple(name for named in group.questions for name in own.get(named, (named,)))
+    names_of = {q.name: tuple(a.name for a in q.attributes) for q in questions}
+    return tuple(name for named in group.questions for name in names_of.get(named, (named,)))
 
 
 def design_groups(questions: Sequence[Any], group: Any) -> tuple[Group, ...]:

@@ -44,22 +44,22 @@ class SurveyPart(BaseModel):
     @classmethod
     def _known(cls, data: Any, handler: Any) -> Any:
         """Report each unknown key with the nearest known one, and check the other keys too."""
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        odd = [key for key in data if key not in known] if isinstance(data, Mapping) else []
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
+        odd = [key for key in data if key not in keys] if isinstance(data, Mapping) else []
         if not odd:
             return handler(data)
-        found: list[InitErrorDetails] = []
+        errors: list[InitErrorDetails] = []
         for key in odd:
-            context = {"message": unknown("key", key, known), "key": key}
-            found.append({"type": PydanticCustomError("key", "{message}", context), "input": key})
+            context = {"message": unknown("key", key, keys), "key": key}
+            errors.append({"type": PydanticCustomError("key", "{message}", context), "input": key})
         try:
-            handler({key: value for key, value in data.items() if key in known})
+            handler({key: value for key, value in data.items() if key in keys})
         except ValidationError as error:
             for raised in error.errors():
                 context = {**raised.get("ctx", {}), "message": raised["msg"]}
                 kind = PydanticCustomError(raised["type"], "{message}", context)
-                found.append({"type": kind, "loc": raised["loc"], "input": raised["input"]})
-        raise ValidationError.from_exception_data(cls.__name__, found)
+                errors.append({"type": kind, "loc": raised["loc"], "input": raised["input"]})
+        raise ValidationError.from_exception_data(cls.__name__, errors)
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -140,7 +140,7 @@ def _names_in(value: Any, key: str) -> tuple[str, ...]:
     listed = value if isinstance(value, list | tuple) else [value]
     if not listed:
         raise wrong(f"list at least one answer to {key!r}")
-    return tuple(_name(each) for each in listed)
+    return tuple(_name(name) for name in listed)
 
 
 def thawed(value: Any) -> Any:
