@@ -13,7 +13,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from tacit.collect.http_responses import (
+from tacit.collect.http import (
     IMMUTABLE,
     JSON,
     NO_STORE,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit import Design, related, uniform_perturbation
-from tacit.collect.store.store_values import Terms
+from tacit.collect.store.values import Terms
 from tacit.core.bounds import DesignReports
 from tacit.core.channel import Coin
 from tacit.core.design import Group

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from tacit.collect.store.store_values import enough_to_erase
+from tacit.collect.store.values import enough_to_erase
 from tacit.core.imports import optional_imports
 from tacit.errors import StoreError, Unavailable
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from sqlalchemy import insert, select
 
-from tacit.collect.store.checksums import check_all
 from tacit.collect.store.database import Database, database
-from tacit.collect.store.sql_tables import metadata, migrate
+from tacit.collect.store.sql_tables import check_all, metadata, migrate
 from tacit.collect.store.sqlite import Sqlite
 from tacit.errors import FileError, StoreError
 
