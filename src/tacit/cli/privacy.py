@@ -12,8 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
+from tacit.cli.options import FormattedOutput, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError

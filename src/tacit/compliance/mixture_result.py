@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tacit.core.arrays import Array
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.output.number_text import decimals
 from tacit.output.table import Table, latex_of, markdown_of
 from tacit.reconstruction.estimate import Estimate

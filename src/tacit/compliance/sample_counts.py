@@ -11,8 +11,7 @@ import numpy as np
 
 from tacit.compliance.report_mixture import ReportMixture
 from tacit.core.arrays import Array
-from tacit.core.channel.product import ProductChannel
-from tacit.core.design import Design, check_design
+from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, TacitError, unknown
 from tacit.reconstruction.plain_patterns import checked_plain

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tacit.core import frames
 from tacit.core.arrays import Codes
-from tacit.core.attribute import Attribute
 from tacit.core.binning import quantiles
 from tacit.core.label_codes import encode
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.datasets.uci_tables import load_adult
 
 #: Categories in the order in which UCI's `adult.names` lists them; `?`, unknown, comes last.

@@ -7,10 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.core.attribute import Attribute
 from tacit.core.channel import related, unrelated
 from tacit.core.design import Design, Group
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.datasets.uci_tables import load_adult
 
 MARITAL = {

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.core.arrays import Codes
-from tacit.core.attribute import Attribute
 from tacit.core.binning import median
 from tacit.core.frames import numbers
 from tacit.core.label_codes import encode
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.datasets.adult import adult_native
 from tacit.datasets.uci_tables import load_wisconsin
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.coin import Distribution
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError, DesignError

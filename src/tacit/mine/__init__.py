@@ -5,7 +5,7 @@ Names are imported when they are first used, so `tacit.mine.tree` does not load 
 
 from typing import TYPE_CHECKING
 
-from tacit.core.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from tacit.mine.chow_liu_tree import ChowLiuTree

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.attribute import Label
 from tacit.core.design import Design
-from tacit.core.schema import Schema
+from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.interval import Interval, check_level

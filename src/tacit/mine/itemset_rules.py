@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Index
-from tacit.core.attribute import Label
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine.apriori import Inside, RuleFigures, RuleMoments
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths

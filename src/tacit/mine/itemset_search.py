@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Label
 from tacit.core.design import Design
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine.apriori import (
     ExactSupports,

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Codes, Index
-from tacit.core.attribute import Attribute
 from tacit.core.label_codes import code_type
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.unit_tables import UnitTables

@@ -23,10 +23,9 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array, Index
-from tacit.core.attribute import Attribute, text
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
-from tacit.core.schema import Label, Schema
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.miner import LearntModel, design_of_codes, truthful_design, valid_codes
@@ -411,7 +410,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     features_: Schema
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
+    def __init__(
         self,
         design: Design | None = None,
         n_classes: int | None = None,

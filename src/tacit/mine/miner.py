@@ -15,12 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
 from tacit.core.channel import truthful
 from tacit.core.design import Design, Group, check_design
 from tacit.core.frames import NEEDS_TRUTH, warn_about_reports
 from tacit.core.label_codes import encode
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.output.table import Table

@@ -24,8 +24,7 @@ from tacit.mine.joint_model import JointModel, QueryErrors, SavedCovariance, Sav
 from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
-from tacit.mine.tree.random_tree_json import plain_tree, tree_from_plain
-from tacit.mine.tree.tree_json import finite_numbers, nodes_of, tree_of
+from tacit.mine.tree.json import finite_numbers, nodes_of, plain_tree, tree_from_plain, tree_of
 from tacit.models.bayes_parameters import BayesParameters
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.json_documents import DocumentFormat, read_document

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tacit.mine.latent_class import LatentClass
     from tacit.mine.miner import Miner
     from tacit.mine.naive_bayes import NaiveBayes
-    from tacit.mine.tree.tree_rules import TreeRule, TreeRules
+    from tacit.mine.tree.view import TreeRule, TreeRules
     from tacit.records import PatternTable
 
 #: How many log-odds a summary has.

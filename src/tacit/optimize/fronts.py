@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DesignError, FileError, TacitError
 from tacit.optimize.choice import ChosenChannel

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.channel import Coin
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
@@ -145,7 +145,7 @@ class Tradeoff(TabularResult):
         return plot_tradeoff(self)
 
 
-def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
+def tradeoff(
     candidates: Any,
     n: int | None = None,
     width: float | None = None,

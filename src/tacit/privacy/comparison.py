@@ -22,7 +22,7 @@ from tacit.core.arrays import Array
 from tacit.core.channel import Coin, related, truthful, unrelated
 from tacit.core.channel.numbers import Number, fraction
 from tacit.core.design import Design, Group
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
 from tacit.core.design import Design
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
 from tacit.privacy.risk import check_distribution, numbers

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Mask
-from tacit.core.attribute import Attribute, Label
 from tacit.core.design import Design
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, DesignError
 from tacit.privacy.answer_risks import joints_of
 from tacit.privacy.known_others import risk_knowing

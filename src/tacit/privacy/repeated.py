@@ -23,8 +23,7 @@ from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.numbers import sum_up
-from tacit.core.channel.product import Factor
-from tacit.core.design import Design, check_design
+from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.privacy.kernels import MAX_DENSE, entries, kron

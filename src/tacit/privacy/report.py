@@ -18,7 +18,7 @@ from tacit.core.bounds import Bound, DesignReports, is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import linked_parts
 from tacit.core.design import Design, check_design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
 from tacit.output import rounding

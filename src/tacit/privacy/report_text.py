@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit.core.attribute import Label
 from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
+from tacit.core.schema import Label
 from tacit.output import rounding
 from tacit.output.table import Table
 from tacit.privacy.answer_risks import SentAnswer, of_100, of_100_up
@@ -22,8 +22,8 @@ from tacit.privacy.published_model import AfterMining
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, NO_LIMIT, Figures
 from tacit.privacy.scopes import Scope
-from tacit.survey.disclosure_bound import waves_sentence
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
+from tacit.survey.published import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Disclosed, Report

@@ -20,8 +20,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.numbers import sum_up
-from tacit.core.channel.product import Factor
-from tacit.core.design import Design
+from tacit.core.design import Design, Factor
 from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, kernel_of

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, DesignError
 from tacit.quantitative.number_scramble import check_scrambling
 from tacit.quantitative.roughness_penalty import smooth_fit

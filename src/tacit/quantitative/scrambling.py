@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.local_privacy import LocallyPrivate
+from tacit.core.channel.channel import LocallyPrivate
 from tacit.core.exact_draws import Source
 from tacit.errors import DataError, SingularChannelError
 from tacit.output.json_documents import DocumentFormat

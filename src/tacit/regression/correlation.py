@@ -15,8 +15,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
 from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate

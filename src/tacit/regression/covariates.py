@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.attribute import Attribute
 from tacit.core.label_codes import absent_cells, encode, with_no_answer
-from tacit.core.schema import Label, Schema
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import DataError, unknown
 
 #: A disguised attribute as a category: C(name), or C(name, contrast).

@@ -22,8 +22,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.attribute import Attribute, Label
 from tacit.core.design import Design
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.likelihood import most_likely

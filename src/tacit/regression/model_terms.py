@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute, Label
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.regression.covariates import (
     CategoryColumn,

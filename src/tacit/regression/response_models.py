@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Label
+from tacit.core.schema import Label
 
 #: Shares at the start are at least this far from 0 and 1.
 _LEAST_SHARE = 1e-3
