@@ -36,8 +36,7 @@ from sqlalchemy import select, update
 from benchmarks.measure import HEADER, MB, Row
 from tacit import disguise
 from tacit.collect.store import Store
-from tacit.collect.store.checksums import checksums
-from tacit.collect.store.sql_tables import surveys
+from tacit.collect.store.sql_tables import checksums, surveys
 from tacit.studio.accounts import Role
 from tacit.studio.release import HELD_BACK, Releases
 from tacit.studio.studio_server import studio_of

@@ -2,20 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from tacit.core.extras import warn_about_namesake
-from tacit.core.lazy_names import lazy_names
+from tacit.core.imports import lazy_names, warn_about_namesake
 
 if TYPE_CHECKING:
     from tacit.core.channel.keep_or_draw import (
         forced,
         frapp,
+        mangat,
+        triangular,
         truthful,
         uniform_perturbation,
         unrelated,
     )
-    from tacit.core.channel.matrix import matrix
-    from tacit.core.channel.numbered_reports import christofides, kuk
-    from tacit.core.channel.one_sided import mangat, triangular
+    from tacit.core.channel.matrix import christofides, kuk, matrix
     from tacit.core.channel.related import crosswise, mangat_singh, related
     from tacit.core.design import Design, Group
     from tacit.core.disguise import disguise

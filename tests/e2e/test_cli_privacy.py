@@ -17,8 +17,8 @@ from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, relat
 from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
-from tacit.privacy.privacy_plots import svg
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.page import svg
+from tacit.privacy.report import NOT_KNOWN
 from tacit.survey import example, publish, survey_from_text
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])

@@ -13,8 +13,8 @@ import pytest
 from tacit.cli.main import run
 from tacit.output import rounding
 from tacit.privacy import report
-from tacit.privacy.respondent_wording import wording_of
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.report_text import wording_of
 from tacit.survey import example, read_published, read_survey
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from tacit.collect.store import Response, Store
-from tacit.collect.store.store_values import id_of
+from tacit.collect.store.values import id_of
 from tests.support import warm_start
 from tests.support.writing import SURVEY
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import disguise, reconstruct
-from tacit.cli.respondents import send
+from tacit.cli.simulate import send
 from tacit.collect.store import Store
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.sampling.incomplete_patterns import count_codes

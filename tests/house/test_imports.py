@@ -14,7 +14,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema
 from tacit.core.channel import truthful
-from tacit.core.extras import EXTRAS
+from tacit.core.imports import EXTRAS
 from tacit.records import writing_records
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import mutual_info_score
 
 from tacit.core.arrays import Codes
 from tacit.mine import ChowLiuTree
+from tacit.mine.miner import design_of_codes
 from tacit.mine.pair_dependence import pair_dependence
-from tacit.mine.undisguised import design_of_codes
 from tacit.mine.unit_tables import UnitTables
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.records import count

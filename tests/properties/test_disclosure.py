@@ -14,7 +14,7 @@ from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
 from tacit.privacy.disclosure.misfit import agreement
 from tacit.privacy.disclosure.moment_bound import moments
 from tacit.privacy.disclosure.sampled_classes import Sample
-from tacit.privacy.exact_risk import joint_of_attribute, reports_of
+from tacit.privacy.scopes import joint_of_attribute, reports_of
 from tacit.records import PatternTable
 from tests.support.families import designs, seeds
 from tests.support.tables import counts_of, kron_all, random_table

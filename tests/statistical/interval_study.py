@@ -20,7 +20,7 @@ import numpy as np
 from tacit.core.arrays import Array, Mask
 from tacit.core.schema import Schema
 from tacit.mine import DecisionTree, NaiveBayes, split_records
-from tacit.mine.tree.tree_rules import TreeRule
+from tacit.mine.tree.view import TreeRule
 from tacit.reconstruction.interval import Interval, normal_interval
 from tests.support.populations import Population, population
 

@@ -34,7 +34,7 @@ from tacit.core.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.core.channel.product import ProductChannel
+from tacit.core.design import ProductChannel
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval

@@ -13,7 +13,7 @@ from tacit.core.channel import frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError
 from tacit.privacy import Limits, prior_of, report
 from tacit.privacy.risk import FIGURES, Figures
-from tacit.privacy.sampled_risk import Sampled
+from tacit.privacy.scopes import Sampled
 from tacit.reconstruction.simplex import project
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of

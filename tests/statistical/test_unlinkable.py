@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import text
 
 from tacit.collect.store import Response, Store
-from tacit.collect.store.store_values import id_of, token_hash
+from tacit.collect.store.values import id_of, token_hash
 from tacit.collect.writer import Writer
 from tests.support.linking import FEWEST, files_below, order_in, places_in, tells_arrival
 from tests.support.postgres import Cluster

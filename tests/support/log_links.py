@@ -27,7 +27,7 @@ from pathlib import Path
 import httpx
 
 from tacit.collect.store import Store
-from tacit.collect.store.store_values import Response, id_of, token_hashes
+from tacit.collect.store.values import Response, id_of, token_hashes
 from tests.support.linking import Pairs
 from tests.support.load import Plan, plan
 from tests.support.published import published

@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 
 from tacit import disguise
-from tacit.cli.respondents import send
+from tacit.cli.simulate import send
 from tacit.collect.store import Store
 from tacit.core.arrays import Array
 from tacit.studio.accounts import Role

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Container, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from tacit.records import read_described
 from tacit.records.memory_limit import parse_memory, start_limit
 
 if TYPE_CHECKING:
+    from tacit.collect.store import Store
     from tacit.mine import ChowLiuTree, LatentClass
     from tacit.mine.miner import Miner
 
@@ -41,6 +43,12 @@ DataFile = Annotated[
 RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
 SimulationSeed = Annotated[
     int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
+]
+PublishedFile = Annotated[
+    Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
+]
+DatabaseOption = Annotated[
+    str, typer.Option(envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME.")
 ]
 Target = Annotated[str, typer.Option(help="The attribute to predict.")]
 ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
@@ -86,6 +94,13 @@ def command_group(text: str) -> typer.Typer:
             typer.echo(context.get_help())
 
     return group
+
+
+def open_store(url: str, there: bool = False) -> closing[Store]:
+    """The database of responses, for a with statement; with `there`, it must exist."""
+    from tacit.collect.store import Store
+
+    return closing(Store(url, must_exist=there))
 
 
 def read_model(path: Path) -> Miner | LatentClass:

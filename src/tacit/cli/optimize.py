@@ -13,10 +13,10 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, split
-from tacit.cli.option_groups import grouped_options, option
+from tacit.cli.options import grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.core.attribute import Attribute
 from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import FileError, SchemaError
 from tacit.output.json_documents import parse_json
 from tacit.output.table import Table

@@ -11,7 +11,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
-from tacit.cli.option_groups import Output, grouped_options, option, typed
+from tacit.cli.options import Output, grouped_options, option, typed
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.records import check_figure, check_out, write_frame

@@ -12,8 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
+from tacit.cli.options import FormattedOutput, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError
@@ -165,7 +164,7 @@ def _measured(
 ) -> Report:
     from tacit.privacy import report
     from tacit.privacy.prior_json import rules_from_json
-    from tacit.privacy.respondent_wording import wording_of
+    from tacit.privacy.report_text import wording_of
     from tacit.survey import read_published
 
     published = [] if rules is None else read_described(rules, rules_from_json, "rules")

@@ -10,10 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.arguments import table_out
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
-from tacit.cli.sample_options import DrawnPeople
-from tacit.cli.sources import ReportedRecords, check_made_by, is_stored
+from tacit.cli.options import FormattedOutput, grouped_options, option
+from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame

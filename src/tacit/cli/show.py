@@ -67,7 +67,7 @@ def print_table(shown: Table) -> None:
 
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure to an .svg, .png or .pdf file."""
-    from tacit.privacy.privacy_plots import content  # matplotlib is slow to start
+    from tacit.privacy.page import content  # matplotlib is slow to start
 
     write_bytes(path, content(figure, path.suffix))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,19 +17,68 @@ from typing import Any
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.collect import logs
-from tacit.collect.http_responses import IMMUTABLE, JSON, File, HttpResponse, redirect
+from tacit.collect import monitoring
+from tacit.collect.http import FAULT, IMMUTABLE, JSON, File, HttpResponse, redirect
+from tacit.collect.limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.collect.link_check import LinkCheck, LinkSource
-from tacit.collect.metrics import Metrics
-from tacit.collect.new_surveys import NewSurveys, SurveySource
+from tacit.collect.monitoring import Metrics
 from tacit.collect.page import FILES, HTML, manifest
 from tacit.collect.pages import StateSource, SurveyPage, get_only, not_found
-from tacit.collect.problem_details import FAULT
-from tacit.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.collect.store import SurveyState
-from tacit.collect.submission import ResponseSink, Submissions
-from tacit.collect.submission_validator import SubmissionValidator
+from tacit.collect.submission import ResponseSink, Submissions, SubmissionValidator
 from tacit.survey import Published
+from tacit.survey.published import SLUG_LETTERS
+
+# NewSurveys: serves surveys that were published after the server was started.
+#
+# The address of an unknown survey makes the server look into the database, at most once per
+# second
+# whatever arrives, so that nobody can load the database with invented addresses. All requests
+# that
+# arrive during a look wait for its result.
+
+
+#: The surveys in the database except those with these fingerprints.
+SurveySource = Callable[[Collection[str]], Awaitable[Sequence[Published]]]
+
+LOOK_SECONDS = 1.0
+_ADDRESS = re.compile(rf"/s/[0-9a-f]{{{SLUG_LETTERS}}}(/|/survey\.json|/responses)?")
+
+
+class NewSurveys:
+    """Adds the addresses of new surveys to those that are served."""
+
+    def __init__(
+        self,
+        source: SurveySource,
+        addresses: MutableMapping[str, ASGIApp],
+        of_survey: Callable[[Published], dict[str, ASGIApp]],
+        known: Collection[Published],
+    ) -> None:
+        self._source, self._addresses, self._of_survey = source, addresses, of_survey
+        self._known = {survey.survey.fingerprint for survey in known}
+        self._not_before = 0.0
+        self._look: asyncio.Task[None] | None = None
+
+    async def find(self, path: str) -> ASGIApp | None:
+        """What answers an address that was unknown so far; None if it is still unknown."""
+        if not _ADDRESS.fullmatch(path):
+            return None
+        if self._look is None and time.monotonic() >= self._not_before:
+            self._look = asyncio.create_task(self._add())
+        if self._look is not None:
+            await asyncio.shield(self._look)  # a client that leaves does not end it
+        return self._addresses.get(path)
+
+    async def _add(self) -> None:
+        try:
+            for survey in await self._source(self._known):
+                self._addresses.update(self._of_survey(survey))
+                self._known.add(survey.survey.fingerprint)
+        finally:
+            self._not_before = time.monotonic() + LOOK_SECONDS
+            self._look = None
+
 
 #: Why nothing can be stored at present; None if responses are stored.
 Readiness = Callable[[], str | None]
@@ -41,7 +93,7 @@ async def _any_link(survey: str, token: str) -> bool:
 
 
 @dataclass(frozen=True)
-class AppParts:
+class AppConfig:
     """What the application is made of."""
 
     surveys: Sequence[Published]
@@ -61,7 +113,7 @@ class AppParts:
     lifespan: Callable[[Any], AbstractAsyncContextManager[None]] | None = None
 
 
-def application(parts: AppParts) -> ASGIApp:
+def application(parts: AppConfig) -> ASGIApp:
     """The application: a dictionary of addresses, which new surveys extend."""
     read: dict[str, ASGIApp] = {
         **{f"/page/{name}": File(FILES[name], data) for name, data in manifest().items()},
@@ -80,7 +132,7 @@ def application(parts: AppParts) -> ASGIApp:
     return RootApp(exact, Router(default=not_found, lifespan=parts.lifespan), new)
 
 
-def _addresses(parts: AppParts, survey: Published) -> dict[str, ASGIApp]:
+def _addresses(parts: AppConfig, survey: Published) -> dict[str, ASGIApp]:
     """The addresses of a survey: its page, its file, and where records are sent."""
     base, validator = f"/s/{survey.slug}", SubmissionValidator(survey)
     # Submissions to an invited survey are limited by its links.
@@ -116,7 +168,7 @@ class RootApp:
                 app = await self._new.find(scope["path"])
             await (app or self._others)(scope, receive, send)
         except Exception as error:
-            logs.fault(error)
+            monitoring.fault(error)
             with suppress(RuntimeError):  # a response had begun: uvicorn closes the connection
                 await FAULT.response(scope, receive, send)
 

@@ -12,13 +12,18 @@ from datetime import date
 
 from starlette.types import Receive, Scope, Send
 
-from tacit.collect.http_requests import ClientDisconnected, read_body
-from tacit.collect.http_responses import JSON, HttpResponse
+from tacit.collect.http import (
+    JSON,
+    MALFORMED,
+    UNAVAILABLE,
+    ClientDisconnected,
+    HttpResponse,
+    Refused,
+    read_body,
+)
+from tacit.collect.limits import AddressRateLimit
 from tacit.collect.pages import StateSource
-from tacit.collect.problem_details import MALFORMED, UNAVAILABLE, Refused
-from tacit.collect.rate_limits import AddressRateLimit
-from tacit.collect.submission import check_head
-from tacit.collect.submission_validator import TOKEN, SubmissionValidator, parse_object
+from tacit.collect.submission import TOKEN, SubmissionValidator, check_head, parse_object
 
 #: Whether a token of the survey with a fingerprint can be used; None if the database does not
 #: answer.

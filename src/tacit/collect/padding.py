@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.core.attribute import Attribute, text
+from tacit.core.schema import Attribute, text
 from tacit.survey import Published
-from tacit.survey.optional_answers import missing_together
+from tacit.survey.survey import missing_together
 
 
 def submission_length(published: Published, token: str = "") -> int:

@@ -2,22 +2,141 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from html import escape
+from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.collect.error_pages import error_page, language_of, spoken, words
-from tacit.collect.http_requests import wants_page
-from tacit.collect.http_responses import HTML, File
+from tacit.collect import page
+from tacit.collect.http import (
+    CLOSED,
+    HTML,
+    METHOD,
+    NOT_FOUND,
+    NOT_YET_OPEN,
+    File,
+    HttpResponse,
+    ProblemType,
+    header,
+    wants_page,
+)
 from tacit.collect.page import html
-from tacit.collect.problem_details import METHOD, NOT_FOUND, ProblemType
 from tacit.collect.store import SurveyState
-from tacit.collect.submission_validator import SubmissionValidator
+from tacit.collect.submission import SubmissionValidator
 from tacit.survey import Survey
+from tacit.survey.fields import text_in
+
+# Error pages for people: there is no such survey, or it accepts no answers now.
+#
+# The texts are those of the respondent's page, in the browser's preferred language of the survey.
+
+
+_PAGE = """<!doctype html>
+<html lang="{spoken}">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <meta name="color-scheme" content="light dark">
+    <title>{head}</title>
+    <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="/page/style.css">
+  </head>
+  <body>
+    <header>{survey}</header>
+    <main class="step">
+      <h1>{title}</h1>
+      <p>{text}</p>
+    </main>
+  </body>
+</html>
+"""
+_TITLE = '<p id="title" lang="{}" dir="auto">{}</p>'
+_FIRST = "en"
+_WORDS: dict[str, dict[str, Any]] = {
+    name.removeprefix("words/").removesuffix(".json"): json.loads(page.content(name))
+    for name in page.FILES
+    if name.startswith("words/")
+}
+
+
+def words(language: str) -> dict[str, Any]:
+    """The page's texts in a language; in English if there is no translation."""
+    return _WORDS[spoken(language)]
+
+
+def spoken(language: str) -> str:
+    """The language of the page's texts for a language of a survey."""
+    base = language.partition("-")[0]
+    return base if base in _WORDS else _FIRST
+
+
+def error_page(
+    problem: ProblemType, scope: Scope, survey: Survey | None, today: date
+) -> HttpResponse:
+    """The page for a problem: the survey, what is wrong, and from or until which day."""
+    language = language_of(scope, survey)
+    own = words(language)
+    name = None if survey is None else text_in(survey.title, language)
+    title = own[f"{problem.name}.title"]
+    content = _PAGE.format(
+        spoken=spoken(language),
+        head=escape(title if name is None else f"{name}: {title}"),
+        survey="" if name is None else _TITLE.format(escape(language), escape(name)),
+        title=escape(title),
+        text=escape(_text(problem, own, survey, today)),
+    )
+    return HttpResponse(problem.status, HTML, content.encode())
+
+
+def language_of(scope: Scope, survey: Survey | None) -> str:
+    """The browser's preferred language among those of the survey, or of the page."""
+    offered = (_FIRST, *_WORDS) if survey is None else survey.languages
+    for wanted in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
+        for language in offered:
+            if language.lower().partition("-")[0] == wanted:
+                return language
+    return offered[0]
+
+
+def _wanted(asked: str) -> Sequence[str]:
+    """The languages of an Accept-Language header without regions, best first."""
+    found: list[tuple[float, int, str]] = []
+    for part in asked.split(","):
+        language, _, quality = part.partition(";")
+        weight = _quality(quality)
+        if weight > 0:
+            found.append((-weight, len(found), language.strip().partition("-")[0]))
+    return [language for _, _, language in sorted(found)]
+
+
+def _quality(text: str) -> float:
+    """The q of a language; 1 if it is missing, 0 if it is not a number."""
+    name, _, value = text.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
+
+
+def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, today: date) -> str:
+    text: str = own[f"{problem.name}.text"]
+    opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
+    ended = closes if closes is not None and closes < today else None
+    day = {NOT_YET_OPEN.name: opens, CLOSED.name: ended}.get(problem.name)
+    if day is None:
+        return text
+    month = own["months"].split()[day.month - 1]
+    written = own["date"].format(day=day.day, month=month, year=day.year)
+    return f"{own[f'{problem.name}.day'].format(day=written)} {text}"
+
 
 #: The state of the survey with a fingerprint; None if the database does not answer.
 StateSource = Callable[[str], Awaitable[SurveyState | None]]

@@ -14,9 +14,8 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from tacit.collect import logs
-from tacit.collect.addresses import TrustedProxies
-from tacit.collect.app import AppParts, application
+from tacit.collect import monitoring
+from tacit.collect.app import AppConfig, application
 from tacit.collect.http_server import (
     BACKLOG,
     Server,
@@ -25,12 +24,12 @@ from tacit.collect.http_server import (
     listening,
     raise_file_limit,
 )
-from tacit.collect.metrics import Metrics
+from tacit.collect.limits import AddressRateLimit, TrustedProxies, parse_limit
+from tacit.collect.monitoring import Metrics
 from tacit.collect.pages import CachedState
-from tacit.collect.rate_limits import AddressRateLimit, parse_limit
 from tacit.collect.settings import ServiceSettings
 from tacit.collect.store import Outcome, Response, Store, SurveyState
-from tacit.collect.submission_validator import body_limit
+from tacit.collect.submission import body_limit
 from tacit.collect.writer import Writer
 from tacit.errors import ServiceError, StoreError, TacitError
 from tacit.survey import Published, read_published
@@ -69,7 +68,7 @@ class RunningService:
     writer: Writer
     server: Server | None = None
     works: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_EVENTS, True))
-    once_per_minute: logs.OncePerMinute = field(default_factory=logs.OncePerMinute)
+    once_per_minute: monitoring.OncePerMinute = field(default_factory=monitoring.OncePerMinute)
     outages: int = 0  # how many are logged
     over_open_rate: int = 0  # how many refusals are logged
 
@@ -82,15 +81,15 @@ class RunningService:
         refused = self.metrics.over_open_rate - self.over_open_rate
         if refused and self.once_per_minute.now():  # the number, not the time of each
             self.over_open_rate += refused
-            logs.log().warning("open-rate-reached", refused=refused)
+            monitoring.log().warning("open-rate-reached", refused=refused)
 
     def _log_events(self, works: dict[str, bool]) -> None:
         for what, (failed, recovered) in _EVENTS.items():
             if works[what] and not self.works[what]:
-                logs.log().info(recovered)
+                monitoring.log().info(recovered)
             elif self.works[what] and not works[what]:
                 reason = {"reason": self.writer.failure} if what == "stored" else {}
-                logs.log().error(failed, **reason)
+                monitoring.log().error(failed, **reason)
         self.works = works
 
     def ready(self) -> str | None:
@@ -132,19 +131,19 @@ class RunningService:
             return ()
         except TacitError as error:  # such as one that a newer tacit has published
             if self.once_per_minute.now():
-                logs.log().warning("new-survey-not-read", why=str(error))
+                monitoring.log().warning("new-survey-not-read", why=str(error))
             return ()
         if found and self.server is not None:
             self.server.accept_bodies(max(map(body_limit, found)))
         for survey in found:
-            logs.log().info("new-survey", survey=survey.slug)
+            monitoring.log().info("new-survey", survey=survey.slug)
         self.surveys += tuple(found)
         return found
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """After the last request, store what waits."""
-        asyncio.get_running_loop().set_exception_handler(logs.loop_fault)
+        asyncio.get_running_loop().set_exception_handler(monitoring.loop_fault)
         yield
         await asyncio.to_thread(self.writer.close)
 
@@ -153,7 +152,7 @@ class RunningService:
         limit = parse_limit(self.settings.rate)
         proxies = TrustedProxies(self.settings.trusted_proxy)
         return application(
-            AppParts(
+            AppConfig(
                 surveys=self.surveys,
                 sink=self.writer,
                 metrics=self.metrics,
@@ -178,7 +177,7 @@ def serve(
     Warnings are logged, and passed to `warn` after the addresses. With `begun`, which receives the
     address of the server, a database without surveys is served too: some may be published later.
     """
-    logs.set_up(settings.log)
+    monitoring.set_up(settings.log)
     given = [read_published(path) for path in settings.surveys]
     with (
         listening(settings.host, settings.port, settings.reuse_port) as listener,
@@ -197,21 +196,21 @@ def serve(
         if begun is not None:
             begun(base_address(listener))
         for event, why in warnings:
-            logs.log().warning(event, why=why)
+            monitoring.log().warning(event, why=why)
             warn(why)
         _tune_process()
-        logs.log().info("started", surveys=[at for at, _ in addresses])
+        monitoring.log().info("started", surveys=[at for at, _ in addresses])
         server.run(sockets=[listener])
-        logs.log().info("stopped", submissions=service.metrics.totals())
+        monitoring.log().info("stopped", submissions=service.metrics.totals())
 
 
 def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     """Serve the page of a survey until Ctrl-C, on any day; nothing is stored."""
-    logs.set_up("console")
+    monitoring.set_up("console")
     settings = ServiceSettings.model_construct(host=host, port=port)  # without the environment
     terms = {"opens": None, "closes": None, "quota": None}
     survey = Published(published.survey.model_copy(update=terms))
-    app = application(AppParts([survey], DiscardingSink(), preview=True))
+    app = application(AppConfig([survey], DiscardingSink(), preview=True))
     with listening(host, port) as listener:
         server = http_server(app, settings, body_limit(survey))
         listener.listen(BACKLOG)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, SettingsConfigDict
 
-from tacit.collect.rate_limits import parse_limit
+from tacit.collect.limits import parse_limit
 from tacit.errors import FileError, ServiceError, unknown
 from tacit.records import read_text
 

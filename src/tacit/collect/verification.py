@@ -13,7 +13,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from tacit.collect.http_responses import (
+from tacit.collect.http import (
     IMMUTABLE,
     JSON,
     NO_STORE,
@@ -25,8 +25,7 @@ from tacit.collect.http_responses import (
 from tacit.collect.page import BASE, FILES, HTML, integrity, manifest
 from tacit.errors import ServiceError, TacitError
 from tacit.survey import Published
-from tacit.survey.disclosure_bound import understates
-from tacit.survey.published import SLUG_LETTERS
+from tacit.survey.published import SLUG_LETTERS, understates
 
 _ADDRESS = re.compile(
     rf"(https?://[^/?#]+(?:/[^?#]*)?/s/)([0-9a-f]{{{SLUG_LETTERS}}})/?", re.IGNORECASE

@@ -10,15 +10,115 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date
 from typing import TypeAlias
 
-from tacit.collect.commit_batching import CommitBatching
-from tacit.collect.deadline import Deadline
 from tacit.collect.store import Outcome, Response, Store
 from tacit.errors import Busy, StoreError, Unavailable
+
+# CommitBatching: decides when to commit, so that many responses share a commit.
+#
+# A commit costs as much for one response as for many, and while it runs, its thread and the event
+# loop slow each other down. Without load, it begins at the end of the loop's turn. Under load, it
+# begins when the expected number waits, no more arrive, or the first has waited long enough.
+
+
+#: Responses in the last commit that count as load; arrivals in a moment that promise more.
+SEVERAL = 5
+#: Seconds: a moment, and the longest that the first response waits for others.
+MOMENT, LONGEST = 0.001, 0.025
+
+
+class CommitBatching:
+    """Watches responses in the event loop, and calls `begin` when it is time to commit.
+
+    `waiting` returns how many responses wait.
+    """
+
+    def __init__(self, begin: Callable[[], None], waiting: Callable[[], int]) -> None:
+        self._begin, self._waiting = begin, waiting
+        self._watching: asyncio.AbstractEventLoop | None = None
+        self._last = self._expected = self._moves = 0
+
+    def arrived(self, loop: asyncio.AbstractEventLoop) -> None:
+        """One more response waits."""
+        self._moves += 1
+        if self._watching is not loop:
+            self._watching = loop
+            if self._last < SEVERAL:
+                loop.call_soon(self._end)
+            else:
+                self._watch(loop, loop.time() + LONGEST)
+        elif self._waiting() == self._expected:
+            self._begin()
+
+    def answered(self, n: int) -> None:
+        """A commit answered n responses: their senders may send again, besides those that wait."""
+        self._last = n
+        self._expected = n + self._waiting()
+        self._moves += n
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        loop.call_later(MOMENT, self._look, loop, self._moves, until)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, moves: int, until: float) -> None:
+        if self._moves - moves >= SEVERAL and loop.time() < until:
+            self._watch(loop, until)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self._watching = None
+        self._begin()
+
+
+# Deadline: a watchdog thread that notices when work takes too long.
+#
+# The working thread may hang in a call that never returns, so it cannot watch itself.
+
+
+#: Longest pause between two checks in seconds; a quarter of the deadline if that is less.
+_PAUSE = 0.25
+
+
+class Deadline:
+    """Watches one piece of work at a time, each for the same number of seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._lock = threading.Lock()
+        self._late: Callable[[], None] | None = None
+        self._until = 0.0
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, name="tacit-deadline", daemon=True).start()
+
+    @contextmanager
+    def watching(self, late: Callable[[], None]) -> Iterator[None]:
+        """Call `late` if the block exceeds the deadline, and again after each further one.
+
+        The watchdog thread calls it, and never after the block has ended.
+        """
+        with self._lock:
+            self._late, self._until = late, time.monotonic() + self.seconds
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._late = None
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(min(_PAUSE, self.seconds / 4)):
+            with self._lock:
+                if self._late is not None and time.monotonic() >= self._until:
+                    self._until += self.seconds
+                    self._late()
+
 
 CAPACITY, MOST = 10_000, 1_000
 #: Seconds after which the store is tidied if it stored something, and otherwise, so that

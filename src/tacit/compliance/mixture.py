@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals

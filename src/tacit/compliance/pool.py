@@ -26,8 +26,7 @@ from tacit.compliance.mixture import (
 )
 from tacit.core.arrays import Array
 from tacit.core.channel.keep_or_draw import Unrelated
-from tacit.core.channel.product import ProductChannel
-from tacit.core.design import Design, check_design
+from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of

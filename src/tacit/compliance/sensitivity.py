@@ -18,7 +18,7 @@ from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.compliance.pool import mixture_of
 from tacit.core.arrays import Array
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute
 from tacit.errors import DataError

@@ -1,4 +1,4 @@
-"""Rules that cut a numeric column into categories: median, quantiles, edges.
+"""Attributes from the columns of a frame, and rules that cut numbers: median, quantiles, edges.
 
 A rule looks at the values once and gives an Attribute with edges. The attribute is what is kept:
 it is part of the schema and its JSON, and encode() applies it to numeric columns anywhere.
@@ -6,15 +6,19 @@ it is part of the schema and its JSON, and encode() applies it to numeric column
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from tacit.core import frames
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute, BinningRule, as_edge, in_order
-from tacit.errors import SchemaError
+from tacit.core.schema import Attribute, BinningRule, Label, as_edge, in_order, text
+from tacit.errors import SchemaError, unknown
 
 __all__ = ["BinningRule", "Edges", "Quantiles", "edges", "median", "quantiles"]
 
@@ -41,8 +45,8 @@ class Quantiles:
         if len(seen) < 2:
             raise SchemaError(f"column {name!r} is constant ({_shown(seen[0])}): nothing to cut")
         at = np.arange(1, self.n) / self.n
-        found = _apart(np.quantile(values, at, method="averaged_inverted_cdf"), seen).tolist()
-        return Attribute(name, _labels(found), edges=found)
+        cuts = _apart(np.quantile(values, at, method="averaged_inverted_cdf"), seen).tolist()
+        return Attribute(name, _labels(cuts), edges=cuts)
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,8 @@ def _apart(cuts: Array, seen: Array) -> Array:
     """The cuts that split the sorted distinct values, one for each split; at least one."""
     below = np.searchsorted(seen, cuts, side="right")
     splits, first = np.unique(below, return_index=True)
-    kept = cuts[first[splits < len(seen)]]
-    return kept if kept.size else seen[-2:-1]
+    splitting = cuts[first[splits < len(seen)]]
+    return splitting if splitting.size else seen[-2:-1]
 
 
 def _labels(cuts: Sequence[float]) -> list[str]:
@@ -115,3 +119,122 @@ def _labels(cuts: Sequence[float]) -> list[str]:
 def _shown(value: float) -> str:
     """The shortest text that reads back as the value; whole numbers without '.0'."""
     return str(int(value)) if value == int(value) and abs(value) < 1e16 else repr(float(value))
+
+
+_EXAMPLE = "{'age': quantiles(5)}"
+
+
+def attributes(
+    records: object, rules: Mapping[str, BinningRule], missing: Label | None, max_categories: int
+) -> list[Attribute]:
+    """An attribute per column, in the order of the columns."""
+    frame = frames.open_frame(records)
+    _check_options(rules, max_categories)
+    for name in rules:
+        if name not in frame.columns:
+            raise SchemaError(unknown("column", name, frame.columns, " in bins"))
+    return [
+        _binned(name, frames.column(frame, name), rules[name], missing)
+        if name in rules
+        else _listed(name, frames.column(frame, name), missing, max_categories, _bin(name))
+        for name in frame.columns
+    ]
+
+
+def listed_attributes(records: object, missing: Label, most: int) -> list[Attribute]:
+    """The columns of a frame as attributes that are not disguised; missing cells get a category."""
+    frame, advice = frames.open_frame(records), "make categories of its numbers first"
+    columns = [(name, frames.column(frame, name)) for name in frame.columns]
+    return [_listed(name, column, missing, most, advice) for name, column in columns]
+
+
+def _check_options(rules: object, max_categories: object) -> None:
+    if not isinstance(rules, Mapping):
+        raise SchemaError(f"bins must map columns to rules, such as {_EXAMPLE}, got {rules!r}")
+    for name, rule in rules.items():
+        if not _is_rule(rule):
+            allowed = "median(), quantiles(n) or edges(cuts) of tacit.core.binning"
+            raise SchemaError(f"bins: the rule of column {name!r} must be {allowed}, got {rule!r}")
+    if not isinstance(max_categories, int | np.integer) or max_categories < 2:
+        raise SchemaError(f"max_categories must be an integer of 2 or more, got {max_categories!r}")
+
+
+def _is_rule(rule: Any) -> bool:
+    """Whether this can be called with a name and values; `median` itself cannot."""
+    try:
+        inspect.signature(rule).bind("name", np.empty(0))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _binned(name: str, column: Any, rule: BinningRule, missing: Label | None) -> Attribute:
+    """A numeric column cut by its rule; missing cells get a category of their own."""
+    if not frames.is_numeric(column):
+        raise SchemaError(f"bins: column {name!r} is not numeric; leave it out of bins")
+    values = frames.numbers(column)
+    absent = np.isnan(values)
+    label = _label_for(int(absent.sum()), name, missing)
+    learned: object = rule(name, values[~absent])
+    if not isinstance(learned, Attribute):
+        raise SchemaError(f"bins: the rule of column {name!r} gave {learned!r}, not an Attribute")
+    if label is None or learned.missing is not None:
+        return learned
+    return Attribute(name, [*learned.categories, label], missing=label, edges=learned.edges)
+
+
+def _listed(
+    name: str, column: Any, missing: Label | None, max_categories: int, bin_it: str
+) -> Attribute:
+    """A column whose distinct values are the categories; `bin_it` says what to do with numbers."""
+    seen = frames.distinct(column)
+    count = np.bincount(seen.positions, minlength=len(seen.values))
+    absent = np.array([value is None for value in seen.values])
+    keep = ~absent if frames.is_ordered(column) else ~absent & (count > 0)
+    values = [seen.values[i] for i in np.flatnonzero(keep)]
+    categories = _in_order(column, name, values, bin_it)
+    if len(categories) > max_categories:
+        advice = bin_it if frames.is_numeric(column) else "leave it out or raise max_categories"
+        raise SchemaError(
+            f"column {name!r} holds {len(categories)} categories, over {max_categories}; {advice}"
+        )
+    label = _label_for(int(count[absent].sum()), name, missing)
+    if label is not None and text(label) not in map(text, categories):
+        categories.append(label)
+    if len(categories) < 2:
+        raise SchemaError(
+            f"column {name!r} holds fewer than 2 categories ({categories}); leave it out, "
+            "or write its Attribute by hand"
+        )
+    return Attribute(name, categories, missing=label)
+
+
+def _in_order(column: Any, name: str, values: list[Any], bin_it: str) -> list[Any]:
+    if frames.is_boolean(column):
+        return [False, True]
+    if frames.is_ordered(column):
+        return values
+    if not frames.is_numeric(column):
+        return sorted(values)
+    if any(math.isinf(value) for value in values):
+        raise SchemaError(
+            f"column {name!r} holds infinite numbers; make them missing cells, or pass "
+            f"bins={{{name!r}: edges([...])}} (tacit.core.binning)"
+        )
+    if not all(value == int(value) for value in values):
+        raise SchemaError(f"column {name!r} holds numbers that are not whole; {bin_it}")
+    return sorted(int(value) for value in values)
+
+
+def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
+    """The category of the missing cells; None if no cell is missing."""
+    if absent and missing is None:
+        raise SchemaError(
+            f"column {name!r} has {absent} missing cells; pass missing='missing' to give them "
+            "a category of their own, which is disguised like the others"
+        )
+    return missing if absent else None
+
+
+def _bin(name: str) -> str:
+    return f"pass bins={{{name!r}: quantiles(5)}} (tacit.core.binning)"

@@ -20,8 +20,7 @@ from typing import Any, overload
 import numpy as np
 
 from tacit.core.arrays import Codes, Mask
-from tacit.core.attribute import Attribute, Label
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, DesignError, unknown
 
 #: The category of a question that was not asked because its condition fails.
@@ -46,8 +45,8 @@ class QuestionCondition:
 
     def __str__(self) -> str:
         """In words: "smokes is yes and income is low or mid"."""
-        told = (f"{name} is {' or '.join(map(str, labels))}" for name, labels in self.answers)
-        return " and ".join(told)
+        clauses = (f"{name} is {' or '.join(map(str, labels))}" for name, labels in self.answers)
+        return " and ".join(clauses)
 
 
 Conditions = tuple[QuestionCondition, ...]
@@ -76,8 +75,8 @@ def _condition(name: str, given: Any, schema: Schema) -> QuestionCondition:
         raise DesignError(f"{where}: must be a mapping from attributes to answers, got {given!r}")
     if schema[name].find(DOES_NOT_APPLY) is None:
         raise DesignError(f"{where}: the attribute needs the category {DOES_NOT_APPLY!r}")
-    own = tuple((other, _answers(where, name, other, given[other], schema)) for other in given)
-    return QuestionCondition(name, own)
+    answers = tuple((other, _answers(where, name, other, given[other], schema)) for other in given)
+    return QuestionCondition(name, answers)
 
 
 def _answers(where: str, name: str, other: Any, given: Any, schema: Schema) -> tuple[Label, ...]:
@@ -89,8 +88,8 @@ def _answers(where: str, name: str, other: Any, given: Any, schema: Schema) -> t
     attribute = schema[other]
     for label in listed:
         if attribute.find(label) is None or label == DOES_NOT_APPLY:
-            known = [c for c in attribute.categories if c != DOES_NOT_APPLY]
-            raise DesignError(unknown("answer", label, known, f" of {other!r} in {where}"))
+            allowed = [c for c in attribute.categories if c != DOES_NOT_APPLY]
+            raise DesignError(unknown("answer", label, allowed, f" of {other!r} in {where}"))
     codes = sorted({attribute.code(label) for label in listed})
     if not 0 < len(codes) < attribute.size:
         which = "every answer" if codes else "no answer"
@@ -105,19 +104,19 @@ def answers_of(attribute: Attribute) -> tuple[Label, ...]:
 
 def impossible_cells(conditions: Conditions, schema: Schema) -> Mask | None:
     """Which cells of a table of these attributes cannot occur; None if all can."""
-    own = [c for c in conditions if c.attribute in schema and _linked(c, conditions, schema)]
-    if not own:
+    linked = [c for c in conditions if c.attribute in schema and _linked(c, conditions, schema)]
+    if not linked:
         return None
-    found = np.zeros(schema.sizes, bool)
-    for condition in own:
+    impossible = np.zeros(schema.sizes, bool)
+    for condition in linked:
         answered = _axis(schema, condition.attribute, answers_of(schema[condition.attribute]))
         for name, labels in _implied(condition, conditions):
             if name in schema:
-                found |= answered & ~_axis(schema, name, labels)
+                impossible |= answered & ~_axis(schema, name, labels)
         if all(name in schema for name in condition.names):
             met = [_axis(schema, name, labels) for name, labels in condition.answers]
-            found |= ~answered & np.logical_and.reduce(np.broadcast_arrays(*met))
-    return found
+            impossible |= ~answered & np.logical_and.reduce(np.broadcast_arrays(*met))
+    return impossible
 
 
 def _linked(condition: QuestionCondition, conditions: Conditions, schema: Schema) -> bool:
@@ -129,21 +128,23 @@ def _implied(
 ) -> list[tuple[str, tuple[Label, ...]]]:
     """All answers that someone must have given who was asked, along chains of conditions."""
     by_name = {c.attribute: c for c in conditions}
-    found, left = dict.fromkeys(condition.answers), list(condition.answers)
+    implied, left = dict.fromkeys(condition.answers), list(condition.answers)
     while left:
         name, _ = left.pop()
-        further = [one for one in getattr(by_name.get(name), "answers", ()) if one not in found]
-        found |= dict.fromkeys(further)
+        further = [
+            answer for answer in getattr(by_name.get(name), "answers", ()) if answer not in implied
+        ]
+        implied |= dict.fromkeys(further)
         left += further
-    return list(found)
+    return list(implied)
 
 
 def _axis(schema: Schema, name: str, labels: Iterable[Label]) -> Mask:
     """Whether an attribute has one of these labels, along its axis of a table."""
-    attribute, place = schema[name], schema.index(name)
+    attribute, axis = schema[name], schema.index(name)
     allowed = np.zeros(attribute.size, bool)
     allowed[[attribute.code(label) for label in labels]] = True
-    return allowed.reshape([-1 if i == place else 1 for i in range(len(schema))])
+    return allowed.reshape([-1 if i == axis else 1 for i in range(len(schema))])
 
 
 def linked_parts(
@@ -157,8 +158,8 @@ def linked_parts(
     for names in [*((c.attribute, *c.names) for c in conditions), *throws]:
         joined = set().union(*(part[name] for name in names))
         part |= dict.fromkeys(joined, joined)
-    distinct = {id(own): own for own in part.values()}
-    return [tuple(n for n in schema.names if n in own) for own in distinct.values()]
+    distinct = {id(members): members for members in part.values()}
+    return [tuple(n for n in schema.names if n in members) for members in distinct.values()]
 
 
 @overload
@@ -185,14 +186,14 @@ def filled(
         return codes, absent
     codes, absent = codes.copy(order="K"), None if absent is None else absent.copy()
     for condition in conditions:
-        place = schema.index(condition.attribute)
+        column = schema.index(condition.attribute)
         blank = schema[condition.attribute].code(DOES_NOT_APPLY)
         fails, holds = _decided(codes, condition, schema, absent)
-        missing = np.zeros(len(codes), bool) if absent is None else absent[:, place]
-        codes[fails & missing, place] = blank
+        missing = np.zeros(len(codes), bool) if absent is None else absent[:, column]
+        codes[fails & missing, column] = blank
         if absent is not None:
-            absent[fails & missing, place] = False
-        skipped = codes[:, place] == blank
+            absent[fails & missing, column] = False
+        skipped = codes[:, column] == blank
         _check(
             condition, fails & ~skipped, first, f"must be {DOES_NOT_APPLY!r}, unless {condition}"
         )
@@ -207,11 +208,11 @@ def _decided(
     """Records whose condition fails for certain, and those whose condition holds for certain."""
     fails, holds = np.zeros(len(codes), bool), np.ones(len(codes), bool)
     for name, labels in condition.answers:
-        place = schema.index(name)
-        met = np.isin(codes[:, place], [schema[name].code(label) for label in labels])
-        known = np.ones(len(codes), bool) if absent is None else ~absent[:, place]
-        fails |= known & ~met
-        holds &= known & met
+        column = schema.index(name)
+        met = np.isin(codes[:, column], [schema[name].code(label) for label in labels])
+        answered = np.ones(len(codes), bool) if absent is None else ~absent[:, column]
+        fails |= answered & ~met
+        holds &= answered & met
     return fails, holds
 
 

@@ -2,28 +2,149 @@
 
 A design only describes: disguising, reconstructing and measuring privacy are functions that take
 one. It is a frozen value; reading its JSON gives an equal one.
+
+Groups throw independent coins, so the channel of any attributes is the Kronecker product of the
+groups' own (`ProductChannel`). It is applied along the axes of a table, group by group, and never
+built unless asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tacit.core.channel import Coin, coin_from_dict
-from tacit.core.channel.product import Factor, ProductChannel
+from tacit.core.arrays import Array
+from tacit.core.channel import coin_from_dict
+from tacit.core.channel.channel import WORST_CONDITION, Channel
+from tacit.core.channel.coin import Coin
+from tacit.core.channel.linear_maps import Linear, chain
+from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import QuestionCondition, conditions_of
 from tacit.core.schema import Attribute, Label, Schema
-from tacit.errors import DesignError, FileError, SchemaError, unknown
+from tacit.errors import DesignError, FileError, SchemaError, SingularChannelError, unknown
 from tacit.output import rounding
 from tacit.output.json_documents import DocumentFormat, check_document, parse_json
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One group's share: its channel and the axes it has in true and in reported tables."""
+
+    names: tuple[str, ...]
+    coin: Coin
+    channel: Channel
+    true_axes: Axes
+    reported_axes: Axes
+
+    def require_reconstructable(self) -> None:
+        """Raise SingularChannelError, naming the group, its parameter and what would help."""
+        if not self.channel.reconstructable:
+            raise SingularChannelError(
+                f"group [{', '.join(self.names)}] {self.coin} cannot be reconstructed: "
+                + self.coin.remedy
+            )
+
+
+@dataclass(frozen=True)
+class ProductChannel:
+    """matrix[reported, true] of tables over `true`, as factors."""
+
+    true: Schema
+    reported: Schema
+    factors: tuple[Factor, ...]
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Largest within-row ratio; those of the groups multiply."""
+        ratios = [factor.channel.ratio for factor in self.factors]
+        finite = [ratio for ratio in ratios if ratio is not None]
+        return math.prod(finite, start=Fraction(1)) if len(finite) == len(ratios) else None
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of these attributes together; those of the groups add up."""
+        return sum_up(factor.channel.epsilon for factor in self.factors)
+
+    @property
+    def condition(self) -> float:
+        """Condition number; those of the groups multiply."""
+        return math.prod(factor.channel.condition for factor in self.factors)
+
+    @property
+    def magnification(self) -> float:
+        """By how much reconstruction may magnify an error; those of the groups multiply."""
+        return math.prod(factor.channel.magnification for factor in self.factors)
+
+    @property
+    def reconstructable(self) -> bool:
+        """Whether the true table can be told from the reported one."""
+        return self.magnification < WORST_CONDITION
+
+    def require_reconstructable(self) -> None:
+        """Raise SingularChannelError unless all groups, and all together, can be told."""
+        for factor in self.factors:
+            factor.require_reconstructable()
+        if not self.reconstructable:
+            raise SingularChannelError(
+                f"the groups together magnify errors {self.magnification:.2g}-fold, beyond what "
+                "can be reconstructed; ask for fewer attributes at once or disguise them less"
+            )
+
+    def disguised(self, distribution: Array) -> Array:
+        """The reported table that a true table leads to."""
+        maps = [factor.channel.forward for factor in self.factors]
+        return self.to_reported(maps, distribution)
+
+    def to_reported(self, maps: Sequence[Linear], table: Array) -> Array:
+        """Apply one map a group, from true axes to reported axes."""
+        inward = [factor.true_axes for factor in self.factors]
+        outward = [factor.reported_axes for factor in self.factors]
+        return apply(maps, table, inward, outward, self.reported.sizes)
+
+    def to_true(self, maps: Sequence[Linear], table: Array) -> Array:
+        """Apply one map a group, from reported axes to true axes."""
+        inward = [factor.reported_axes for factor in self.factors]
+        outward = [factor.true_axes for factor in self.factors]
+        return apply(maps, table, inward, outward, self.true.sizes)
+
+    @property
+    def matrix(self) -> Array:
+        """All entries, cells flattened with the last attribute running fastest."""
+        cells = math.prod(self.true.sizes)
+        unit = np.eye(cells).reshape(*self.true.sizes, cells)
+        columns = [self.disguised(unit[..., j]).ravel() for j in range(cells)]
+        return np.stack(columns, axis=1)
+
+
+def apply(
+    maps: Sequence[Linear],
+    table: Array,
+    inward: Sequence[Axes],
+    outward: Sequence[Axes],
+    shape: tuple[int, ...],
+) -> Array:
+    """Apply kron(maps): map i takes the axes inward[i] to the axes outward[i] of the result."""
+    before = [axis for axes in inward for axis in axes]
+    return arranged(chain(maps, table.transpose(before).reshape(-1, 1)), outward, shape)
+
+
+def arranged(flat: Array, groups: Sequence[Axes], shape: tuple[int, ...]) -> Array:
+    """A flattened table in the order of the groups, each with these axes, in the order of axes."""
+    axes = [axis for group in groups for axis in group]
+    return flat.reshape([shape[axis] for axis in axes]).transpose(np.argsort(axes))
+
 
 #: Categories of an attribute that a table shows.
 _SHOWN = 12
@@ -107,7 +228,7 @@ class Design:
     @cached_property
     def _reports(self) -> dict[str, Attribute]:
         """What each attribute is reported as; the attributes of a joint report share it."""
-        found: dict[str, Attribute] = {}
+        reports_by_name: dict[str, Attribute] = {}
         for group in self.groups:
             reports = group.coin.reported(self.attributes_of(group))
             if len(reports) != len(group.attributes):
@@ -117,8 +238,8 @@ class Design:
                         f"{', '.join(group.attributes)}; rename the attribute"
                     )
                 reports *= len(group.attributes)
-            found |= zip(group.attributes, reports, strict=True)
-        return found
+            reports_by_name |= zip(group.attributes, reports, strict=True)
+        return reports_by_name
 
     @cached_property
     def reported(self) -> Schema:
@@ -139,12 +260,12 @@ class Design:
 
     def closure(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
-        wanted = _distinct(names)
-        for name in wanted:
+        attributes = _distinct(names)
+        for name in attributes:
             group = self.group_of(name)
             if not group.coin.separable:
-                wanted += tuple(other for other in group.attributes if other not in wanted)
-        return wanted
+                attributes += tuple(other for other in group.attributes if other not in attributes)
+        return attributes
 
     def is_exact(self, name: str) -> bool:
         """Whether reports of this attribute are the truth."""
@@ -155,18 +276,18 @@ class Design:
 
     def channel(self, names: Sequence[str]) -> ProductChannel:
         """The channel of these attributes, in this order, as a product of the groups' channels."""
-        wanted = _distinct(names)
-        true = self.schema.subset(wanted)
-        reported = self.reported.subset(dict.fromkeys(self._reports[n].name for n in wanted))
+        attributes = _distinct(names)
+        true = self.schema.subset(attributes)
+        reported = self.reported.subset(dict.fromkeys(self._reports[n].name for n in attributes))
         factors = []
         for group in self.groups:
-            kept = tuple(name for name in group.attributes if name in true)
-            if kept:
-                positions = tuple(map(group.attributes.index, kept))
+            members = tuple(name for name in group.attributes if name in true)
+            if members:
+                positions = tuple(map(group.attributes.index, members))
                 channel = group.coin.channel(self.attributes_of(group), positions)
-                reports = dict.fromkeys(self._reports[name].name for name in kept)
-                axes = (tuple(map(true.index, kept)), tuple(map(reported.index, reports)))
-                factors.append(Factor(kept, group.coin, channel, *axes))
+                reports = dict.fromkeys(self._reports[name].name for name in members)
+                axes = (tuple(map(true.index, members)), tuple(map(reported.index, reports)))
+                factors.append(Factor(members, group.coin, channel, *axes))
         return ProductChannel(true, reported, tuple(factors))
 
     def to_table(self) -> Table:
@@ -184,8 +305,10 @@ class Design:
         ]
         groups, answers = len(self.groups), len(self.schema)
         title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
-        asked = [f"{each.attribute} is asked if {each}" for each in self.conditions]
-        note = "\n".join([*self.report_meanings, *asked, f"fingerprint {self.fingerprint}"])
+        conditional = [
+            f"{condition.attribute} is asked if {condition}" for condition in self.conditions
+        ]
+        note = "\n".join([*self.report_meanings, *conditional, f"fingerprint {self.fingerprint}"])
         return Table(
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
         )
@@ -254,12 +377,12 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """`names` as a tuple; an error if there are none or one appears twice."""
     if isinstance(names, str | set | frozenset) or not isinstance(names, Iterable):
         raise SchemaError(f"attributes must be a list of names, got {names!r}")
-    wanted = tuple(names)
-    repeated = [name for i, name in enumerate(wanted) if name in wanted[:i]]
-    if repeated or not wanted:
+    distinct = tuple(names)
+    repeated = [name for i, name in enumerate(distinct) if name in distinct[:i]]
+    if repeated or not distinct:
         what = f"{repeated[0]!r} is asked for twice" if repeated else "no attribute is asked for"
         raise SchemaError(f"{what}; name each attribute once, and at least one")
-    return wanted
+    return distinct
 
 
 def _check_partition(schema: Schema, groups: tuple[Group, ...]) -> None:

@@ -45,8 +45,8 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
             f"for the operating system's entropy; got {rng!r}"
         )
     if isinstance(true, np.ndarray):
-        own, _ = filled(encode(true, design.schema), design.conditions, design.schema)
-        return disguise_codes(own, design, source_of(rng))
+        codes, _ = filled(encode(true, design.schema), design.conditions, design.schema)
+        return disguise_codes(codes, design, source_of(rng))
     from tacit.core.frames import backend_of, mark_reports, warn_about_reports
 
     hidden = [name for name in design.schema.names if not design.is_exact(name)]
@@ -75,16 +75,16 @@ def absent_reports(absent: Mask, design: Design) -> Mask:
 
     A report that depends on several true answers is missing if one of them is.
     """
-    found = np.zeros((len(absent), len(design.reported)), bool)
+    missing = np.zeros((len(absent), len(design.reported)), bool)
     for group in design.groups:
         attributes = design.attributes_of(group)
         true = [design.schema.index(name) for name in group.attributes]
         reports = [design.reported.index(a.name) for a in group.coin.reported(attributes)]
         if group.coin.separable:
-            found[:, reports] = absent[:, true]
+            missing[:, reports] = absent[:, true]
         else:
-            found[:, reports] = absent[:, true].any(axis=1, keepdims=True)
-    return found
+            missing[:, reports] = absent[:, true].any(axis=1, keepdims=True)
+    return missing
 
 
 def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
@@ -171,12 +171,12 @@ class _Following:
 
     def __init__(self, design: Design, group: Group) -> None:
         attributes = design.attributes_of(group)
-        own = group.coin.reported(attributes)
+        reports = group.coin.reported(attributes)
         self._true = [design.schema.index(name) for name in group.attributes]
-        self._reported = [design.reported.index(a.name) for a in own]
+        self._reported = [design.reported.index(a.name) for a in reports]
         weighted = [(w, s) for w, s in group.coin.strategies(attributes) if w > 0]
         self._coin = Draws([[w for w, _ in weighted]]) if len(weighted) > 1 else None
-        sizes, reported_sizes = [a.size for a in attributes], [a.size for a in own]
+        sizes, reported_sizes = [a.size for a in attributes], [a.size for a in reports]
         self._redraws = [_redraws(strategy, sizes, reported_sizes) for _, strategy in weighted]
 
     def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
@@ -211,8 +211,8 @@ class _UnitRedraw:
     ) -> None:
         joint = np.ravel_multi_index([answers[i][rows] for i in self.true], self.sizes)
         drawn = np.unravel_index(self.redraw(joint, source), self.reported_sizes)
-        for place, codes in zip(self.reported, drawn, strict=True):
-            reports[place][rows] = codes
+        for position, codes in zip(self.reported, drawn, strict=True):
+            reports[position][rows] = codes
 
 
 def _redraws(
@@ -261,7 +261,7 @@ def _another_of_many(sizes: Sequence[int]) -> Redraw:
     def redraw(joint: Integers, source: Source) -> Integers:
         drawn, left = joint.copy(), np.arange(len(joint))
         while left.size:
-            columns = [each.draw(None, len(left), source) for each in draws]
+            columns = [draw.draw(None, len(left), source) for draw in draws]
             drawn[left] = np.ravel_multi_index(columns, sizes)
             left = left[drawn[left] == joint[left]]
         return drawn

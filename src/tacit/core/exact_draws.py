@@ -59,15 +59,15 @@ def source_of(rng: np.random.Generator | None) -> Source:
     return simulated
 
 
-def seeded_source(seed: int, *place: int) -> Source:
+def seeded_source(seed: int, *position: int) -> Source:
     """Digits of a child of a seed, for simulation only: each place has its own.
 
     Without a place, they are those of numpy.random.default_rng(seed).
     """
-    return source_of(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place)))
+    return source_of(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=position)))
 
 
-def keyed_source(key: bytes, place: int) -> Source:
+def keyed_source(key: bytes, position: int) -> Source:
     """Digits that only those who have the key can repeat: SHAKE-256 of the key and the place.
 
     For answers of real people that may have to be drawn again, such as those of a lost executor:
@@ -77,7 +77,7 @@ def keyed_source(key: bytes, place: int) -> Source:
     calls = count()
 
     def keyed(n: int) -> Bytes:
-        message = key + place.to_bytes(8) + next(calls).to_bytes(8)
+        message = key + position.to_bytes(8) + next(calls).to_bytes(8)
         return np.frombuffer(hashlib.shake_256(message).digest(n), dtype=np.uint8)
 
     return keyed
@@ -134,20 +134,20 @@ class Draws:
 
     def _choose(self, digits: Bytes, which: Integers | None, out: Integers) -> tuple[Index, Index]:
         """First digit of any draws, by lookup: the draws still tied and their nodes."""
-        places = digits if which is None else which.astype(np.intp) * BASE + digits
-        found = self._level(0).take(places)
-        out[...] = found
-        tied = np.flatnonzero(found < 0)
-        return tied, (~found[tied]).astype(np.intp)
+        entries = digits if which is None else which.astype(np.intp) * BASE + digits
+        decisions = self._level(0).take(entries)
+        out[...] = decisions
+        tied = np.flatnonzero(decisions < 0)
+        return tied, (~decisions[tied]).astype(np.intp)
 
     def _settle(self, out: Integers, tied: Index, nodes: Index, source: Source) -> None:
         """Draw further digits for the tied draws until each is decided."""
         depth = 1
         while tied.size:
-            found = self._level(depth)[nodes * BASE + source(len(tied))]
-            decided = found >= 0
-            out[tied[decided]] = found[decided]
-            tied, nodes = tied[~decided], (~found[~decided]).astype(np.intp)
+            decisions = self._level(depth)[nodes * BASE + source(len(tied))]
+            decided = decisions >= 0
+            out[tied[decided]] = decisions[decided]
+            tied, nodes = tied[~decided], (~decisions[~decided]).astype(np.intp)
             depth += 1
 
 

@@ -153,10 +153,10 @@ def single_bytes(array: Any) -> npt.NDArray[np.uint8] | None:
         return None
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
     parts = [_only_bytes(chunk) for chunk in chunks if len(chunk)]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    contents = [part for part in parts if part is not None]
+    if len(contents) < len(parts):
         return None
-    return known[0] if len(known) == 1 else np.concatenate(known)
+    return contents[0] if len(contents) == 1 else np.concatenate(contents)
 
 
 def _only_bytes(chunk: Any) -> npt.NDArray[np.uint8] | None:
@@ -170,9 +170,9 @@ def _only_bytes(chunk: Any) -> npt.NDArray[np.uint8] | None:
 
 def integers(column: Any) -> npt.NDArray[np.int64]:
     """A column of whole numbers without missing cells, in 64 bits."""
-    found = whole_numbers(column.cast(pa.int64()))
-    assert found is not None, "no cell is missing"
-    return found.astype(np.int64, copy=False)
+    values = whole_numbers(column.cast(pa.int64()))
+    assert values is not None, "no cell is missing"
+    return values.astype(np.int64, copy=False)
 
 
 def distinct(array: Any) -> Distinct:
@@ -222,6 +222,6 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _wrong_type(name: str, found: str) -> str:
+def _wrong_type(name: str, kind: str) -> str:
     allowed = "text, categorical, boolean, integer or float"
-    return f"attribute {name!r}: its column is of type {found}; allowed: {allowed}"
+    return f"attribute {name!r}: its column is of type {kind}; allowed: {allowed}"

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Codes
-from tacit.core.attribute import Attribute, Label, text
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, MissingAnswersError, unknown
 
 if TYPE_CHECKING:
@@ -54,8 +53,8 @@ def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int
 
     frame = frames.open_frame(records)
     codes = np.empty((len(frame), len(schema)), dtype=code_type(schema), order="F")
-    for place, attribute in enumerate(schema):
-        codes[:, place] = _column_codes(frames.column(frame, attribute.name), attribute, first)
+    for column, attribute in enumerate(schema):
+        codes[:, column] = _column_codes(frames.column(frame, attribute.name), attribute, first)
     return codes
 
 
@@ -77,9 +76,9 @@ def decode(
     hidden = [None] * len(schema) if absent is None else list(absent.T)
     columns = {
         attribute.name: _labels(attribute, len(checked)).take(
-            pa.array(checked[:, place], mask=hidden[place])
+            pa.array(checked[:, column], mask=hidden[column])
         )
-        for place, attribute in enumerate(schema)
+        for column, attribute in enumerate(schema)
     }
     return native_frame(columns, backend)
 
@@ -120,10 +119,10 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
         return codes
     seen = frames.distinct(column)
     lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
-    found: npt.NDArray[np.int32] = lookup[seen.positions]
+    codes_of_records: npt.NDArray[np.int32] = lookup[seen.positions]
     if lookup.min() < 0:
-        _check_cells(found, seen, attribute, first)
-    return found
+        _check_cells(codes_of_records, seen, attribute, first)
+    return codes_of_records
 
 
 def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.integer[Any]] | None:
@@ -142,15 +141,15 @@ def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.intege
     low, high = int(values.min()), int(values.max())
     if high - low >= _SMALL_RANGE:
         return None
-    found = [attribute.find(label(value)) for value in range(low, high + 1)]
-    if found == list(range(low, high + 1)):
+    codes_of_values = [attribute.find(label(value)) for value in range(low, high + 1)]
+    if codes_of_values == list(range(low, high + 1)):
         return values
-    lookup = np.array([UNKNOWN if code is None else code for code in found], np.int32)
+    lookup = np.array([UNKNOWN if code is None else code for code in codes_of_values], np.int32)
     unsigned = np.dtype(f"u{values.dtype.itemsize}")
     codes: npt.NDArray[np.int32] = lookup[
         values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
     ]
-    return None if None in found and codes.min() < 0 else codes
+    return None if None in codes_of_values and codes.min() < 0 else codes
 
 
 def _binned_codes(
@@ -169,8 +168,8 @@ def _binned_codes(
 def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
     if value is None:
         return ABSENT if attribute.missing is None else attribute.code(attribute.missing)
-    found = attribute.find(value)
-    return UNKNOWN if found is None else found
+    code = attribute.find(value)
+    return UNKNOWN if code is None else code
 
 
 def _check_cells(
@@ -275,11 +274,11 @@ def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes
     unsigned = records.view(np.dtype(f"{order}u{records.dtype.itemsize}".replace("|", "")))
     if int(unsigned.max()) >= min(schema.sizes):
         largest = unsigned.max(axis=0)
-        for place, attribute in enumerate(schema):
-            if int(largest[place]) >= attribute.size:
-                record = int((unsigned[:, place] >= attribute.size).argmax())
+        for column, attribute in enumerate(schema):
+            if int(largest[column]) >= attribute.size:
+                record = int((unsigned[:, column] >= attribute.size).argmax())
                 raise DataError(
-                    f"attribute {attribute.name!r}: code {int(records[record, place])} at record "
+                    f"attribute {attribute.name!r}: code {int(records[record, column])} at record "
                     f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
                 )
     if kind == "u" and records.dtype.isnative:

@@ -22,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array, Codes
-from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.coin import Distribution
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.core.schema import Attribute

@@ -5,10 +5,9 @@ Names are imported when they are first used, so `tacit.mine.tree` does not load 
 
 from typing import TYPE_CHECKING
 
-from tacit.core.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.mine.bayes_parameters import likelihood, literal, pairs
     from tacit.mine.chow_liu_tree import ChowLiuTree
     from tacit.mine.decision_tree import DecisionTree
     from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         reduced_error,
     )
     from tacit.mine.record_split import split_records
+    from tacit.models.bayes_parameters import likelihood, literal, pairs
 
 __all__ = [
     "ChowLiuTree",
@@ -53,7 +53,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tacit.mine.itemset_rules": "association_rules",
-        "tacit.mine.bayes_parameters": "likelihood literal pairs",
+        "tacit.models.bayes_parameters": "likelihood literal pairs",
         "tacit.mine.chow_liu_tree": "ChowLiuTree",
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",

@@ -19,11 +19,9 @@ from tacit.core.label_codes import BACKENDS, decode, encode
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.dependence_tree import fit_tree
-from tacit.mine.joint_errors import ReportErrors
-from tacit.mine.joint_model import JointModel
-from tacit.mine.learnt_model import LearntModel
-from tacit.mine.model_fidelity import Fidelity, fidelity
-from tacit.mine.undisguised import design_of_codes, valid_codes
+from tacit.mine.fidelity import Fidelity, fidelity
+from tacit.mine.joint_model import JointModel, ReportErrors
+from tacit.mine.miner import LearntModel, design_of_codes, valid_codes
 from tacit.mine.unit_tables import UnitTables
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate

@@ -10,6 +10,7 @@ undisguised records.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,28 +21,70 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
-from tacit.mine.miner import reported_patterns
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.grown_nodes import follow, right_and_wrong
-from tacit.mine.tree.growth import grow
-from tacit.mine.tree.likelihood_tree import CAUTION, likelihood_tree
-from tacit.mine.tree.split_choice import GrowthSettings
-from tacit.mine.tree.tree import Tree
-from tacit.mine.tree.tree_html import tree_html
-from tacit.mine.tree.tree_reports import TreeReports
-from tacit.mine.tree.tree_rules import TreeRules, rules
-from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
-from tacit.mine.tree_miner import TreeMiner
+from tacit.mine.miner import Miner, reported_patterns
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, follow, grow, right_and_wrong
+from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tree import Tree, check_max_depth
+from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_html, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.fit import DesignFit
 from tacit.records import PatternTable
 from tacit.records.distinct import distinct
+from tacit.records.keys import column_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# TreeMiner: what a decision tree and a forest of trees have in common.
+
+
+#: Most categories of an undisguised feature; more would not fit in memory.
+MOST_CATEGORIES = 2048
+
+
+class TreeMiner(Miner):
+    """A miner that splits by a criterion, to a largest depth."""
+
+    criterion: str
+    max_depth: int | None
+
+    #: The number of categories of each undisguised feature.
+    sizes_: list[int]
+
+    def check_arguments(self) -> None:
+        if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
+            raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
+        check_max_depth(self.max_depth)
+
+    def feature_sizes(self) -> list[int]:
+        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
+
+    def of_records(
+        self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    ) -> npt.NDArray[Any]:
+        """What `find` finds for each true record, from the codes of its features."""
+        codes, sizes = self.feature_codes(X), self.feature_sizes()
+        if math.prod(sizes) > len(codes) or min(sizes) < 2:
+            return find(codes)
+        # Fewer possible records than records: find it for each possible one.
+        found = find(np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T)
+        return np.concatenate([found[block] for block in column_blocks(list(codes.T), sizes)])
+
+    def set_sizes(self, X: npt.NDArray[Any]) -> None:
+        """Set the sizes of undisguised features; refuse codes that are not numbered from 0 on."""
+        if X.max(initial=0) >= MOST_CATEGORIES:
+            raise DataError(
+                f"category {X.max()} is too large: number the categories of a feature from 0 on, "
+                f"at most {MOST_CATEGORIES:,}"
+            )
+        self.sizes_ = [int(column.max()) + 1 for column in X.T]
+
 
 #: With `caution` 0, joint tables of up to this many cells are reconstructed as a whole.
 MOST_CELLS = 1 << 20
@@ -217,7 +260,7 @@ class DecisionTree(TreeMiner):
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
-            from tacit.mine.tree.tree_plot import figure
+            from tacit.mine.tree.picture import figure
 
         return figure(self.view(reported, max_depth))
 

@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Index
-from tacit.core.attribute import Label
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.mine.apriori.rule_figures import RuleFigures
-from tacit.mine.apriori.supports import Inside, RuleMoments
+from tacit.mine.apriori import Inside, RuleFigures, RuleMoments
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
-from tacit.mine.frequent_itemsets import Itemsets, origin
+from tacit.mine.itemset_search import Itemsets, origin
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult

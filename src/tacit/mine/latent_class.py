@@ -1,17 +1,20 @@
 """LatentClass: clusters of true records, found in reported ones, for any design.
 
 Latent class analysis (Lazarsfeld & Henry, 1968) describes records by a few classes within which
-all answers are independent. Reported records are counted once; `latent_fit` then finds the shares
-of the classes and their profiles P(category | class), by the likelihood of the whole reports.
-Standard errors follow from the information of the reports (`latent_model`).
+all answers are independent. Reported records are counted once; `models.latent_classes` then finds
+the shares of the classes and their profiles P(category | class), by the likelihood of the whole
+reports. Standard errors follow from the information of the reports.
 
 Classes are numbered from 0, larger shares first; equal shares are ordered by their profiles.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,22 +25,377 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.core.arrays import Array, Index
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import check_positive, check_whole
-from tacit.mine.class_identification import is_identified, most_classes
-from tacit.mine.class_number import CRITERIA, MOST_CLASSES, bic, choose_classes
-from tacit.mine.class_profiles import ClassProfiles
-from tacit.mine.latent_fit import LatentFit, Search, StartingPoint, fit_classes, polished
-from tacit.mine.latent_model import LatentModel, n_parameters
-from tacit.mine.learnt_model import LearntModel
+from tacit.mine.miner import LearntModel, design_of_codes, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
-from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
-from tacit.output.number_text import number_of
+from tacit.models.block_units import Tables
+from tacit.models.latent_classes import (
+    COARSE,
+    LatentFit,
+    LatentModel,
+    Search,
+    StartingPoint,
+    fit_classes,
+    n_parameters,
+    polished,
+)
+from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
+from tacit.reconstruction.estimate import free_names
+from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.records import PatternTable, Progress, count
+
+_METHOD = "likelihood"
+
+
+class ClassEstimate(Estimate):
+    """Probabilities of classes, the first axis; intervals are normal, cut at 0 and 1."""
+
+    def cells(self) -> list[tuple[Label, ...]]:
+        """Labels of the cells; there may be one class, while an attribute has two categories."""
+        others = (attribute.categories for attribute in self.attributes[1:])
+        return list(itertools.product(range(len(self.value)), *others))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Confidence limits, cell by cell."""
+        found = normal_interval(self.value, self.stderr, level)
+        lower, upper = (np.clip(limit, 0, 1) for limit in found)
+        return Interval(
+            np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 1.0, upper)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProfiles:
+    """Shares and tables (classes x categories) of latent classes of these attributes.
+
+    `covariance_of` computes the covariance of all shares and then all cells of the tables.
+    """
+
+    schema: Schema
+    prior: Array
+    tables: Tables
+    n_records: int
+    covariance_of: Callable[[], Array]
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the shares and of the cells of the tables, flattened."""
+        return self.covariance_of()
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        """The class as an attribute, with a name that no other attribute has."""
+        name = free_names(["class"], self.schema.names)["class"]
+        return Attribute(name, range(max(2, len(self.prior))))
+
+    def shares(self) -> Estimate:
+        """P(class)."""
+        return self._estimate(self.prior, slice(0, len(self.prior)), (), "P(class)")
+
+    def profile(self, name: str) -> Estimate:
+        """P(category | class) of an attribute, classes x categories."""
+        place = self.schema.index(name)
+        stops = list(itertools.accumulate((t.size for t in self.tables), initial=len(self.prior)))
+        own = slice(stops[place], stops[place + 1])
+        return self._estimate(self.tables[place], own, (self.schema[name],), f"P({name} | class)")
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Every P(category | class) as columns; the shares of the classes have no attribute."""
+        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
+        rows = []
+        for name in (None, *self.schema.names):
+            found = self.shares() if name is None else self.profile(name)
+            numbers = [np.ravel(v) for v in (found.value, found.stderr, *found.interval(level))]
+            for label, *figures in zip(found.cells(), *numbers, strict=True):
+                category = None if name is None else text(label[1])
+                rows.append((int(label[0]), name, category, *map(float, figures)))
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def to_table(self) -> Table:
+        """A column per class: its share, and P(category | class) with one standard error."""
+        classes = [f"class {c}" for c in range(len(self.prior))]
+        found = self.shares()
+        rows: list[tuple[Any, ...]] = [("share", "", *map(_plus_minus, found.value, found.stderr))]
+        for attribute in self.schema:
+            own = self.profile(attribute.name)
+            for label, values, errors in zip(
+                attribute.categories, own.value.T, own.stderr.T, strict=True
+            ):
+                rows.append((attribute.name, text(label), *map(_plus_minus, values, errors)))
+        title = (
+            f"{number_of(len(classes), 'latent class', 'latent classes')} from "
+            f"{number_of(self.n_records, 'reported record')}; +- is one standard error"
+        )
+        return Table(("attribute", "category", *classes), rows, title, "ll" + "r" * len(classes))
+
+    def notes(self) -> list[str]:
+        """What the reports do not determine."""
+        shares = self.shares()
+        found = [
+            f"the share of class {c} is within two standard errors of 0"
+            for c in np.flatnonzero(shares.value < 2 * shares.stderr)
+        ]
+        if np.isnan(np.diagonal(self.covariance)).any():
+            found.append("the reports do not determine all profiles; their errors are unknown")
+        return found
+
+    def _estimate(
+        self, value: Array, own: slice, attributes: tuple[Attribute, ...], name: str
+    ) -> Estimate:
+        covariance = self.covariance[own, own]
+        return ClassEstimate(
+            attributes=(self.attribute, *attributes),
+            value=value,
+            stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)).reshape(value.shape),
+            n_records=self.n_records,
+            method=_METHOD,
+            name=name,
+            covariance_of=lambda: covariance,
+        )
+
+
+def _plus_minus(value: float, stderr: float) -> str:
+    return f"{value:.3f} +- {UNKNOWN if np.isnan(stderr) else f'{stderr:.3f}'}"
+
+
+def saved_covariance(stderr: Array) -> Array:
+    """The covariance of a saved model: its standard errors; between cells it is not known."""
+    return np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
+
+
+# How many latent classes a table of these attributes can identify.
+#
+# Kruskal's condition (Allman, Matias & Rhodes, 2009, theorem 4): if the attributes can be divided
+# into three parts of k1, k2 and k3 joint categories with
+#
+#     min(C, k1) + min(C, k2) + min(C, k3) >= 2 C + 2
+#
+# then almost every model with C classes is determined by the joint distribution, up to the order of
+# its classes. If no division satisfies it, the derivatives of the cells by the parameters decide:
+# at a random model, their rank must be the number of parameters (Goodman, 1974). A design whose
+# channel can be inverted changes neither.
+
+
+#: Entries of the derivatives up to which their rank is computed.
+_ENTRIES = 2**21
+
+
+def is_identified(sizes: Sequence[int], n_classes: int) -> bool:
+    """Whether almost every model with so many classes is determined by its joint distribution."""
+    if n_classes == 1:
+        return True
+    free, cells = n_parameters(tuple(sizes), n_classes), math.prod(sizes)
+    if free > cells - 1:
+        return False
+    parts = [1, 1, 1]
+    for size in sorted(sizes, reverse=True):
+        parts[parts.index(min(parts))] *= size
+    if sum(min(n_classes, part) for part in parts) >= 2 * n_classes + 2:
+        return True
+    return free * cells <= _ENTRIES and _rank(sizes, n_classes) == free
+
+
+def most_classes(sizes: Sequence[int], limit: int) -> int:
+    """The largest number of classes that is identified, at most `limit`."""
+    found = 1
+    while found < limit and is_identified(sizes, found + 1):
+        found += 1
+    return found
+
+
+def _rank(sizes: Sequence[int], n_classes: int) -> int:
+    """The rank of the derivatives of all cells by all parameters, at a random model."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for share in rng.dirichlet(np.ones(n_classes)):
+        tables = [rng.dirichlet(np.ones(size)) for size in sizes]
+        rows.append(_product(tables))
+        for place, size in enumerate(sizes):
+            moved = np.eye(size)[1:] - np.eye(size)[0]
+            rows += [share * _product([*tables[:place], m, *tables[place + 1 :]]) for m in moved]
+    derivatives = np.stack(rows)
+    scale = np.linalg.norm(derivatives, axis=1, keepdims=True)
+    # The shares sum to 1: their derivatives are known up to one direction.
+    return int(np.linalg.matrix_rank(derivatives / scale, tol=1e-9)) - 1
+
+
+def _product(tables: Sequence[Array]) -> Array:
+    """The joint distribution of independent answers."""
+    joint: Array = np.ones(1)
+    for table in tables:
+        joint = np.outer(joint, table).ravel()
+    return joint
+
+
+# choose_classes: the number of latent classes, by BIC and by held-out likelihood.
+#
+#     BIC = -2 log-likelihood + parameters log(records)
+#
+# (Schwarz, 1978); the smallest is best. The held-out likelihood is cross-validated: the reports are
+# divided into parts at random, and each part is judged by the classes that were fitted to the
+# others. By this criterion, the fewest classes are best that are within one standard error of the
+# best (Breiman et al., 1984, section 3.4.3); the errors are those of paired differences. Both use
+# only the likelihood of reports, so they account for the noise of the disguise.
+#
+# More classes are tried until two numbers in a row improve neither criterion.
+
+
+#: Parts of the reports for the held-out likelihood.
+_FOLDS = 3
+#: The most classes that are tried.
+MOST_CLASSES = 10
+#: Iterations at most until the number is chosen: a class too many converges slowly.
+_ITERATIONS = 100
+#: Numbers of classes in a row without an improvement after which the search ends.
+_PATIENCE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A number of classes, its fit and its criteria.
+
+    `held_out` is the log-likelihood per report; `behind` by how much it is behind the best number
+    of classes, with the standard error of this difference.
+    """
+
+    n_classes: int
+    n_parameters: int
+    fit: LatentFit
+    bic: float
+    held_out: float
+    behind: float = 0.0
+    behind_stderr: float = 0.0
+
+
+#: Picks from candidates, of which the first has the fewest classes.
+Criterion = Callable[[Sequence[Candidate]], Candidate]
+
+
+def by_bic(candidates: Sequence[Candidate]) -> Candidate:
+    """The smallest BIC."""
+    return min(candidates, key=lambda candidate: candidate.bic)
+
+
+def by_held_out(candidates: Sequence[Candidate]) -> Candidate:
+    """The fewest classes within one standard error of the largest held-out likelihood."""
+    return next(c for c in candidates if c.behind <= c.behind_stderr)
+
+
+#: The criteria by name.
+CRITERIA: dict[str, Criterion] = {"bic": by_bic, "held_out": by_held_out}
+
+
+def bic(fit: LatentFit, model: LatentModel) -> float:
+    """The Bayesian information criterion of a fit."""
+    return -2 * fit.log_likelihood + model.n_parameters * math.log(model.n_records)
+
+
+def possible_numbers(sizes: tuple[int, ...], n_records: int) -> list[int]:
+    """1, and numbers of classes that are identified and have fewer parameters than records."""
+    found: list[int] = []
+    for number in range(1, MOST_CLASSES + 1):
+        few = number > 1 and n_parameters(sizes, number) >= n_records
+        if few or not is_identified(sizes, number):
+            break
+        found.append(number)
+    return found
+
+
+def choose_classes(
+    patterns: PatternTable,
+    model: LatentModel,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> list[Candidate]:
+    """Fit several numbers of classes, close to their maxima; each with its criteria."""
+    search = search._replace(
+        tolerance=max(COARSE, search.tolerance),
+        iterations=min(_ITERATIONS, search.iterations),
+    )
+    numbers = possible_numbers(model.sizes, patterns.n_records)
+    folds = _parts(patterns.counts, rng)
+    found: list[Candidate] = []
+    logs: list[Array] = []
+    best = [math.inf, -math.inf]
+    since = 0
+    for number in numbers:
+        own = model.variant(number)
+        fit = fit_classes(own, point, search, rng)
+        if len(numbers) == 1:  # nothing to compare with
+            return [Candidate(number, own.n_parameters, fit, bic(fit, own), math.nan)]
+        logs.append(_held_out_logs(own, folds, point, search, rng))
+        held_out = float((folds * logs[-1]).sum() / patterns.n_records)
+        value = bic(fit, own)
+        found.append(Candidate(number, own.n_parameters, fit, value, held_out))
+        since = 0 if value < best[0] or held_out > best[1] else since + 1
+        best = [min(best[0], value), max(best[1], held_out)]
+        tell(number / len(numbers))
+        if since == _PATIENCE:
+            break
+    return _compared(found, logs, folds)
+
+
+def _parts(counts: Index, rng: np.random.Generator) -> Index:
+    """The counts of the patterns in parts of equal size, patterns x parts."""
+    left, found = counts.copy(), []
+    for _ in range(_FOLDS - 1):
+        size = int(counts.sum()) // _FOLDS
+        found.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+        left = left - found[-1]
+    return np.stack([*found, left], axis=1)
+
+
+def _held_out_logs(
+    model: LatentModel,
+    folds: Index,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+) -> Array:
+    """log P(pattern) by the classes fitted to the other parts, patterns x parts."""
+    rest = folds.sum(axis=1, keepdims=True) - folds
+    columns = []
+    for counts in rest.T:
+        part = model.variant(model.n_classes, counts)
+        columns.append(model.logs(fit_classes(part, point, search, rng).parameters))
+    return np.stack(columns, axis=1)
+
+
+def _compared(found: list[Candidate], logs: list[Array], folds: Index) -> list[Candidate]:
+    """The candidates with the paired differences to the largest held-out likelihood."""
+    first = int(np.argmax([candidate.held_out for candidate in found]))
+    total, result = folds.sum(), []
+    for candidate, own in zip(found, logs, strict=True):
+        gaps = logs[first] - own
+        mean = float((folds * gaps).sum() / total)
+        stderr = math.sqrt(float((folds * (gaps - mean) ** 2).sum())) / total
+        result.append(replace(candidate, behind=mean, behind_stderr=float(stderr)))
+    return result
+
+
+def selection_table(candidates: Sequence[Candidate]) -> Table:
+    """The numbers of classes with their criteria."""
+    heads = ("classes", "parameters", "log-likelihood", "BIC", "held out", "behind", "std. error")
+    rows = [
+        (
+            str(c.n_classes),
+            c.n_parameters,
+            f"{c.fit.log_likelihood:.1f}",
+            f"{c.bic:.1f}",
+            f"{c.held_out:.5f}",
+            f"{c.behind:.5f}",
+            f"{c.behind_stderr:.5f}",
+        )
+        for c in candidates
+    ]
+    return Table(heads, rows, "Number of classes", "r" * len(heads))
 
 
 class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
@@ -52,7 +410,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     features_: Schema
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
+    def __init__(
         self,
         design: Design | None = None,
         n_classes: int | None = None,

@@ -1,4 +1,4 @@
-"""Miner: the base of all classifiers learnt from reported records; a scikit-learn estimator."""
+"""LearntModel and Miner: the bases of all models and of all classifiers learnt from reports."""
 
 from __future__ import annotations
 
@@ -10,22 +10,69 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tacit.core.arrays import Array
-from tacit.core.design import Design, check_design
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group, check_design
 from tacit.core.frames import NEEDS_TRUTH, warn_about_reports
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
-from tacit.mine.learnt_model import LearntModel
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.fit import misfit
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.records import PatternTable, count, count_or_list, count_reported
+
+
+class LearntModel(BaseEstimator):  # type: ignore[misc]
+    """A model with a design; without one it learns from true records, given as codes."""
+
+    design: Design | None
+
+    #: The attributes it knows true records by, in their order; None if they have no names.
+    features_: Schema | None
+    #: Fingerprint of the design it was learnt under; empty without one.
+    fingerprint_: str
+
+    def notes(self) -> list[str]:
+        """What the model leaves open."""
+        return []
+
+    def shown(self) -> Table | None:
+        """What a notebook shows of the fitted model; None for scikit-learn's diagram."""
+        return None
+
+    def html(self) -> str | None:
+        """The same as HTML."""
+        table = self.shown()
+        return None if table is None else table.html()
+
+    def summary(self) -> str:
+        """What is shown and the notes, as lines of text."""
+        check_is_fitted(self)
+        table = self.shown()
+        return "\n".join([*([] if table is None else [table.text()]), *self.notes()])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        own = self.html() if hasattr(self, "fingerprint_") else None
+        if own is None:
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": own}
+
+    @property
+    def _repr_html_(self) -> Any:
+        return lambda: self._repr_mimebundle_()["text/html"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
 
 
 class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
@@ -205,3 +252,33 @@ def reported_patterns(
     place = design.reported.index(target)
     together = np.insert(codes, place, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
+
+
+# Codes of true records without a design: learnt from as if reported truthfully.
+
+
+#: The most categories of a feature without a design.
+MOST_CATEGORIES = 1000
+
+
+def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
+    """Codes that scikit-learn's validation accepts for a model; `reset` if it is being fitted."""
+    found = validate_data(model, X, dtype="int", reset=reset)
+    check_non_negative(found, f"{type(model).__name__} (input X)")
+    return np.asarray(found)
+
+
+def design_of_codes(codes: npt.NDArray[Any]) -> Design:
+    """A truthful design for these codes, with attributes x0, x1, ..."""
+    if codes.max(initial=0) >= MOST_CATEGORIES:
+        raise DataError(
+            f"category {codes.max()} is too large: number the categories of a feature from 0 "
+            f"on, at most {MOST_CATEGORIES:,}"
+        )
+    sizes = [max(2, int(column.max(initial=0)) + 1) for column in codes.T]
+    return truthful_design(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
+
+
+def truthful_design(schema: Schema) -> Design:
+    """All attributes as they are."""
+    return Design(schema, [Group(schema.names, truthful())])

@@ -40,9 +40,9 @@ from tacit.mine.argument_checks import non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
 from tacit.mine.record_split import folds_of
-from tacit.mine.tree.grown_nodes import Visit
+from tacit.mine.tree.growth import Visit
+from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_reports import TreeReports
 from tacit.output.number_text import number_of
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
 

@@ -19,7 +19,7 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin, matrix
 from tacit.core.design import Design, Group
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError, TacitError

@@ -48,22 +48,22 @@ def check_document(content: Any, *formats: DocumentFormat) -> dict[str, Any]:
     """`content`, if it has the kind, a known version and exactly the keys of a format."""
     name = formats[0].name
     kind = content.get("tacit") if isinstance(content, Mapping) else None
-    found = next((known for known in formats if known.kind == kind), None)
-    if found is None:
-        kinds = " or ".join(f'"{known.kind}"' for known in formats)
+    document = next((candidate for candidate in formats if candidate.kind == kind), None)
+    if document is None:
+        kinds = " or ".join(f'"{candidate.kind}"' for candidate in formats)
         raise FileError(f'not a {name}: it must be a JSON object with "tacit": {kinds}')
     version = content.get("version")
     if type(version) is not int or version < 1:
         raise FileError(f"the version of the {name} must be a positive integer, got {version!r}")
-    if version > found.newest:
+    if version > document.newest:
         raise FileError(
-            f"the {name} has version {version}, this tacit reads up to {found.newest}; "
+            f"the {name} has version {version}, this tacit reads up to {document.newest}; "
             "upgrade tacit"
         )
-    required = ("tacit", "version", *found.keys[version - 1])
+    required = ("tacit", "version", *document.keys[version - 1])
     for key in content:
-        if key not in required + found.optional:
-            raise FileError(unknown("key", key, required + found.optional, f" in the {name}"))
+        if key not in required + document.optional:
+            raise FileError(unknown("key", key, required + document.optional, f" in the {name}"))
     for key in required:
         if key not in content:
             raise FileError(f"not a {name}: the key {key!r} is missing")
@@ -84,11 +84,11 @@ def parse_json(text: str, name: str) -> Any:
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these pairs; ValueError if a key appears twice (for `object_pairs_hook`)."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {twice!r} appears twice in one object")
-    return found
+    return content
 
 
 def syntax_error(error: json.JSONDecodeError) -> str:

@@ -79,8 +79,8 @@ class Table:
     def html(self, cards: bool = False) -> str:
         """A table element. With `cards`, each cell names its column for narrow screens."""
         head = "".join(
-            f'<th scope="col"{self._css(place)}>{html.escape(name)}</th>'
-            for place, name in enumerate(self.heads)
+            f'<th scope="col"{self._css(column)}>{html.escape(name)}</th>'
+            for column, name in enumerate(self.heads)
         )
         rows = "".join(f"<tr>{self._cells(row, cards)}</tr>" for row in self.rows)
         css = ' class="cards"' if cards else ""
@@ -169,17 +169,17 @@ class Table:
 
     def _cells(self, row: Sequence[Any], cards: bool) -> str:
         cells = []
-        for place, (head, cell) in enumerate(zip(self.heads, row, strict=True)):
+        for column, (head, cell) in enumerate(zip(self.heads, row, strict=True)):
             shown = cell if isinstance(cell, Markup) else html.escape(cell_text(cell))
             name = f' data-name="{html.escape(head)}"' if cards else ""
-            if place == 0 and self.align[0] == "l":
+            if column == 0 and self.align[0] == "l":
                 cells.append(f'<th scope="row">{shown}</th>')
             else:
-                cells.append(f"<td{name}{self._css(place)}>{shown}</td>")
+                cells.append(f"<td{name}{self._css(column)}>{shown}</td>")
         return "".join(cells)
 
-    def _css(self, place: int) -> str:
-        return ' class="text"' if place and self.align[place] == "l" else ""
+    def _css(self, column: int) -> str:
+        return ' class="text"' if column and self.align[column] == "l" else ""
 
     def __str__(self) -> str:
         return self.text()

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from tacit import __version__
 from tacit.output.table import Markup, Table
 from tacit.papers.runner import Plan, Rows, Value
-from tacit.privacy.privacy_plots import svg
+from tacit.privacy.page import svg
 from tacit.records import write_text
 
 #: Shown at a theta that carries no information.

@@ -35,7 +35,7 @@ from tacit.papers.report import (
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, moments, setting
 from tacit.privacy import prior_of, pse_curve
 from tacit.privacy.comparison import related_scheme, unrelated_scheme
-from tacit.privacy.published_rules import after_mining
+from tacit.privacy.published_model import after_mining
 from tacit.privacy.scopes import Limits, measure
 from tacit.records import count
 

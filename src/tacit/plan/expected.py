@@ -16,9 +16,8 @@ from functools import reduce
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.product import ProductChannel
 from tacit.core.conditions import answers_of
-from tacit.core.design import Design
+from tacit.core.design import Design, ProductChannel
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_number, check_share

@@ -46,7 +46,7 @@ from tacit.plan.survey_plan import QuestionPlan, SurveyPlan
 from tacit.reconstruction.interval import check_level
 
 
-def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solved for
+def plan(
     subject: Any,
     n: int | None = None,
     width: float | None = None,

@@ -13,7 +13,7 @@ from tacit.core.bounds import is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError

@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design, Group
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError, unknown
@@ -312,7 +312,7 @@ class Tradeoff(TabularResult):
         return figure
 
 
-def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
+def tradeoff(
     candidates: Any,
     n: int | None = None,
     width: float | None = None,

@@ -22,7 +22,7 @@ from tacit.core.arrays import Array
 from tacit.core.channel import Coin, related, truthful, unrelated
 from tacit.core.channel.numbers import Number, fraction
 from tacit.core.design import Design, Group
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
@@ -151,7 +151,7 @@ class Comparison:
     def figure(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
         with optional_imports():
-            from tacit.privacy.privacy_plots import curves
+            from tacit.privacy.page import curves
 
         return curves(self)
 

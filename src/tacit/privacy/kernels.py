@@ -26,7 +26,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index
 from tacit.core.channel import Channel
-from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.coin import Distribution
 from tacit.core.channel.keep_or_draw import ReplacementChannel
 from tacit.core.channel.related import AgreementChannel
 from tacit.errors import DataError

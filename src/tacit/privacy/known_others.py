@@ -29,11 +29,9 @@ from tacit.core.arrays import Array, Index
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
-from tacit.privacy.prior import Prior
-from tacit.privacy.prior_table import PriorTable
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked, uncertainty
-from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, draw_true, turns
-from tacit.privacy.scopes import Limits
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true, turns
 
 
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from tacit.errors import FileError
 from tacit.output.json_documents import parse_json
-from tacit.privacy.published_rules import Rule
+from tacit.privacy.published_model import Rule
 
 
 def prior_from_json(text: str) -> Any:

@@ -23,15 +23,13 @@ from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.numbers import sum_up
-from tacit.core.channel.product import Factor
-from tacit.core.design import Design, check_design
+from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.privacy.kernels import MAX_DENSE, entries, kron
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
-from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
-from tacit.privacy.scopes import Limits, parts_of
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, turns
 
 #: Counts of reports times true cells that are enumerated.
 _MOST_ENTRIES = 2**22

@@ -28,6 +28,8 @@ from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
 CAUTION = 3.0
+#: A bound on how often a guess is right limits nothing from here on.
+NO_LIMIT = 0.999
 FIGURES = ("pse", "map_privacy", "worst_posterior", "information")
 
 

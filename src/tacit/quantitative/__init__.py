@@ -8,7 +8,7 @@ import what estimates.
 
 from typing import TYPE_CHECKING
 
-from tacit.core.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from tacit.quantitative.cards import additive, bar_lev, eriksson, multiplicative

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.local_privacy import LocallyPrivate
+from tacit.core.channel.channel import LocallyPrivate
 from tacit.core.channel.numbers import distribution, fraction
 from tacit.core.exact_draws import Draws, Source
 from tacit.errors import DataError, DesignError, SingularChannelError

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, DesignError
 from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of

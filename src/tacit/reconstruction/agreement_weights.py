@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.linear_maps import along_axes
-from tacit.core.channel.product import Factor
+from tacit.core.design import Factor
 from tacit.errors import DataError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.product import Factor
+from tacit.core.design import Factor
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.score_test import EventMoments
 from tacit.reconstruction.signed_kernels import SignedKernel

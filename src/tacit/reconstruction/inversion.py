@@ -21,7 +21,7 @@ import numpy as np
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.channel import SecondMoments, moments_of
 from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.product import Axes, Factor, apply, arranged
+from tacit.core.design import Axes, Factor, apply, arranged
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means

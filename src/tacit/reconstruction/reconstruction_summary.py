@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Table, TabularResult

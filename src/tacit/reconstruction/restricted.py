@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.product import ProductChannel
+from tacit.core.design import ProductChannel
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate

@@ -29,8 +29,8 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.core.arrays import Array, Codes
-from tacit.core.channel.distribution import Distribution
-from tacit.core.channel.product import Factor
+from tacit.core.channel.coin import Distribution
+from tacit.core.design import Factor
 from tacit.core.exact_draws import Draws, source_of
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Mask
 from tacit.core.channel.linear_maps import Linear, chain
-from tacit.core.channel.product import Factor, ProductChannel, arranged
-from tacit.core.design import Design
+from tacit.core.design import Design, Factor, ProductChannel, arranged
 from tacit.core.schema import Attribute
 from tacit.reconstruction.gls import left_inverse
 from tacit.reconstruction.sampling.report_spread import ReportSpread

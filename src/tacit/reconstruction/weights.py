@@ -21,11 +21,11 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.channel import Channel
-from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.coin import Distribution
 from tacit.core.channel.keep_or_draw import ReplacementChannel
 from tacit.core.channel.linear_maps import row_products
-from tacit.core.channel.product import Factor
 from tacit.core.channel.related import AgreementChannel
+from tacit.core.design import Factor
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States

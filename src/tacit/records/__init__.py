@@ -6,7 +6,7 @@ files but never counts.
 
 from typing import TYPE_CHECKING
 
-from tacit.core.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
     from tacit.records.count_engine import CountEngine, PatternsBy

@@ -1,6 +1,6 @@
 """Which values of a column stand for the categories of an attribute, by the type of the column.
 
-Labels are compared by their text (see `tacit.core.attribute`): 1, 1.0 and "1" are the same label.
+Labels are compared by their text (see `tacit.core.schema`): 1, 1.0 and "1" are the same label.
 An engine compares values of one type: here are the values of that type whose text is a category.
 """
 
@@ -10,8 +10,8 @@ import math
 from enum import Enum
 from itertools import pairwise
 
-from tacit.core.attribute import Attribute, Label, text
 from tacit.core.label_codes import missing_advice
+from tacit.core.schema import Attribute, Label, text
 from tacit.errors import DataError, MissingAnswersError, unknown
 
 _INT64 = 1 << 63

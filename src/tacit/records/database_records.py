@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.core.arrays import Codes
 from tacit.core.design import Design
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema
 from tacit.errors import DataError, EngineError, MissingAnswersError, unknown
 from tacit.records import Progress

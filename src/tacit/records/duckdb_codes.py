@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.core.attribute import Attribute, Label
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.records.category_values import ColumnKind, category_values, consecutive
 from tacit.records.record_keys import key_runs
 

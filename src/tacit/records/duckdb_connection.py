@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.records.duckdb_codes import literal_sql
 from tacit.records.memory_limit import is_limited, limited, unfinished
 

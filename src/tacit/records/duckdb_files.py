@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes
-from tacit.core.extras import optional_imports
 from tacit.core.frames import integers
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema
 from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
 from tacit.records import Progress

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.records import Progress

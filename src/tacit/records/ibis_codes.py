@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.core.attribute import Attribute, Label
-from tacit.core.extras import optional_imports
-from tacit.core.schema import Schema
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.records.category_values import (
     ColumnKind,
     category_values,

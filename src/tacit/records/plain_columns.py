@@ -36,7 +36,7 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     if isinstance(records, np.ndarray):
         raise DataError("an array of codes has no undisguised columns; give a frame")
     check_origins(records, design)
-    from tacit.core.schema_inference import listed_attributes  # Arrow is slow to start
+    from tacit.core.binning import listed_attributes  # Arrow is slow to start
 
     one = with_no_answer(design.reported.subset(design.reported.names[:1]))
     found = engine_of(records, one).patterns_by(names)

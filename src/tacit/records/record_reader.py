@@ -22,9 +22,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes
-from tacit.core.attribute import Attribute, text
 from tacit.core.label_codes import encode
-from tacit.core.schema import Schema
+from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError, FileError
 from tacit.records.memory_limit import limited
 from tacit.records.paths import (

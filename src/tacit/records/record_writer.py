@@ -26,9 +26,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes, Mask
-from tacit.core.attribute import text
 from tacit.core.label_codes import decode
-from tacit.core.schema import Schema
+from tacit.core.schema import Schema, text
 from tacit.errors import FileError
 from tacit.records.memory_limit import unfinished
 from tacit.records.origin import KEY, Origin, note_beside

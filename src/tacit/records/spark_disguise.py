@@ -21,7 +21,7 @@ from tacit.core.conditions import filled
 from tacit.core.design import Design, check_design
 from tacit.core.disguise import BLOCK, Disguiser
 from tacit.core.exact_draws import Source, keyed_source, seeded_source
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import decode, encode
 from tacit.errors import DataError, unknown
 from tacit.records.record_reader import rebatched

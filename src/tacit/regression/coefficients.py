@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from tacit.core.arrays import Array, Index
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import decimals, number_of, span

@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.attribute import Attribute
 from tacit.core.design import Design
 from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
-from tacit.core.schema import Label, Schema
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError
 from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers

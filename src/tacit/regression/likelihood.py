@@ -26,7 +26,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from tacit.core.arrays import Array, Index
-from tacit.core.attribute import Label
+from tacit.core.schema import Label
 
 #: Shares at the start are at least this far from 0 and 1.
 _LEAST_SHARE = 1e-3

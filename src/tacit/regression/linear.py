@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute
 from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of
 from tacit.reconstruction import Estimate

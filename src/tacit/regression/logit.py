@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.attribute import Attribute, Label
 from tacit.core.design import Design
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.hypothesis_test import HypothesisTest

@@ -20,10 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.attribute import Attribute
-from tacit.core.channel.product import ProductChannel
-from tacit.core.design import Design, check_design
-from tacit.core.schema import Label
+from tacit.core.design import Design, ProductChannel, check_design
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
 from tacit.reconstruction.sampling.sample_rows import SampleRows

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.attribute import Attribute, Label
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.regression.data import CategoryColumn, Column, NumberColumn, as_categories, plain_column
 

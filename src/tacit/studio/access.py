@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from tacit.collect.problem_details import ProblemType
+from tacit.collect.http import ProblemType
 from tacit.studio.accounts import Account, Accounts, Role
 
 #: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere

@@ -20,7 +20,7 @@ from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE
 from tacit.survey import Published, Survey, survey_from_dict
 from tacit.survey.device_model import LARGEST_SCORE
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
 
 #: The question that devices answer, and the disguise unless another is asked for.
 QUESTION, THETA = "correct", Fraction(3, 4)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tacit import __version__
-from tacit.collect.http_responses import PROBLEM
+from tacit.collect.http import PROBLEM
 from tacit.studio.access import Right
 from tacit.studio.api_schemas import SCHEMAS
 from tacit.studio.site import PageRoute, RouteNote

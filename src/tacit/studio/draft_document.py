@@ -12,8 +12,7 @@ from tacit.studio.form_fields import kinds
 from tacit.studio.form_values import FormContext
 from tacit.survey import Published, survey_from_text
 from tacit.survey.questions import YES_NO
-from tacit.survey.yaml_patch import comments, patched
-from tacit.survey.yaml_source import parse
+from tacit.survey.yaml_text import comments, parse, patched
 
 UNTITLED = "Untitled"
 #: The key that names the kind of an item.

@@ -13,8 +13,8 @@ from tacit.studio.form_fields import kinds
 from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
 from tacit.studio.survey_pages import file_response
 from tacit.survey import Published, example
-from tacit.survey.disclosure_bound import waves_sentence
-from tacit.survey.yaml_patch import to_yaml
+from tacit.survey.published import waves_sentence
+from tacit.survey.yaml_text import to_yaml
 
 
 def show_drafts(visit: PageVisit) -> Response:

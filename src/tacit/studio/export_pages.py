@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from starlette.responses import JSONResponse, Response
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import DataError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.reconstruction.sampling.incomplete_patterns import with_missing

@@ -14,8 +14,7 @@ from typing import Any
 
 from tacit.errors import DataError, SurveyError
 from tacit.studio.form_fields import FormField
-from tacit.survey.yaml_patch import to_yaml
-from tacit.survey.yaml_source import parse
+from tacit.survey.yaml_text import parse, to_yaml
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _MANY_LINES = ("introduction", "consent", "thanks", "text", "help", "explanation", "innocent")

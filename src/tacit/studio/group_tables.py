@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.attribute import Attribute
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.group_shares import GroupShares

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from tacit.collect.addresses import Prefix
+from tacit.collect.limits import Prefix
 
 #: Failures of a device, or of a network for an account, that cost nothing; the first wait after
 #: them and the longest, in seconds; each wait is twice as long as the one before.

@@ -19,8 +19,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes
-from tacit.core.attribute import Attribute
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute
 from tacit.output.table import safe_cell
 from tacit.studio.question_results import question_of, question_texts
 from tacit.survey import Published

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
-from tacit.privacy.model_disclosure import ALL, MODEL, NOTHING, OTHERS, REPORT
+from tacit.privacy.published_model import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.access import NOT_FOUND
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint

@@ -17,12 +17,11 @@ from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
-from tacit.mine.model_summary import bayes_summary, classes_summary, tree_summary
+from tacit.mine.summaries import bayes_summary, classes_summary, tree_summary
 from tacit.output.rounding import finite
 from tacit.privacy import Limits, Prior, prior_of
-from tacit.privacy.conditional_prior import tied_parts
-from tacit.privacy.model_disclosure import class_prior, mixture_prior
-from tacit.privacy.published_rules import told_priors
+from tacit.privacy.prior import tied_parts
+from tacit.privacy.published_model import class_prior, mixture_prior, told_priors
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.records import PatternTable
 from tacit.studio.model_figures import (

@@ -5,11 +5,9 @@ from __future__ import annotations
 from starlette.responses import JSONResponse, Response
 
 from tacit.collect import page
-from tacit.collect.error_pages import language_of
-from tacit.collect.http_responses import PROTECTION
-from tacit.collect.pages import preview_html
-from tacit.collect.problem_details import Refused
-from tacit.collect.submission_validator import SubmissionValidator
+from tacit.collect.http import PROTECTION, Refused
+from tacit.collect.pages import language_of, preview_html
+from tacit.collect.submission import SubmissionValidator
 from tacit.errors import DataError
 from tacit.studio.access import NOT_FOUND, Refusal, Right
 from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused

@@ -10,7 +10,7 @@ from tacit.core.bounds import is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design
 from tacit.privacy import Limits, Prior
-from tacit.privacy.model_disclosure import inferences
+from tacit.privacy.published_model import inferences
 
 
 def publication_cost(

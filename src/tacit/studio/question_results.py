@@ -17,7 +17,7 @@ from tacit.studio.disclosure import shown_estimates, why_hidden
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.studio.result_warnings import misfit_text, safe_answer_text
 from tacit.survey import Published
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import DataError
 from tacit.studio.question_results import CategoryResult, QuestionResult, result_notes
 from tacit.studio.release import Release

@@ -18,10 +18,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.collect.addresses import Prefix, TrustedProxies, prefixes
-from tacit.collect.http_requests import ClientDisconnected, read_body
-from tacit.collect.http_responses import PROBLEM
-from tacit.collect.problem_details import Refused
+from tacit.collect.http import PROBLEM, ClientDisconnected, Refused, read_body
+from tacit.collect.limits import Prefix, TrustedProxies, prefixes
 from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
 from tacit.output.json_documents import unique_keys

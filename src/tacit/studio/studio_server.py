@@ -15,8 +15,7 @@ from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from tacit.collect import logs, page
-from tacit.collect.addresses import TrustedProxies
+from tacit.collect import monitoring, page
 from tacit.collect.http_server import (
     Server,
     base_address,
@@ -25,6 +24,7 @@ from tacit.collect.http_server import (
     passed_socket,
     raise_file_limit,
 )
+from tacit.collect.limits import TrustedProxies
 from tacit.collect.settings import ServiceSettings, networks, settings
 from tacit.collect.store import Store
 from tacit.errors import ServiceError
@@ -191,7 +191,7 @@ def _listening_studio(
     database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
 ) -> Iterator[tuple[Studio, Server, socket]]:
     limits = _limits()
-    logs.set_up(limits.log)
+    monitoring.set_up(limits.log)
     address = None if at.address is None else _checked_address(at.address)
     with closing(Store(database)) as store, listening(at.host, at.port) as listener:
         studio = studio_of(store, folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.mine.tree.tree import NONE
-from tacit.mine.tree.tree_view import TreeView, alternatives, percent
+from tacit.mine.tree.view import TreeView, alternatives, percent
 from tacit.output.number_text import number_of
 from tacit.studio.small_groups import SMALLEST_GROUP
 

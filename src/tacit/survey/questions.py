@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -12,10 +13,13 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.core.schema import Attribute
-from tacit.survey.field_types import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
+from tacit.survey.fields import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
+MOST_FREE_TEXTS, LONGEST_FREE_TEXT = 5, 2000
+#: Control characters other than tabs and line breaks, and halves of surrogate pairs.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Categories = Annotated[
     tuple[Name, ...], Field(strict=False, min_length=2, max_length=MOST_CATEGORIES)
@@ -59,8 +63,8 @@ class _Question(SurveyPart):
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes that are reported; "does not apply" is the last of their categories."""
-        own = self._answered()
-        return own if self.asked_if is None else tuple(map(_conditional, own))
+        attributes = self._answered()
+        return attributes if self.asked_if is None else tuple(map(_conditional, attributes))
 
     def _answered(self) -> tuple[Attribute, ...]:
         """The attributes if everybody is asked."""
@@ -125,6 +129,25 @@ class Multiple(_Question):
 
 
 Question = Annotated[YesNo | Choice | Number | Multiple, Field(discriminator="kind")]
+
+
+class FreeText(SurveyPart):
+    """A text field after the questions; what is written there is not disguised."""
+
+    name: Name = Field(description="The name of the texts in exports.")
+    text: Texts = Field(description="The text of the question.")
+    help: Texts | None = Field(default=None, description="An explanation below the question.")
+    letters: int = Field(
+        default=1000, ge=1, le=LONGEST_FREE_TEXT, description="The longest text, in letters."
+    )
+
+    def problem(self, written: object) -> str | None:
+        """Why this cannot be an answer; None if it can. Letters count as browsers count them."""
+        if type(written) is not str or _UNWANTED.search(written):
+            return "must be a text without control characters"
+        if len(written.encode("utf-16-le")) // 2 > self.letters:
+            return f"may have at most {self.letters:,} letters"
+        return None
 
 
 class Practice(SurveyPart):

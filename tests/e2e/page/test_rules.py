@@ -20,7 +20,7 @@ from tacit import Design
 from tacit.core.channel import Coin
 from tacit.core.channel.coin import Replace
 from tacit.core.schema import Attribute
-from tacit.survey.devices import OUTCOMES
+from tacit.survey.problems import OUTCOMES
 from tests.support.browser import Served, device
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
 from tests.support.page_surveys import DEGREES, DEVICES, PAIR, every_kind, own_device

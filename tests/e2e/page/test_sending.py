@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
+from tacit.collect.http import PROBLEMS
 from tacit.collect.page import FILES, content
-from tacit.collect.problem_details import PROBLEMS
 from tests.support.browser import Served, device, previewing, watched
 from tests.support.page_surveys import FULL, GERMAN, INVITED, OPEN
 from tests.support.respondent import Respondent, answered

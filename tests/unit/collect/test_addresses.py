@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tacit.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
+from tacit.collect.limits import WIDE_SHARE, TrustedProxies, prefixes
 
 
 def narrow(address: str) -> bytes:

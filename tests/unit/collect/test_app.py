@@ -14,11 +14,10 @@ import httpx
 import pytest
 
 from tacit.collect import page
-from tacit.collect.app import AppParts, application
-from tacit.collect.http_responses import PROTECTION
+from tacit.collect.app import AppConfig, application
+from tacit.collect.http import FAULT, LONG_HEAD, PROBLEMS, PROTECTION
+from tacit.collect.limits import AddressRateLimit, RateLimit
 from tacit.collect.page import html
-from tacit.collect.problem_details import FAULT, LONG_HEAD, PROBLEMS
-from tacit.collect.rate_limits import AddressRateLimit, RateLimit
 from tacit.collect.store import Outcome, Response, SurveyState
 from tacit.errors import Busy, Unavailable
 from tests.support.asking import ask, compact, place, submission
@@ -43,7 +42,7 @@ class ResponseSink:
 
 
 def app(sink: ResponseSink | None = None, **parts: Any) -> Any:
-    return application(AppParts(parts.pop("surveys", [SURVEY]), sink or ResponseSink(), **parts))
+    return application(AppConfig(parts.pop("surveys", [SURVEY]), sink or ResponseSink(), **parts))
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
@@ -328,9 +327,9 @@ def test_every_answer_is_protected_and_sets_no_cookie() -> None:
 
 
 def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from tacit.collect import logs
+    from tacit.collect import monitoring
 
-    logs.set_up("json")
+    monitoring.set_up("json")
     answer = ask(app(ResponseSink(KeyError(RIGHT["key"]))), "POST", POST, json=RIGHT)
     assert problem(answer) == (500, "fault")
     logged = capsys.readouterr().err
@@ -340,16 +339,16 @@ def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixtu
 
 
 def test_a_fault_of_the_loop_is_logged_without_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from tacit.collect import logs
+    from tacit.collect import monitoring
 
     async def failing() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(logs.loop_fault)
+        loop.set_exception_handler(monitoring.loop_fault)
         loop.call_soon(lambda: {}[RIGHT["key"]])
         loop.call_exception_handler({"message": RIGHT["key"]})
         await asyncio.sleep(0)
 
-    logs.set_up("json")
+    monitoring.set_up("json")
     asyncio.run(failing())
     logged = capsys.readouterr().err
     assert [json.loads(line)["kind"] for line in logged.splitlines()] == [
@@ -390,7 +389,7 @@ def test_every_route_is_documented() -> None:
     known = dict.fromkeys(page.FILES, "FILE") | {place(own)[3:-1]: "SLUG" for own in surveys}
     for name, word in known.items():
         paths = [path.replace(f"/{name}", f"/{word}") for path in paths]
-    text = (Path(__file__).parents[4] / "docs" / "service.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "service.md").read_text()
     written = set(re.findall(r"^\| `(?:GET|POST) (\S+)` \|", text, re.MULTILINE))
     assert set(paths) - {"/s/SLUG"} == written
 

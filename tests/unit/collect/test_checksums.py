@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from tacit.collect.store import Store, sql_tables
 from tacit.collect.store.database import database
-from tacit.collect.store.store_values import id_of
+from tacit.collect.store.values import id_of
 from tacit.errors import FileError, StoreError
 from tests.support.published import response
 from tests.support.writers import INVITED, OPEN, TODAY, store_of

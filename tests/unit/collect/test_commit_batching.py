@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tacit.collect.commit_batching import LONGEST, MOMENT, SEVERAL, CommitBatching
+from tacit.collect.writer import LONGEST, MOMENT, SEVERAL, CommitBatching
 
 
 class Loop:

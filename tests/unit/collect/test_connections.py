@@ -6,8 +6,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from tacit.collect.addresses import WIDE_SHARE, TrustedProxies
-from tacit.collect.connections import SPARE, Connections, Waiting
+from tacit.collect.http_server import SPARE, Connections, Waiting
+from tacit.collect.limits import WIDE_SHARE, TrustedProxies
 
 
 class Held:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect, text
 
-from tacit.collect.problem_details import Refused
+from tacit.collect.http import Refused
 from tacit.collect.store import Outcome, Store, sql_tables
-from tacit.collect.store.store_values import id_of
-from tacit.collect.submission_validator import SubmissionValidator
+from tacit.collect.store.values import id_of
+from tacit.collect.submission import SubmissionValidator
 from tacit.errors import SurveyError
 from tests.support.asking import compact, submission
 from tests.support.free_text_surveys import FREE, FREE_INVITED, response_with

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.collect.app import AppParts, application
-from tacit.collect.rate_limits import AddressRateLimit, RateLimit
+from tacit.collect.app import AppConfig, application
+from tacit.collect.limits import AddressRateLimit, RateLimit
 from tacit.collect.store import SurveyState
 from tests.support.asking import ask, place
 from tests.support.published import published
@@ -37,7 +37,7 @@ class Unused:
 def app(links: Unused | None = None, **parts: Any) -> Any:
     links = links or Unused()
     surveys = parts.pop("surveys", [SURVEY])
-    return application(AppParts(surveys, links, link_usable=links.usable, **parts))
+    return application(AppConfig(surveys, links, link_usable=links.usable, **parts))
 
 
 def checked(token: Any, made: Any = None) -> httpx.Response:
@@ -82,7 +82,7 @@ def test_a_database_that_does_not_answer_does_not_make_a_link_look_used() -> Non
     async def silent(survey: str, token: str) -> bool | None:
         return None
 
-    made = application(AppParts([SURVEY], Unused(), link_usable=silent))
+    made = application(AppConfig([SURVEY], Unused(), link_usable=silent))
     assert checked(USABLE, made).status_code == 503
 
 

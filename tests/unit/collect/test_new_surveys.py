@@ -8,8 +8,7 @@ from collections.abc import Collection, Sequence
 import httpx
 import pytest
 
-from tacit.collect import new_surveys
-from tacit.collect.app import AppParts, application
+from tacit.collect.app import LOOK_SECONDS, AppConfig, application
 from tacit.collect.server import DiscardingSink
 from tacit.survey import Published
 from tests.support.asking import place, submission
@@ -33,12 +32,12 @@ class Database:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(new_surveys.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("tacit.collect.app.time.monotonic", lambda: now[0])
     return now
 
 
 def statuses(database: Database, *paths: str, together: bool = False) -> list[int]:
-    app = application(AppParts([OLD], DiscardingSink(), newer=database))
+    app = application(AppConfig([OLD], DiscardingSink(), newer=database))
 
     async def ask() -> list[int]:
         transport = httpx.ASGITransport(app)
@@ -60,7 +59,7 @@ def test_a_survey_that_was_published_later_is_served(end: str, clock: list[float
 
 
 def test_it_accepts_records_at_once(clock: list[float]) -> None:
-    app = application(AppParts([OLD], DiscardingSink(), newer=Database(NEW)))
+    app = application(AppConfig([OLD], DiscardingSink(), newer=Database(NEW)))
 
     async def send() -> int:
         async with httpx.AsyncClient(
@@ -94,7 +93,7 @@ def test_requests_that_arrive_together_wait_for_one_look(clock: list[float]) -> 
 
 def test_a_survey_is_found_when_the_second_is_over(clock: list[float]) -> None:
     database = Database(OLD)
-    app = application(AppParts([OLD], DiscardingSink(), newer=database))
+    app = application(AppConfig([OLD], DiscardingSink(), newer=database))
 
     async def ask() -> list[int]:
         async with httpx.AsyncClient(
@@ -103,7 +102,7 @@ def test_a_survey_is_found_when_the_second_is_over(clock: list[float]) -> None:
             found = [(await client.get(place(NEW))).status_code]
             database.surveys.append(NEW)
             found.append((await client.get(place(NEW))).status_code)
-            clock[0] += new_surveys.LOOK_SECONDS
+            clock[0] += LOOK_SECONDS
             found.append((await client.get(place(NEW))).status_code)
             return found
 

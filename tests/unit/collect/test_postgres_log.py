@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from tacit.collect.store import Outcome, Response, Store
-from tacit.collect.store.server_settings import RISKS
-from tacit.collect.store.store_values import id_of, token_hash
+from tacit.collect.store.postgres import RISKS
+from tacit.collect.store.values import id_of, token_hash
 from tests.support.postgres import Cluster
 from tests.support.published import response, responses
 from tests.support.serving import serving

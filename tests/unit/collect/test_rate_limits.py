@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from tacit.collect import rate_limits as module
-from tacit.collect.addresses import WIDE_SHARE, TrustedProxies, prefixes
-from tacit.collect.rate_limits import AddressRateLimit, FixedWindow, RateLimit, parse_limit
+from tacit.collect import limits as module
+from tacit.collect.limits import (
+    WIDE_SHARE,
+    AddressRateLimit,
+    FixedWindow,
+    RateLimit,
+    TrustedProxies,
+    parse_limit,
+    prefixes,
+)
 
 
 def scope(peer: str, forwarded: str | None = None) -> dict[str, Any]:

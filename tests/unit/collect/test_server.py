@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tacit.collect import logs
+from tacit.collect import monitoring
 from tacit.collect.http_server import Server, listening
-from tacit.collect.metrics import Metrics
+from tacit.collect.monitoring import Metrics
 from tacit.collect.server import DiscardingSink, RunningService, address
 from tacit.collect.settings import ServiceSettings
 from tacit.collect.store import Outcome, SurveyState
-from tacit.collect.submission_validator import body_limit
+from tacit.collect.submission import body_limit
 from tacit.errors import FileError, ServiceError, Unavailable
 from tests.support.published import published, response
 
@@ -75,7 +75,7 @@ def test_it_is_not_ready_while_it_drains() -> None:
 def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logs.set_up("json")
+    monitoring.set_up("json")
     writer, store = Writer(), StoreOf(SurveyState(open=True, records=0, issued=0, remaining=0))
     watched = collecting(writer, store)
     for ready in (True, False, False, True, True):
@@ -93,7 +93,7 @@ def test_what_goes_wrong_and_is_right_again_is_logged_once_each(
 def test_a_failure_that_is_over_before_anyone_looked_is_logged_all_the_same(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logs.set_up("json")
+    monitoring.set_up("json")
     writer, store = Writer(), StoreOf(SurveyState(open=True, records=0, issued=0, remaining=0))
     watched = collecting(writer, store)
     writer.outages += 1
@@ -182,7 +182,7 @@ class ServerOf:
 def test_a_survey_that_was_published_later_is_served_with_its_size_of_bodies(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logs.set_up("json")
+    monitoring.set_up("json")
     new, server = published(title="Later"), ServerOf()
     store = StoreWithNew((new,))
     service = collecting(store=store, server=server)
@@ -194,7 +194,7 @@ def test_a_survey_that_was_published_later_is_served_with_its_size_of_bodies(
 
 
 def test_no_survey_is_new_while_the_database_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("json")
+    monitoring.set_up("json")
     store = StoreWithNew((SURVEY,))
     assert asyncio.run(collecting(Writer(ready=False), store).newer(set())) == ()
     assert store.asked == []

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from tacit.cli import command_line
-from tacit.collect.problem_details import PROBLEMS
+from tacit.collect.http import PROBLEMS
 from tacit.collect.settings import ServiceSettings, option, settings, variable
 from tacit.errors import FileError, ServiceError
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select, text
 from tacit.collect.store import Outcome, Response, Store
 from tacit.collect.store.postgres import _MAINTENANCE_LOCK, _WRITE_LOCK
 from tacit.collect.store.sql_tables import surveys, tokens
-from tacit.collect.store.store_values import token_hashes
+from tacit.collect.store.values import token_hashes
 from tacit.errors import StoreError, Unavailable
 from tacit.survey import Published
 from tests.support.postgres import Cluster

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.collect.problem_details import CLOSED, NOT_YET_OPEN, Refused
+from tacit.collect.http import CLOSED, NOT_YET_OPEN, Refused
 from tacit.collect.store import packed
-from tacit.collect.submission_validator import SubmissionValidator
+from tacit.collect.submission import SubmissionValidator
 from tacit.errors import TacitError
 from tacit.survey import Published, survey_from_dict
 from tests.support.asking import compact, submission

@@ -13,7 +13,7 @@ import pytest
 
 from tacit.collect.store import Store
 from tacit.collect.store import postgres as postgres_store
-from tacit.collect.store.store_values import id_of, token_hash
+from tacit.collect.store.values import id_of, token_hash
 from tests.support.linking import places_in, row_transactions
 from tests.support.postgres import Cluster
 from tests.support.published import response, responses

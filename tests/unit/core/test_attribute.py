@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from tacit.core.attribute import Attribute
+from tacit.core.schema import Attribute
 from tacit.errors import SchemaError
 
 

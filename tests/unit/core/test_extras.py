@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 from tacit.errors import MissingExtraError
 from tacit.optimize import Warner, front
 
@@ -15,7 +15,7 @@ from tacit.optimize import Warner, front
 LIGHT = """
 import sys
 from tacit.cli.main import run
-from tacit.core.extras import EXTRAS
+from tacit.core.imports import EXTRAS
 
 sys.modules |= dict.fromkeys(EXTRAS)
 for arguments in {commands}:

@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.attribute import text
 from tacit.core.frames import backend_of
 from tacit.core.label_codes import code_type, decode, encode, frame_of
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]

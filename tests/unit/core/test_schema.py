@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.attribute import text
-from tacit.core.schema import Attribute, Label, Schema
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import SchemaError
 
 SMOKES = Attribute("smokes", ["no", "yes"])

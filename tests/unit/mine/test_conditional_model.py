@@ -16,9 +16,9 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
-from tacit.mine import block_grid, block_units, conditional_model
-from tacit.mine.block_units import Tables
-from tacit.mine.conditional_model import ConditionalModel
+from tacit.models import block_units, conditional_model
+from tacit.models.block_units import Tables
+from tacit.models.conditional_model import ConditionalModel
 from tacit.records import PatternTable, count
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
@@ -225,7 +225,7 @@ def test_a_grid_of_two_blocks_gives_the_same_step(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(block_units, "CELLS", 20)
     steps = []
     for sparsest in (100, 0):  # 0: no grid is dense enough
-        monkeypatch.setattr(block_grid, "_SPARSEST", sparsest)
+        monkeypatch.setattr(conditional_model, "_SPARSEST", sparsest)
         model = ConditionalModel(patterns, design, "a0")
         assert (model._grid is None) == (sparsest == 0)
         start = model.join(np.array([0.3, 0.7]), [np.full((2, k), 1 / k) for k in schema.sizes])

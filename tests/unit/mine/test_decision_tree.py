@@ -12,8 +12,8 @@ from tacit import Design, Group, Schema, disguise, matrix, reconstruct, related,
 from tacit.core.label_codes import decode
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
-from tacit.mine.tree.grown_nodes import follow
-from tacit.mine.tree.reported_answers import PackedAnswers
+from tacit.mine.tree.cells import PackedAnswers
+from tacit.mine.tree.growth import follow
 from tacit.mine.tree.tree import NONE
 from tacit.records import count, writing_records
 from tests.support.families import attributes_of

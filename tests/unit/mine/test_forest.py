@@ -15,8 +15,8 @@ from tacit import uniform_perturbation as unrelated
 from tacit.errors import DataError, FileError
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree, Forest, model_from_json, model_to_json
-from tacit.mine.forest_importances import importances_by_bag
-from tacit.mine.tree import forest_growth
+from tacit.mine.forest import importances_by_bag
+from tacit.mine.tree import forest
 from tacit.records import count
 
 NAMES = ("a", "b", "c", "d", "ill")
@@ -58,7 +58,7 @@ def test_it_finds_the_best_classifier_of_disguised_records() -> None:
 
 @pytest.mark.slow
 def test_so_does_it_from_drawn_true_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest_growth, "MOST_CELLS", 1)
+    monkeypatch.setattr(forest, "MOST_CELLS", 1)
     model = Forest(DESIGN, "ill").fit(REPORTED)
     np.testing.assert_array_equal(model.predict(POSSIBLE), bayes_rule())
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import softmax
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.mine.latent_model import LatentModel, n_parameters, ordered
+from tacit.models.latent_classes import LatentModel, n_parameters, ordered
 from tacit.records import PatternTable
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise

@@ -21,8 +21,8 @@ from tacit.mine import (
     reduced_error,
 )
 from tacit.mine.pruned_trees import leaf_prices, right_by_depth
-from tacit.mine.tree.grown_nodes import Visit
-from tacit.mine.tree.tree_reports import TreeReports
+from tacit.mine.tree.growth import Visit
+from tacit.mine.tree.reports import TreeReports
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([*(Attribute(f"a{i}", ["no", "yes"]) for i in range(6)), Attribute("c", [0, 1, 2])])

@@ -11,8 +11,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, truthful, unrelated
 from tacit.core.bounds import bound_of
 from tacit.privacy import Report, Rule, compare_schemes, report
-from tacit.privacy.respondent_wording import wording_of
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.report_text import wording_of
 from tacit.survey import example, survey_from_text
 
 TEN = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(10)])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tacit.collect.addresses import TrustedProxies
+from tacit.collect.limits import TrustedProxies
 from tacit.studio.access import Right, has_right
 from tacit.studio.accounts import Account, Role
 from tacit.studio.guess_limits import GuessLimits

@@ -11,7 +11,7 @@ from tacit import Design
 from tacit.core.bounds import bound_of
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
-from tacit.survey.disclosure_bound import understates
+from tacit.survey.published import understates
 
 SURVEY = survey_from_text(example())
 

@@ -4,11 +4,17 @@ A response is durable when `Store.write` returns. No stored row, order, id or lo
 one-time link, an address or a time of day.
 """
 
-from tacit.core.extras import optional_imports
+from tacit.core.imports import optional_imports
 
 with optional_imports():
-    from tacit.collect.store.packed_codes import code_type, packed, unpacked
     from tacit.collect.store.store import Store
-    from tacit.collect.store.store_values import Outcome, Response, SurveyState
+    from tacit.collect.store.values import (
+        Outcome,
+        Response,
+        SurveyState,
+        code_type,
+        packed,
+        unpacked,
+    )
 
 __all__ = ["Outcome", "Response", "Store", "SurveyState", "code_type", "packed", "unpacked"]

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from tacit.collect.store.store_values import enough_to_erase
-from tacit.core.extras import optional_imports
+from tacit.collect.store.values import enough_to_erase
+from tacit.core.imports import optional_imports
 from tacit.errors import StoreError, Unavailable
 
 #: Seconds to wait for a lock before the database counts as unavailable.

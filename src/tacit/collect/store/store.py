@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,44 +12,296 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, text, update
 
-from tacit.collect.store.batch_insert import BatchInsert, find
-from tacit.collect.store.checksums import sound_codes
 from tacit.collect.store.database import (
     FEWEST_TOGETHER,
     PATIENCE,
     WRITE_SECONDS,
     Database,
+    NewRow,
+    NewRows,
     database,
 )
-from tacit.collect.store.free_texts import FreeTexts
-from tacit.collect.store.link_tokens import LinkTokens
-from tacit.collect.store.packed_codes import by_day, unpacked
 from tacit.collect.store.sql_tables import (
     DELETED,
     REVISION,
+    checksums,
     migrate,
     responses,
     revision_of,
+    sound_codes,
     surveys,
     texts,
     tokens,
 )
-from tacit.collect.store.store_values import (
+from tacit.collect.store.values import (
     FEWEST_TO_ERASE,
+    Ledger,
     Outcome,
     Response,
     StoredText,
     SurveyState,
+    Terms,
+    by_day,
     enough_to_erase,
+    hash_of,
+    id_of,
     token_hash,
+    token_hashes,
+    unpacked,
 )
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.survey import Published
 
 if TYPE_CHECKING:
     from tacit.core.arrays import Codes
+
+
+# LinkTokens: the one-time links of invited surveys.
+#
+# Only the hashes of unused tokens are kept. The transaction that stores a response deletes the
+# hash
+# of its token, so that one token stores one response even if something crashes. Nothing else uses
+# the table of tokens, except copies of the whole database.
+
+
+_TOKEN_BYTES = 16
+#: Random rows of no survey that test whether a database accepts writes. The rows for one response
+#: fill more pages than it and its token would change.
+_NO_SURVEY, _TEST_ROWS, _TEST_BYTES = 0, 2, 2_000
+
+_usable = select(tokens.c.hash).where(
+    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
+)
+
+
+class LinkTokens:
+    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def issue(self, connection: Connection, number: int, survey: str, n: int) -> list[str]:
+        """Make n tokens."""
+        made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
+        new = [{"survey": number, "hash": own} for own in token_hashes(survey, made)]
+        connection.execute(insert(tokens), new)
+        return made
+
+    def revoke(
+        self, connection: Connection, number: int, survey: str, unsent: Iterable[str]
+    ) -> int:
+        """Delete tokens that were not sent; returns how many were still usable."""
+        return self._database.delete_tokens(connection, number, token_hashes(survey, unsent))
+
+    def usable(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of these hashes whose tokens are still usable."""
+        given = {"survey": number, "hashes": hashes}
+        return set(connection.scalars(_usable, given))
+
+    def test_write(self, connection: Connection, n: int) -> None:
+        """Write as much as n responses would, then delete it.
+
+        The rows hold random bytes and no time. One server tests at a time: two that delete the same
+        rows could deadlock.
+        """
+        delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
+        random = [
+            {"survey": _NO_SURVEY, "hash": secrets.token_bytes(_TEST_BYTES)}
+            for _ in range(_TEST_ROWS * n)
+        ]
+        with self._database.written(connection):
+            self._database.lock_layout(connection)
+            connection.execute(delete_test_rows)  # left by a crash
+            connection.execute(insert(tokens), random)
+        with self._database.written(connection):
+            self._database.lock_layout(connection)
+            connection.execute(delete_test_rows)
+
+
+# BatchInsert: stores a batch of responses and decides the outcome of each.
+#
+# Nearly always all responses to a survey are new and may be stored: offer them to the database as
+# a
+# whole. If it stores none of them, look up what is stored, decide each response, and offer those
+# that
+# may be stored. Another server may have been quicker; then look again. No lock is held between
+# two
+# statements, and no statement fails: PostgreSQL would log the id and the time of day.
+
+
+_stored_codes = select(responses.c.id, responses.c.codes).where(
+    responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
+)
+_counts = select(surveys.c.closed, surveys.c.records).where(
+    surveys.c.number == bindparam("of_number")
+)
+
+
+class BatchInsert:
+    """Inserts batches into one database."""
+
+    def __init__(self, database: Database, tokens: LinkTokens) -> None:
+        self._database, self._tokens = database, tokens
+        self._known: dict[str, tuple[int, Terms]] = {}
+
+    def insert_batch(
+        self, connection: Connection, batch: Sequence[Response], today: date
+    ) -> list[Outcome]:
+        """The outcome of each response; durable."""
+        by_survey: dict[str, list[Response]] = {}
+        for response in batch:
+            by_survey.setdefault(response.survey, []).append(response)
+        ordered = sorted(by_survey)  # everybody locks surveys in this order
+        offers = {
+            survey: offer
+            for survey in ordered
+            if (offer := self._offer(connection, survey, by_survey[survey], today)) is not None
+        }
+        stored = self._stored_together(connection, offers)
+        if len(stored) == len(ordered):
+            return [Outcome.STORED] * len(batch)
+        outcomes = {
+            survey: iter([Outcome.STORED] * len(sent))
+            if survey in stored
+            else self._decided(connection, survey, sent, today)
+            for survey, sent in sorted(by_survey.items())
+        }
+        return [next(outcomes[response.survey]) for response in batch]
+
+    def _stored_together(self, connection: Connection, offers: dict[str, NewRows]) -> set[str]:
+        """The surveys of which the database stored everything that was offered."""
+        if not offers:
+            return set()
+        stored = self._database.insert_together(connection, list(offers.values()))
+        return {survey for survey, whole in zip(offers, stored, strict=True) if whole}
+
+    def _offer(
+        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
+    ) -> NewRows | None:
+        """All responses to a survey; None if it is already clear that one cannot be stored."""
+        known = self.looked_up(connection, survey)
+        if known is None or known[1].refusal(False, 0, today) is not None:
+            return None
+        number, terms = known
+        codes = {id_of(response): response.codes for response in sent}
+        hashes = set(map(hash_of, sent)) if terms.invited else set()
+        if len(codes) < len(sent) or (terms.invited and len(hashes) < len(sent)):
+            return None
+        used = [own for own in hashes if own is not None]
+        if len(used) < len(hashes):
+            return None
+        return _new_rows(survey, number, today, codes.items(), used, terms.quota)
+
+    def _decided(
+        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
+    ) -> Iterator[Outcome]:
+        """Store the responses to a survey that may be stored; the outcome of each.
+
+        What keeps a response from being stored is final: its id is known, its link is used, the
+        survey is full or closed. So an offer that fails leaves fewer responses for the next one.
+        """
+        known = self.looked_up(connection, survey)
+        if known is None:
+            return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
+        number, terms = known
+        for _ in range(len(sent) + 1):
+            ledger = self._ledger(connection, number, terms, sent)
+            outcomes = [ledger.take(response, today) for response in sent]
+            new = _new_rows(survey, number, today, ledger.stored, ledger.spent, terms.quota)
+            if not new.rows or self._database.insert_together(connection, [new]) == [True]:
+                return iter(outcomes)
+        raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
+
+    def _ledger(
+        self, connection: Connection, number: int, terms: Terms, sent: Sequence[Response]
+    ) -> Ledger:
+        """What is stored now. Codes are read last, so a used link is found with its response."""
+        ids = {"survey": number, "ids": [id_of(response) for response in sent]}
+        with connection.begin():
+            hashes = [own for response in sent if (own := hash_of(response)) is not None]
+            usable = self._tokens.usable(connection, number, hashes) if terms.invited else set()
+            closed, records = connection.execute(_counts, {"of_number": number}).one()
+            codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
+        return Ledger(terms, bool(closed), records, codes, usable)
+
+    def looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
+        """As `terms`, outside a transaction."""
+        if survey in self._known:
+            return self._known[survey]
+        with connection.begin():
+            return self.terms(connection, survey)
+
+    def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
+        """The number and the terms of a survey, which never change; None if it is unknown."""
+        known = self._known.get(survey)
+        if known is None:
+            row = find(connection, survey)
+            if row is None or row["published"] == DELETED:
+                return None
+            terms = Terms.of(Published.from_json(row["published"]).survey)
+            known = self._known[survey] = (row["number"], terms)
+        return known
+
+
+def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
+    """The row of a survey; `lock` keeps others from storing responses to it meanwhile."""
+    wanted = select(surveys).where(surveys.c.fingerprint == survey)
+    found = connection.execute(wanted.with_for_update() if lock else wanted)
+    return found.mappings().one_or_none()
+
+
+def _new_rows(
+    survey: str,
+    number: int,
+    today: date,
+    stored: Iterable[tuple[bytes, bytes]],
+    spent: Iterable[bytes],
+    quota: int | None,
+) -> NewRows:
+    """Rows in the order of their ids and links in that of their hashes, not of arrival."""
+    day, rows = today.isoformat(), sorted(stored)
+    sums = checksums(survey, day, rows)
+    whole: list[NewRow] = [(*row, own) for row, own in zip(rows, sums, strict=True)]
+    return NewRows(number, day, whole, sorted(spent), quota)
+
+
+# FreeTexts: what people wrote, apart from their records.
+#
+# A text has a random id of its own and no day. It is written in another transaction than the
+# record
+# it was sent with, and the order of arrival is erased together with that of the records. Nothing
+# then
+# links the two. Until that erasure, the numbers of transactions in PostgreSQL follow the order of
+# arrival in both tables.
+
+
+#: A text that was stored before a crash is sent again with the same id.
+_INSERT = text(
+    "INSERT INTO texts (survey, id, name, text) VALUES (:survey, :id, :name, :text) "
+    "ON CONFLICT DO NOTHING"
+)
+
+
+class FreeTexts:
+    """The texts in one database; surveys are given by their numbers."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, connection: Connection, given: Iterable[tuple[int, StoredText]]) -> None:
+        """Store texts in a transaction of their own, in the order of their ids."""
+        rows = [{"survey": survey, **own._asdict()} for survey, own in sorted(given)]
+        if rows:
+            with self._database.written(connection):
+                connection.execute(_INSERT, rows)
+
+    def read(self, connection: Connection, survey: int) -> list[tuple[str, str]]:
+        """The names of the questions and the texts, in the order of their random ids."""
+        wanted = select(texts.c.name, texts.c.text).where(texts.c.survey == survey)
+        return [(name, own) for name, own in connection.execute(wanted.order_by(texts.c.id))]
+
 
 #: While commits are large on average, which mix their responses, or with more records than this,
 #: the next erasure waits so many times as long as the last one took. Otherwise PostgreSQL would
@@ -434,7 +687,7 @@ class Store:
 
     def backup(self, out: str | Path) -> None:
         """Copy the current state while others write: see `tacit backup`."""
-        from tacit.collect.store.database_copy import copy
+        from tacit.collect.store.backup import copy
 
         copy(self.database, out)
 

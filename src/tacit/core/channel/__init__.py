@@ -8,10 +8,16 @@ from typing import Any
 
 from tacit.core.channel.channel import Channel
 from tacit.core.channel.coin import Coin
-from tacit.core.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
-from tacit.core.channel.matrix import matrix
-from tacit.core.channel.numbered_reports import christofides, kuk
-from tacit.core.channel.one_sided import mangat, triangular
+from tacit.core.channel.keep_or_draw import (
+    forced,
+    frapp,
+    mangat,
+    triangular,
+    truthful,
+    uniform_perturbation,
+    unrelated,
+)
+from tacit.core.channel.matrix import christofides, kuk, matrix
 from tacit.core.channel.related import crosswise, mangat_singh, related
 from tacit.errors import DesignError, TacitError, unknown
 

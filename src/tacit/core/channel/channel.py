@@ -7,7 +7,7 @@ without a warning of what it costs.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,22 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.channel.linear_maps import Dense, Linear, outer
-from tacit.core.channel.local_privacy import LocallyPrivate
+from tacit.core.channel.numbers import log_up
+
+
+class LocallyPrivate(ABC):
+    """A disguise, known by the largest ratio of the probabilities of a report."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction | None:
+        """Largest ratio of the probabilities of a report under two true answers; None if none."""
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy: log of `ratio`, rounded up; infinite without a limit."""
+        return log_up(self.ratio)
+
 
 #: Position of an attribute in its group, and the codes of two of its categories.
 Target = tuple[int, int, int]
@@ -80,7 +95,7 @@ class Channel(LocallyPrivate):
     def experiments(self, target: Target | None = None) -> list[Outcomes]:
         """Pairs of true cells that a report tells apart best, as the columns of both cells.
 
-        At least the pairs that no other pair dominates (see `tacit.core.bounds.two_point`), or the
+        At least the pairs that no other pair dominates (see `tacit.core.bounds`), or the
         erasure experiment, which dominates all. With a target, the two cells have its categories.
         """
 
@@ -148,6 +163,6 @@ def moments_of(forward: Dense, inverse: Dense, power: int) -> SecondMoments:
     if rows != columns:
         largest = moments.max(axis=1)
         return SecondMoments(largest, moments.min(axis=1), largest)
-    own = np.eye(rows, dtype=bool)
-    low = np.where(own, np.inf, moments).min(axis=1)
-    return SecondMoments(moments[own], low, np.where(own, -np.inf, moments).max(axis=1))
+    diagonal = np.eye(rows, dtype=bool)
+    low = np.where(diagonal, np.inf, moments).min(axis=1)
+    return SecondMoments(moments[diagonal], low, np.where(diagonal, -np.inf, moments).max(axis=1))

@@ -1,4 +1,4 @@
-"""truthful, unrelated, forced, uniform_perturbation, frapp: keep the truth or replace it by a draw.
+"""Keep the truth or replace it by a draw: truthful, unrelated, forced, mangat and others.
 
     M = theta * I + (1 - theta) * y 1^T        y: a known distribution over the group's cells
 
@@ -12,6 +12,22 @@ The inverse is (P* - (1 - theta) y) / theta for any number of attributes. At the
 estimate exists, although Zhan & Matwin list that case. With independent personal questions a
 pair of attributes has probability y_a y_b; the .5 that Zhan & Matwin give each expression holds
 for one attribute at a time.
+
+In mangat and triangular a true yes always reports yes, a true no sometimes does.
+
+    M = [[1 - q, 0],        P(reported yes) = pi + (1 - pi) q
+         [q,     1]]
+
+    mangat(p)      q = 1 - p: who truly says no follows Warner's device     (Mangat, 1994)
+    triangular(p)  q = p: "no" is sent only if the answer and that to an innocent question of
+                   prevalence p are both no                         (Yu, Tian & Tang, 2008)
+
+Both are forced(1 - q, [0, 1]). A reported yes may come from anyone, but a reported
+no is certainly true, so epsilon is infinite. At q = 1 no estimate exists.
+
+References: N. S. Mangat, An improved randomized response strategy, Journal of the Royal Statistical
+Society B 56 (1994) 93-95. J.-W. Yu, G.-L. Tian and M.-L. Tang, Two new models for survey sampling
+with sensitive characteristic: design and analysis, Metrika 67 (2008) 251-263.
 """
 
 from __future__ import annotations
@@ -31,14 +47,17 @@ from tacit.core.channel.coin import (
     Attributes,
     Coin,
     Differ,
+    Distribution,
     Keep,
+    Probabilities,
     Replace,
     Strategy,
     Unit,
     all_positions,
     is_pair,
+    require_one_yes_no,
+    uniform,
 )
-from tacit.core.channel.distribution import Distribution, Probabilities, uniform
 from tacit.core.channel.linear_maps import DiagonalPlusOuter
 from tacit.core.channel.numbers import Number, distribution, fraction, probability
 from tacit.errors import DesignError, unknown
@@ -209,16 +228,16 @@ class ReplacementChannel(Channel):
             pairs = [(first, second), (second, first)]
         else:
             position, *codes = target
-            one, other = (self.drawn.smallest_with(position, code) for code in codes)
-            pairs = [(one, other)]
+            first, second = (self.drawn.smallest_with(position, code) for code in codes)
+            pairs = [(first, second)]
         theta, off = self.theta, 1 - self.theta
         return [
             [
-                (theta + off * one, off * one),
-                (off * other, theta + off * other),
-                (off * (1 - one - other),) * 2,
+                (theta + off * first, off * first),
+                (off * second, theta + off * second),
+                (off * (1 - first - second),) * 2,
             ]
-            for one, other in pairs
+            for first, second in pairs
         ]
 
     @property
@@ -336,3 +355,59 @@ def frapp(lambda_: Number) -> Frapp:
     if value < 0:
         raise DesignError(f"frapp: lambda must not be negative, got {lambda_}")
     return Frapp(value)
+
+
+class OneSided(Replacing):
+    """Keep the answer with a probability, else report the second category."""
+
+    def check(self, attributes: Attributes) -> None:
+        require_one_yes_no(self.family, attributes)
+
+    def drawn(self, attributes: Attributes) -> Distribution:
+        return Distribution.independent([(Fraction(0), Fraction(1))])
+
+
+@dataclass(frozen=True)
+class Mangat(OneSided):
+    """Yes is answered truthfully; no with probability p, else yes."""
+
+    p: Fraction
+    family: ClassVar[str] = "mangat"
+    advice: ClassVar[str] = "take p above 0"
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{no} only if it is true; {yes} if it is true, or by chance"
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return self.p
+
+
+@dataclass(frozen=True)
+class Triangular(OneSided):
+    """Yes means: my answer, or that to an innocent question of prevalence p, or both are yes."""
+
+    p: Fraction
+    family: ClassVar[str] = "triangular"
+    advice: ClassVar[str] = (
+        "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
+    )
+    asks = "any_yes"
+    report_words = ("both no", "at least one yes")
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return 1 - self.p
+
+
+def mangat(p: Number) -> Mangat:
+    """Yes always reports yes; no reports no with probability p, else yes. For one yes/no answer."""
+    return Mangat(probability(p, "mangat: p"))
+
+
+def triangular(p: Number) -> Triangular:
+    """Report whether the answer or that to an innocent question of prevalence p is yes."""
+    return Triangular(probability(p, "triangular: p"))

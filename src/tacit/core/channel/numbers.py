@@ -118,9 +118,9 @@ def log_up(ratio: Fraction | None) -> float:
 
 def sum_up(terms: Iterable[float]) -> float:
     """Sum of floats, rounded up."""
-    known = list(terms)
-    if math.inf in known:
+    summands = list(terms)
+    if math.inf in summands:
         return math.inf
-    exact = sum(map(Fraction, known), Fraction(0))
+    exact = sum(map(Fraction, summands), Fraction(0))
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -164,7 +164,7 @@ class AgreementChannel(Channel):
         off = (1 - theta) / math.prod(k - 1 for k in sizes)
         both = off * math.prod(k - 2 for k in sizes)
         alone = 1 - theta - off - both
-        found = [[(theta, off), (off, theta), (alone, none), (none, alone), (both, both)]]
+        experiments = [[(theta, off), (off, theta), (alone, none), (none, alone), (both, both)]]
         if len(sizes) > 1:
             shared = min(
                 (1 - theta)
@@ -172,8 +172,8 @@ class AgreementChannel(Channel):
                 for i in range(len(sizes))
                 if target is None or i != target[0]
             )
-            found.append(erasure(shared))
-        return found
+            experiments.append(erasure(shared))
+        return experiments
 
     @property
     def condition(self) -> float:
@@ -182,8 +182,8 @@ class AgreementChannel(Channel):
         Floats find the smallest, fractions settle it.
         """
         theta, rest = float(self.theta), float(1 - self.theta)
-        found = min(self._products(), key=lambda product: abs(theta + rest / product))
-        smallest = abs(self.theta + (1 - self.theta) / found)
+        nearest = min(self._products(), key=lambda product: abs(theta + rest / product))
+        smallest = abs(self.theta + (1 - self.theta) / nearest)
         return math.inf if smallest == 0 else float(1 / smallest)
 
     def _products(self) -> set[int]:
@@ -209,9 +209,9 @@ class AgreementChannel(Channel):
     def moments(self, power: int) -> SecondMoments:
         powers = self.inverse.power(power)
         product = Agreement(self.sizes, powers.eigenvalues * self.forward.eigenvalues)
-        *others, own = product.coefficients().ravel()
+        *others, same = product.coefficients().ravel()
         alike = np.ones(math.prod(self.sizes))
-        return SecondMoments(own * alike, min(others) * alike, max(others) * alike)
+        return SecondMoments(same * alike, min(others) * alike, max(others) * alike)
 
 
 def related(theta: Number) -> Related:

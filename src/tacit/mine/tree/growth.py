@@ -20,22 +20,260 @@ sampling noise of the true records is left to pruning.
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.mine.tree.criteria import summed
-from tacit.mine.tree.node_tables import NodeTables
-from tacit.mine.tree.split_choice import GrowthSettings, best_splits
-from tacit.mine.tree.tables_of_reports import root_tables
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import ClassTables, NodeTables, RowTables, root_tables
 from tacit.mine.tree.tree import NONE, Tree, first_largest
-from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.linear_estimate import covariance_of_means
+
+# Criteria: the gain of a split, and its branches.
+#
+#     entropy   ID3, one branch per category      H(S) - sum_v |S_v|/|S| H(S_v)
+#     gini      CART, one category or the others  G(S) - |S_v|/|S| G(S_v) - |S_o|/|S| G(S_o)
+#
+# H = - sum_c Q_c log2 Q_c and G = 1 - sum_c Q_c^2 (Du & Zhan 2003, section 4.2; Breiman et al.
+# 1984). Shares here are of all records, so gains are |S| times as large; their order at a node is
+# the same. Negative shares count as 0, those of S too: its impurity is that of its own shares, the
+# same for all attributes. A split that is not possible has the gain minus infinity.
+
+
+class BestMoments(NamedTuple):
+    """Moments of the splits (see `ClassTables.moments`), and those of the nodes, `whole`."""
+
+    own: Array
+    cross: Array
+    whole: Array
+
+
+@dataclass(eq=False)
+class BestSplits:
+    """The best split of each node so far, padded to the largest number of categories.
+
+    `option` is the category to split by, for criteria that need one. `moments` is None without
+    noise.
+    """
+
+    gain: Array
+    attribute: Index
+    option: Index
+    value: Array
+    moments: BestMoments | None = None
+
+
+#: Smaller than any share, but its logarithm is finite.
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class SplitCriterion(ABC):
+    """A way to split nodes; its options are the splits that an attribute allows."""
+
+    name: str
+
+    @abstractmethod
+    def impurity(self, table: Array) -> Array:
+        """|S| times the impurity of class shares, along the last axis."""
+
+    @abstractmethod
+    def gains(self, table: Array) -> Array:
+        """Gain of each option from P(E, v, c), nodes x options."""
+
+    @abstractmethod
+    def options(self, categories: Mask) -> Mask:
+        """Whether each option is significant, given whether each category is."""
+
+    @abstractmethod
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        """The branch of each category, nodes x `most` categories; NONE if it does not exist."""
+
+    @abstractmethod
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
+
+
+class EntropyCriterion(SplitCriterion):
+    """ID3: one branch per category."""
+
+    name = "entropy"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)[..., None]
+        share = np.maximum(table, _TINY) / np.maximum(total, _TINY)
+        return np.asarray(-summed(table * np.log2(share), -1))
+
+    def gains(self, table: Array) -> Array:
+        own, whole = np.maximum(table, 0), np.maximum(summed(table, 1), 0)
+        gain = self.impurity(whole) - summed(self.impurity(own), 1)
+        possible = np.count_nonzero(summed(own, -1) > 0, axis=1) > 1
+        return np.where(possible, gain, -np.inf)[:, None]
+
+    def options(self, categories: Mask) -> Mask:
+        return np.asarray(categories.any(axis=1, keepdims=True))
+
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories, NONE)
+
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        return split.value, None if split.moments is None else split.moments.own
+
+
+class GiniCriterion(SplitCriterion):
+    """CART: one category against the others, as on one-hot data."""
+
+    name = "gini"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)
+        return np.asarray(total - summed(table**2, -1) / np.where(total > 0, total, 1.0))
+
+    def gains(self, table: Array) -> Array:
+        both = summed(table, 1)[:, None]
+        own, others = np.maximum(table, 0), np.maximum(both - table, 0)
+        gain = self.impurity(np.maximum(both, 0)) - self.impurity(own) - self.impurity(others)
+        possible = (summed(own, -1) > 0) & (summed(others, -1) > 0)
+        return np.where(possible, gain, -np.inf)
+
+    def options(self, categories: Mask) -> Mask:
+        return categories
+
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories != option[:, None], NONE)
+
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        each = np.arange(len(split.option)), split.option
+        value = split.value[each]
+        both = np.stack([value, split.value.sum(axis=1) - value], axis=1)
+        if split.moments is None:
+            return both, None
+        own, cross = split.moments.own[each], split.moments.cross[each]
+        others = split.moments.whole - cross - cross.swapaxes(1, 2) + own
+        return both, np.stack([own, others], axis=1)
+
+
+CRITERIA: dict[str, SplitCriterion] = {
+    each.name: each for each in (EntropyCriterion(), GiniCriterion())
+}
+
+
+def summed(table: Array, axis: int) -> Array:
+    """The sum along the second or the last axis, by planes: faster than many short sums."""
+    planes = (table[:, i] if axis == 1 else table[..., i] for i in range(table.shape[axis]))
+    return np.asarray(reduce(np.add, planes))
+
+
+# best_splits: the split of each node with the largest gain, among those that exceed noise.
+#
+# Noise is only computed for splits whose gain exceeds that of the best so far.
+
+
+#: Gains closer than this are equal, and the first attribute and option are taken: the two options
+#: of a yes/no attribute are the same split, and with shares cut at zero many attributes give only
+#: pure nodes. Rounding errors should not choose among them.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """The criterion, the standard errors a split must exceed noise by, and the largest depth."""
+
+    criterion: SplitCriterion
+    caution: float
+    max_depth: int | None = None
+
+    def least_dependence(self, n_categories: int, n_classes: int) -> float:
+        """Standard errors that some cell of a table must exceed."""
+        return self._as_rare((n_categories - 1) * (n_classes - 1))
+
+    def least_lead(self, n_attributes: int) -> float:
+        """Standard errors by which a class must lead that of the parent."""
+        return self._as_rare(math.sqrt(n_attributes)) if self.caution else 0.0
+
+    def _as_rare(self, tries: float) -> float:
+        """Standard errors that noise exceeds as often in this many tries as `caution` in one."""
+        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
+
+
+def best_splits(settings: GrowthSettings, tables: NodeTables) -> BestSplits:
+    """The split with the largest gain at each node, among those that exceed noise."""
+    reports = tables.reports
+    with_noise = settings.caution > 0 and not reports.exact
+    best = _no_splits(tables, with_noise)
+    free = tables.choices > 1
+    for split in tables.splits([a for a in reports.features if free[:, a].any()]):
+        gains = _gains(settings, split, free[:, split.attributes])
+        if with_noise:
+            _drop_noise(settings, tables, split, gains, best.gain)
+        option = (gains >= gains.max(axis=2, keepdims=True) - _TIE).argmax(axis=2)
+        gain = np.take_along_axis(gains, option[..., None], axis=2)[..., 0]
+        which = np.full(tables.n, NONE)
+        for place in range(len(split.attributes)):
+            better = gain[:, place] > best.gain + _TIE
+            best.gain[better], which[better] = gain[better, place], place
+        _replace(best, split, which, option)
+    return best
+
+
+def _gains(settings: GrowthSettings, split: ClassTables, free: Mask) -> Array:
+    """The gain of each option, nodes x attributes x options; minus infinity unless it is free."""
+    value = split.value[free]
+    gains = settings.criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
+    found = np.full((*free.shape, gains.shape[1]), -np.inf)
+    found[free] = gains
+    return found
+
+
+def _drop_noise(
+    settings: GrowthSettings, tables: NodeTables, split: ClassTables, gains: Array, best: Array
+) -> None:
+    """Set the gains of options within noise to minus infinity, where they exceed the best."""
+    nodes, which = np.nonzero(gains.max(axis=2) > best[:, None] + _TIE)
+    if not len(nodes):
+        return
+    beyond, noise = split.noise(nodes, which)
+    unseen = tables.unseen(np.full(tables.n, split.attributes[0]))[nodes, None, None]
+    stderr = np.sqrt(noise**2 + unseen / tables.reports.n_records)
+    least = settings.least_dependence(*beyond.shape[1:]) * stderr
+    options = settings.criterion.options(np.asarray((np.abs(beyond) >= least).any(axis=2)))
+    gains[nodes, which] = np.where(options, gains[nodes, which], -np.inf)
+
+
+def _no_splits(tables: NodeTables, with_noise: bool) -> BestSplits:
+    n, c = tables.n, tables.reports.sizes[tables.reports.target]
+    value = np.zeros((n, max(tables.reports.sizes), c))
+    moments = None
+    if with_noise:
+        own, cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
+        moments = BestMoments(own, cross, tables.by_class()[1])
+    return BestSplits(np.full(n, -np.inf), np.full(n, NONE), np.zeros(n, np.intp), value, moments)
+
+
+def _replace(best: BestSplits, split: ClassTables, which: Index, option: Index) -> None:
+    """Take the split by one of the attributes at the nodes where it is better."""
+    nodes = np.flatnonzero(which != NONE)
+    if not len(nodes):
+        return
+    places, k = which[nodes], split.value.shape[2]
+    best.attribute[nodes] = np.take(split.attributes, places)
+    best.option[nodes] = option[nodes, places]
+    best.value[nodes] = 0
+    best.value[nodes, :k] = split.value[nodes, places]
+    if best.moments is not None:
+        own, cross, _ = best.moments
+        own[nodes, :k], cross[nodes, :k] = split.moments(nodes, places)
+
 
 #: Shares below this, and variances below this share of the second moment, are rounding errors.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
@@ -228,3 +466,86 @@ def _split(
 
 def _frontier(nodes: Index, tables_of: Callable[[], NodeTables], depth: int) -> Frontier:
     return Frontier(nodes, tables_of(), depth)
+
+
+# Estimates at the nodes of a grown tree, from the reports it was grown from or from others.
+#
+# `follow` estimates all nodes, level by level. `Visit` goes from node to node and has the weight of
+# each pattern there, so that nodes can be compared with their covariance.
+
+
+def follow(tree: Tree, reports: TreeReports) -> Tree:
+    """The same tree, with the shares of its nodes and their covariance read from these reports."""
+    value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
+    root = np.zeros(1, np.intp)
+    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [(root, partial(root_tables, reports))]
+    while waiting:
+        nodes, tables_of = waiting.pop()
+        tables = tables_of()
+        value[nodes], moment[nodes] = tables.by_class()
+        attribute, child = tree.attribute[nodes], tree.child[nodes]
+        branches = branches_of(child)
+        wanted = branches == np.arange(branches.shape[1])
+        allowed = np.where(tables.events.padded(attribute), branches, NONE)
+        waiting += [
+            (child[some], partial(tables.below, attribute, allowed, some))
+            for some in tables.affordable(attribute, wanted)
+        ]
+    covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
+    return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One node of a tree, with the reports that count there."""
+
+    tree: Tree
+    tables: RowTables
+    node: int = 0
+
+    @classmethod
+    def root(cls, tree: Tree, reports: TreeReports) -> Visit:
+        """The root."""
+        return cls(tree, RowTables.root(reports))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is not split."""
+        return bool(self.tree.attribute[self.node] == NONE)
+
+    def right(self) -> Array:
+        """The weight of each pattern for P(node, class = the node's label)."""
+        weights = self.tables.by_row()[:, self.tree.label[self.node]]
+        patterns = len(self.tables.reports.shares)
+        return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
+
+    def children(self) -> Iterator[Visit]:
+        """The nodes below, from the first category on."""
+        attribute, child = self.tree.attribute[[self.node]], self.tree.child[[self.node]]
+        branches = branches_of(child)
+        allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
+        for branch in np.unique(branches[branches != NONE]):
+            wanted = np.arange(branches.shape[1])[None] == branch
+            tables = self.tables.children(attribute, allowed, wanted)
+            yield Visit(self.tree, tables, int(child[0, branch]))
+
+
+def right_and_wrong(tree: Tree, reports: TreeReports) -> Array:
+    """The weight of each pattern for true class c and predicted class v, patterns x c x v."""
+    n_classes = tree.value.shape[1]
+    found = np.zeros((len(reports.shares), n_classes, n_classes))
+    waiting = [Visit.root(tree, reports)]
+    while waiting:
+        visit = waiting.pop()
+        if visit.is_leaf:
+            rows, label = visit.tables.rows, tree.label[visit.node]
+            np.add.at(found[:, :, label], rows.pattern, visit.tables.by_row())
+        else:
+            waiting += visit.children()
+    return found
+
+
+def branches_of(child: Index) -> Index:
+    """The first category that leads where each category does, as the number of its branch."""
+    same = child[:, :, None] == child[:, None, :]
+    return np.where(child == NONE, NONE, same.argmax(axis=2))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.mine.tree.criteria import SplitCriterion
+from tacit.mine.tree.growth import SplitCriterion
 from tacit.mine.tree.tree import NONE
 
 #: Gains below this share of a record are rounding errors.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.mine.tree.criteria import SplitCriterion
+from tacit.mine.tree.growth import SplitCriterion
 from tacit.mine.tree.tree import NONE, Tree
 
 #: Gains below this are rounding errors.

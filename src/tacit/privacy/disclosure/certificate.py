@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index
 from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
-from tacit.privacy.exact_risk import JointGroups, joint_of_attribute
+from tacit.privacy.scopes import JointGroups, joint_of_attribute
 
 
 def certificate(

@@ -22,11 +22,10 @@ import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.product import Factor, ProductChannel
 from tacit.core.conditions import impossible_cells
-from tacit.core.design import Design
-from tacit.privacy.exact_risk import JointGroups
+from tacit.core.design import Design, Factor, ProductChannel
 from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
+from tacit.privacy.scopes import JointGroups
 from tacit.records import PatternTable
 
 

@@ -20,12 +20,12 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import Array
-from tacit.core.channel.distribution import Distribution
+from tacit.core.channel.coin import Distribution
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.likely_tables import small_tables
 from tacit.privacy.disclosure.model_stack import MIXTURE, TableStack
-from tacit.privacy.exact_risk import reports_of
+from tacit.privacy.scopes import reports_of
 
 #: How often models that are right are rejected, at most: by all reports, by three units.
 LEVEL, TRIPLE_LEVEL = 1e-2, 1e-3

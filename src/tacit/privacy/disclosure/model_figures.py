@@ -14,12 +14,16 @@ from tacit.core.arrays import Array
 from tacit.privacy.disclosure.latent_classes import LatentClasses
 from tacit.privacy.disclosure.model_stack import MIXTURE, NETWORK, TableStack
 from tacit.privacy.disclosure.sampled_classes import GuessRates, Sample
-from tacit.privacy.exact_risk import passed_by_group, risk_of_all, risk_of_attribute, risk_of_group
 from tacit.privacy.known_others import risks_knowing
-from tacit.privacy.prior import Prior
-from tacit.privacy.prior_table import PriorTable
+from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk
-from tacit.privacy.scopes import Limits
+from tacit.privacy.scopes import (
+    Limits,
+    passed_by_group,
+    risk_of_all,
+    risk_of_attribute,
+    risk_of_group,
+)
 from tacit.records import Progress
 
 #: A range covers the full table only if it has this weight in the mixture. With few records it

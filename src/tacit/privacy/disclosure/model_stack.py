@@ -25,7 +25,7 @@ from tacit.privacy.disclosure.likely_tables import (
     small_tables,
 )
 from tacit.privacy.disclosure.parent_network import parent_network
-from tacit.privacy.exact_risk import reports_of
+from tacit.privacy.scopes import reports_of
 from tacit.records import Progress
 
 #: Numbers of latent classes that are tried.

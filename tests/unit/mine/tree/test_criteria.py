@@ -10,7 +10,7 @@ import pytest
 
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA, BestMoments, BestSplits
+from tacit.mine.tree.growth import CRITERIA, BestMoments, BestSplits
 from tacit.mine.tree.tree import NONE
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-12)

@@ -7,8 +7,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.core.arrays import Array
-from tacit.mine.tree.group_links import Links
-from tacit.mine.tree.joint_channel import JointChannel
+from tacit.mine.tree.likelihood import JointChannel, Links
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "class")])

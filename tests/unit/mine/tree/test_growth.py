@@ -11,13 +11,10 @@ from scipy.stats import norm
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful, unrelated
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree import cell_counts, cell_tables, row_tables
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.grown_nodes import branches_of, follow
-from tacit.mine.tree.growth import grow
-from tacit.mine.tree.split_choice import GrowthSettings
+from tacit.mine.tree import cells, tables
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, branches_of, follow, grow
+from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_reports import TreeReports
 from tacit.records import count
 
 SCHEMA = Schema(
@@ -83,9 +80,9 @@ def test_what_is_looked_at_together_changes_nothing(
     settings = GrowthSettings(CRITERIA[criterion], 0.5)
     whole = grow(reports_of(name), settings)
     assert whole.depth.max() > 1
-    monkeypatch.setattr(row_tables, "ROWS", 8)
-    monkeypatch.setattr(cell_tables, "MEMORY", 8)
-    monkeypatch.setattr(cell_counts, "ROWS", 8)
+    monkeypatch.setattr(tables, "ROWS", 8)
+    monkeypatch.setattr(tables, "MEMORY", 8)
+    monkeypatch.setattr(cells, "ROWS", 8)
     parted = grow(reports_of(name), settings)
     same(parted, whole)
     same(follow(whole, reports_of(name)), whole)

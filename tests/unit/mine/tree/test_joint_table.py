@@ -9,10 +9,11 @@ from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin, matrix, related, truthful, uniform_perturbation
 from tacit.mine.record_split import folds_of
-from tacit.mine.tree.joint_channel import JointChannel, Mirror
-from tacit.mine.tree.joint_fit import fitted_table
-from tacit.mine.tree.joint_table import (
+from tacit.mine.tree.likelihood import (
+    JointChannel,
+    Mirror,
     TableReports,
+    fitted_table,
     maximised,
     naive_bayes_step,
     naive_bayes_table,

@@ -16,7 +16,7 @@ from tacit.core.channel import related
 from tacit.core.disguise import disguise
 from tacit.core.schema import Attribute, Schema
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.growth import CRITERIA
 from tacit.privacy.comparison import grouped
 from tacit.reconstruction import reconstruct
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.growth import CRITERIA
 from tacit.mine.tree.random_tree import RandomGrowth, WeightedRecords, grow_random_tree
 
 SIZES = (2, 3, 4)

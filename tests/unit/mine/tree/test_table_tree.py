@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.core.arrays import Array, Index
-from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.growth import CRITERIA
 from tacit.mine.tree.table_tree import TableGrowth, grow_on_table, prices
 from tacit.mine.tree.tree import NONE
 

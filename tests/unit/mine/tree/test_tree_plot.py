@@ -13,10 +13,10 @@ from matplotlib.patches import FancyBboxPatch
 
 from tacit import Attribute, Schema
 from tacit.errors import DataError
+from tacit.mine.tree.picture import MOST_ENDS, figure, lay_out, short
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_plot import MOST_ENDS, figure, lay_out, short
-from tacit.mine.tree.tree_view import TreeView
-from tacit.privacy.privacy_plots import svg
+from tacit.mine.tree.view import TreeView
+from tacit.privacy.page import svg
 
 LABELS = ("<=50K", ">50K", "not said")
 

@@ -19,8 +19,7 @@ from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_rules import TreeRule, TreeRules, rules
-from tacit.mine.tree.tree_view import TreeView
+from tacit.mine.tree.view import TreeRule, TreeRules, TreeView, rules
 from tacit.privacy import report
 from tacit.records import PatternTable
 from tests.support.chance import looks_like

@@ -12,7 +12,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
+from tacit.mine.tree.view import TreeView, plain_schema, whole_schema
 
 SCHEMA = Schema(
     [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from tacit.collect.store.checksums import checksums
 from tacit.collect.store.migrations.survey_rows import create_table_per_survey
+from tacit.collect.store.sql_tables import checksums
 
 revision = "0002"
 down_revision = "0001"

@@ -1,0 +1,250 @@
+"""fidelity: how far the tables of a tree are from reconstructed ones, beside what noise explains.
+
+For sets of one, two and three attributes, the table p of the tree is compared with the unbiased
+table. `distance` is the total variation distance, half the sum of |d| over the differences d.
+
+Each report contributes r(y) to a cell of the tree's table (`joint_errors`) and W(y) to that of the
+unbiased one, so d has the covariance R of r(y) - W(y) over the reports, divided by n. `by_noise` is
+the distance that this makes on average if the tree is right. Tables that the tree was fitted to,
+single attributes and edges, have no noise of this kind and are not tested. For others,
+
+    Q = sum over cells d^2 / v,     v = variance of the cell of the unbiased table
+
+is compared with the gamma distribution that has its mean, sum R_cc / v_c, and its variance,
+2 sum R_cd^2 / (v_c v_d), as Rao & Scott do for surveys ("The analysis of categorical data from
+complex sample surveys", Journal of the American Statistical Association 76, 1981). With few records
+per cell the variance is larger by what it is for Pearson's statistic (Haldane, "The exact value of
+the moments of the distribution of chi-square", Biometrika 29, 1937).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaincc
+
+from tacit.core.arrays import Array
+from tacit.mine.joint_model import ReportErrors
+from tacit.mine.pair_dependence import holm
+from tacit.mine.unit_tables import UnitTables
+from tacit.models.tree_distribution import TreeDistribution
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table
+from tacit.reconstruction.linear_estimate import mean_and_covariance
+
+Units = tuple[int, ...]
+
+#: Sets of each number of attributes that are compared, at most; others are drawn at random.
+MOST_TABLES = 200
+#: Cells of a table that is compared, true or reported, at most.
+MAX_CELLS = 256
+#: Reports from which the noise of a difference is estimated, at most.
+_SAMPLED = 5_000
+#: The tables that differ most are listed.
+_LISTED = 3
+_NO_NOISE = 1e-12
+
+
+class ComparedTable(NamedTuple):
+    """A table of the model beside the reconstructed one; `p_value` is 1 if it was fitted."""
+
+    names: tuple[str, ...]
+    distance: float
+    by_noise: float
+    p_value: float
+    tested: bool
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Compared tables by number of attributes; `skipped` were too large, `possible` is how many."""
+
+    tables: dict[int, tuple[ComparedTable, ...]]
+    possible: dict[int, int]
+    skipped: int
+    n_records: int
+    error: float
+
+    def differ(self, number: int) -> list[ComparedTable]:
+        """Tables of so many attributes that differ beyond noise, at the family-wise error rate."""
+        tested = [one for one in self.tables[number] if one.tested]
+        adjusted = holm(np.array([one.p_value for one in tested]))
+        return [one for one, p in zip(tested, adjusted, strict=True) if p <= self.error]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Every compared table as columns."""
+        every = [one for tables in self.tables.values() for one in tables]
+        return {
+            "attributes": [", ".join(one.names) for one in every],
+            "distance": [one.distance for one in every],
+            "by_noise": [one.by_noise for one in every],
+            "p_value": [one.p_value for one in every],
+            "tested": [one.tested for one in every],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """A summary by number of attributes, for JSON."""
+        rows = [
+            {
+                "n_attributes": number,
+                "possible": self.possible[number],
+                "compared": len(found),
+                "distance": _mean([one.distance for one in found]),
+                "by_noise": _mean([one.by_noise for one in found]),
+                "tested": sum(one.tested for one in found),
+                "differ": len(self.differ(number)),
+            }
+            for number, found in self.tables.items()
+        ]
+        return {"error": self.error, "skipped": self.skipped, "summary": rows}
+
+    def to_table(self) -> Table:
+        """Mean distances by number of attributes."""
+        rows = [
+            (
+                row["n_attributes"],
+                f"{row['compared']:,} of {row['possible']:,}",
+                decimals(row["distance"], scale=1),
+                decimals(row["by_noise"], scale=1),
+                f"{row['differ']:,} of {row['tested']:,}",
+            )
+            for row in self.to_dict()["summary"]
+        ]
+        heads = ("attributes", "tables", "mean distance", "by noise alone", "differ beyond noise")
+        title = "fidelity: tables of the model against reconstructed ones"
+        return Table(heads, rows, title, "rrrrr")
+
+    def notes(self) -> list[str]:
+        """The tables that differ most, and which were not compared."""
+        found = []
+        for number in self.tables:
+            worst = sorted(self.differ(number), key=lambda one: (one.p_value, -one.distance))
+            found += [
+                f"the model does not describe {' x '.join(one.names)}: distance "
+                f"{decimals(one.distance, 1)}, by noise alone {decimals(one.by_noise, 1)}"
+                for one in worst[:_LISTED]
+            ]
+            if len(worst) > _LISTED:
+                more = number_of(len(worst) - _LISTED, "more table")
+                found.append(f"and {more} of {number_of(number, 'attribute')}")
+        if self.skipped:
+            found.append(
+                f"{number_of(self.skipped, 'table')} of more than {MAX_CELLS} cells not compared"
+            )
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join([self.to_table().text(), *self.notes()])
+
+    def _repr_html_(self) -> str:
+        return self.to_table().html()
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def fidelity(
+    tables: UnitTables, tree: TreeDistribution, error: float, rng: np.random.Generator
+) -> Fidelity:
+    """Compare the tables of one, two and three units."""
+    found: dict[int, tuple[ComparedTable, ...]] = {}
+    possible, skipped = {}, 0
+    errors = ReportErrors(tables.sampled(_SAMPLED, rng))
+    for number in range(1, min(3, len(tables.sizes)) + 1):
+        possible[number] = math.comb(len(tables.sizes), number)
+        compared = []
+        for units in _chosen(len(tables.sizes), number, rng):
+            sizes = (math.prod(k[u] for u in units) for k in (tables.sizes, tables.reports))
+            if max(sizes) > MAX_CELLS:
+                skipped += 1
+            else:
+                compared.append(compare(errors, tree, units))
+        found[number] = tuple(compared)
+    return Fidelity(found, possible, skipped, tables.n_records, error)
+
+
+def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Units]:
+    """All sets of so many units, or some of them drawn at random."""
+    if math.comb(n_units, number) <= MOST_TABLES:
+        yield from combinations(range(n_units), number)
+        return
+    drawn: set[Units] = set()
+    while len(drawn) < MOST_TABLES:
+        drawn.add(tuple(sorted(rng.choice(n_units, number, replace=False).tolist())))
+    yield from sorted(drawn)
+
+
+def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> ComparedTable:
+    """The table of some units, in ascending order, against the unbiased one."""
+    tables, (nodes, part) = errors.tables, tree.around(units)
+    allowed = _cells(tree, units, nodes)
+    model, inverse, n = part.probability(allowed), tables.inverse(units), tables.n_records
+    gap = model - tables.table(units)
+    expected = np.maximum(tables.matrix(units) @ model, 0)
+    variance = np.maximum((inverse**2) @ expected - model**2, 0) / n
+    noise = _noise(errors, units, nodes, part, allowed)
+    names = tuple(" & ".join(tables.names[u]) for u in units)
+    distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
+    by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
+    own = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
+    if own or not (variance > 0).any():
+        return ComparedTable(names, distance, 0.0, 1.0, False)
+    scale = np.divide(1, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 0)
+    p_value = _tail(
+        float(((gap * scale) ** 2).sum()),
+        noise * np.outer(scale, scale),
+        _few_records(expected[expected > 0], n),
+    )
+    return ComparedTable(names, distance, by_noise, p_value, True)
+
+
+def _cells(tree: TreeDistribution, units: Units, nodes: Sequence[int]) -> list[Array]:
+    """Every cell of the table of some units as an event, for each of the nodes."""
+    codes = np.indices([tree.sizes[u] for u in units]).reshape(len(units), -1)
+    found: list[Array] = []
+    for node in nodes:
+        if node in units:
+            own = codes[units.index(node)][:, None] == np.arange(tree.sizes[node])
+            found.append(own.astype(np.float64))
+        else:
+            found.append(np.ones((codes.shape[1], tree.sizes[node])))
+    return found
+
+
+def _noise(
+    errors: ReportErrors,
+    units: Units,
+    nodes: Sequence[int],
+    part: TreeDistribution,
+    allowed: Sequence[Array],
+) -> Array:
+    """Covariance of the difference between the two tables."""
+    tables = errors.tables
+    rows, cells = tables.inverse(units).T, tables.report_cells(units)
+    start, blocks = 0, []
+    for weights, counts in errors.weights(nodes, part, allowed):
+        own = rows[cells[start : start + len(counts)]]
+        start += len(counts)
+        blocks.append((weights - own, counts))
+    _, covariance, used = mean_and_covariance(blocks)
+    return np.asarray(covariance * used / tables.n_records)
+
+
+def _few_records(expected: Array, n: int) -> float:
+    """By how much few records per cell raise the variance of Pearson's statistic."""
+    cells = len(expected)
+    return max((float((1 / expected).sum()) - cells**2 - 2 * cells + 2) / n, 0.0)
+
+
+def _tail(statistic: float, noise: Array, more: float) -> float:
+    """P(statistic or more) by the gamma distribution of two moments."""
+    mean, variance = float(np.trace(noise)), 2 * float((noise**2).sum()) + more
+    if mean <= _NO_NOISE:
+        return 1.0
+    return float(gammaincc(mean**2 / variance, statistic * mean / variance))

@@ -1,0 +1,279 @@
+"""LatentModel: latent classes seen through a design (Lazarsfeld & Henry, 1968).
+
+    P(x) = sum_c P(c) prod_a P(x_a | c)
+
+is naive Bayes with a class that nobody reports, so the likelihood of a report, the steps of EM and
+the information are those of `ConditionalModel`. Several numbers of classes and several parts of the
+records share the patterns.
+
+Logits of a distribution are known up to a constant. The covariance is therefore computed within
+the directions that change a distribution:
+
+    C = B (B^T I B)^-1 B^T,    I = information of the reports + curvature of the added records
+
+with the columns of B orthogonal to a constant in every distribution. A direction in which the
+reports have no information makes all figures that it changes unknown (NaN).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.coin import Differ, Keep
+from tacit.core.design import Design
+from tacit.models.block_units import Tables
+from tacit.models.conditional_model import CHUNK, ConditionalModel
+from tacit.reconstruction import Reconstruction
+from tacit.reconstruction.likelihood import Convergence, squarem
+from tacit.reconstruction.simplex import project
+from tacit.records import PatternTable, Progress
+
+#: Information below this share of a record counts as none.
+_NO_INFORMATION = 1e-6
+
+
+class LatentModel(ConditionalModel):
+    """Patterns, their design and a number of classes."""
+
+    def __init__(self, patterns: PatternTable, design: Design, n_classes: int = 1) -> None:
+        super().__init__(patterns, design, None, n_classes)
+
+    def variant(self, n_classes: int, counts: Index | None = None) -> Self:
+        """The same patterns with another number of classes, and with other counts if given."""
+        made = object.__new__(type(self))
+        made.target, made.names, made.sizes = None, self.names, self.sizes
+        made.groups, made.n_classes = self.groups, n_classes
+        made.shares, made.n_records = self.shares, self.n_records
+        if counts is not None:
+            made.n_records = int(counts.sum())
+            made.shares = counts / made.n_records
+        return made
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters: shares and tables, less one for every distribution."""
+        return n_parameters(self.sizes, self.n_classes)
+
+    def logs(self, parameters: Array) -> Array:
+        """log P(report) of every pattern."""
+        chunks = self.posterior(*self.split(parameters), CHUNK)
+        return np.concatenate([chunk.log_likelihood for chunk in chunks])
+
+    def classes(self, parameters: Array) -> Array:
+        """P(class | report), patterns x classes."""
+        chunks = self.posterior(*self.split(parameters), CHUNK)
+        return np.concatenate([chunk.classes.T for chunk in chunks])
+
+    def covariance(self, parameters: Array, alpha: float) -> Array:
+        """Covariance of shares and tables in the order of `join`; NaN where it is not known."""
+        prior, tables = self.split(parameters)
+        total = self.information(prior, tables)
+        rows = [row for table in tables for row in table]
+        added = [alpha * row.size * _slope(row) for row in rows]
+        total += block_diag(np.zeros((len(prior), len(prior))), *added)
+        basis = block_diag(*(_directions(row.size) for row in (prior, *rows)))
+        values, vectors = np.linalg.eigh(basis.T @ total @ basis)
+        slopes = block_diag(*(_slope(row) for row in (prior, *rows))) @ basis @ vectors
+        known = values > _NO_INFORMATION
+        found = (slopes[:, known] / values[known]) @ slopes[:, known].T
+        lost = (np.abs(slopes[:, ~known]) > _NO_INFORMATION).any(axis=1)
+        found[lost], found[:, lost] = np.nan, np.nan
+        return np.asarray(found)
+
+
+def n_parameters(sizes: tuple[int, ...], n_classes: int) -> int:
+    """Free parameters of so many classes."""
+    return n_classes - 1 + n_classes * sum(size - 1 for size in sizes)
+
+
+def ordered(prior: Array, tables: Tables) -> Index:
+    """The order of the classes: larger shares first, equal ones by their profiles."""
+    profile = [column for table in tables for column in table.T]
+    keys = np.round(np.stack([prior, *profile]), 9)
+    return np.lexsort(-keys[::-1])
+
+
+def _slope(row: Array) -> Array:
+    """Derivatives of a distribution by its logits."""
+    return np.diag(row) - np.outer(row, row)
+
+
+def _directions(size: int) -> Array:
+    """An orthonormal basis of the directions whose entries sum to 0, size x (size - 1)."""
+    return np.asarray(np.linalg.svd(np.ones((1, size)))[2][1:].T)
+
+
+# fit_classes: latent classes of largest likelihood, by EM from several starts.
+#
+# The likelihood of latent classes has local maxima. Every start draws its profiles around the
+# reconstructed distributions of the attributes,
+#
+#     P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
+#
+# and takes a few steps of EM; the best few go on until they are close to a maximum. A related coin
+# turns the answers of a group together, which adds maxima of its own: a class with all its answers
+# turned in that group makes nearly the same reports. So, at the best maximum, each class is also
+# turned in each such group, and EM goes on from there if this is likelier.
+
+
+#: Iterations of every start, and how many of the starts go on to a maximum.
+_FIRST, _FINALISTS = 8, 3
+#: Standard deviation of the logits of a start around those of the margins.
+_SPREAD = 1.0
+#: Margins of a start are mixed with this share of the uniform distribution.
+_UNIFORM = 0.1
+#: Change of a probability at which EM ends until the best maximum is known.
+COARSE = 1e-4
+#: Log-likelihood by which a turned class must be better.
+_BETTER = 0.1
+#: Maxima whose probabilities differ by less than this are one.
+_SAME = 0.02
+
+
+class Search(NamedTuple):
+    """How the maximum is searched for.
+
+    alpha: records added to every category of every class. starts: random starts. tolerance: change
+    of a probability at which EM ends. iterations: at most so many, each of two or three EM steps.
+    """
+
+    alpha: float = 0.5
+    starts: int = 10
+    tolerance: float = 1e-6
+    iterations: int = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """Shares and tables of the classes, the log-likelihood of all reports, and how EM ended.
+
+    `reached` of the `finalists` ended at this maximum.
+    """
+
+    parameters: Array
+    log_likelihood: float
+    convergence: Convergence
+    reached: int
+    finalists: int
+
+
+@dataclass(frozen=True, eq=False)
+class StartingPoint:
+    """What starts are drawn around: a distribution per attribute; groups that can be turned."""
+
+    margins: Tables
+    turned: list[list[int]]
+
+    @classmethod
+    def of(cls, reconstruction: Reconstruction) -> StartingPoint:
+        """Margins by inversion, moved into the simplex."""
+        design, margins = reconstruction.design, []
+        for name in design.schema.names:
+            margin = project(reconstruction.table([name]).value)
+            margins.append(_UNIFORM / margin.size + (1 - _UNIFORM) * margin)
+        return cls(margins, list(_turned_groups(design)))
+
+    def draw(self, n_classes: int, rng: np.random.Generator) -> tuple[Array, Tables]:
+        """Equal shares, and random profiles; the margins themselves for one class."""
+        spread = _SPREAD if n_classes > 1 else 0.0
+        tables = []
+        for margin in self.margins:
+            table = margin * np.exp(spread * rng.normal(size=(n_classes, margin.size)))
+            tables.append(table / table.sum(axis=1, keepdims=True))
+        return np.full(n_classes, 1 / n_classes), tables
+
+
+def fit_classes(
+    model: LatentModel,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+    tell: Progress = lambda _: None,
+) -> LatentFit:
+    """The best maximum that was found; classes with larger shares come first."""
+    step = partial(model.step, alpha=search.alpha)
+
+    def iterate(start: Array, iterations: int) -> tuple[Array, Convergence]:
+        return squarem(step, start, model.repair, max(COARSE, search.tolerance), iterations)
+
+    starts = search.starts if model.n_classes > 1 else 1
+    tried, ended = [], []
+    for place in range(starts):
+        tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), _FIRST))
+        tell(0.4 * (place + 1) / starts)
+    tried.sort(key=_likelihood, reverse=True)
+    for place, (start, _) in enumerate(tried[:_FINALISTS]):
+        ended.append(iterate(start, search.iterations))
+        tell(0.4 + 0.4 * (place + 1) / _FINALISTS)
+    best = _turned(model, point.turned, max(ended, key=_likelihood), iterate, search.iterations)
+    points = [_in_order(model, found) for found, _ in (best, *ended)]
+    close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
+    tell(0.95)
+    return polished(model, best[0], search, (max(1, close), len(ended)))
+
+
+def polished(
+    model: LatentModel, start: Array, search: Search, reached: tuple[int, int]
+) -> LatentFit:
+    """The maximum above a point that is close to it; classes with larger shares come first."""
+    step = partial(model.step, alpha=search.alpha)
+    found, ended = squarem(step, start, model.repair, search.tolerance, search.iterations)
+    parameters = _in_order(model, found)
+    total = float(model.shares @ model.logs(parameters)) * model.n_records
+    return LatentFit(parameters, total, ended, *reached)
+
+
+def _in_order(model: LatentModel, parameters: Array) -> Array:
+    prior, tables = model.split(parameters)
+    order = ordered(prior, tables)
+    return model.join(prior[order], [table[order] for table in tables])
+
+
+def _likelihood(found: tuple[Array, Convergence]) -> float:
+    return found[1].log_likelihood
+
+
+def _turned(
+    model: LatentModel,
+    groups: list[list[int]],
+    best: tuple[Array, Convergence],
+    iterate: Callable[[Array, int], tuple[Array, Convergence]],
+    iterations: int,
+) -> tuple[Array, Convergence]:
+    """Go on from the best maximum with one class turned in one group, while this is likelier."""
+    improved = model.n_classes > 1 and bool(groups)
+    while improved:
+        improved = False
+        for start in _with_a_turned_class(model, groups, best[0]):
+            short = iterate(start, _FIRST)
+            if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
+                best, improved = iterate(short[0], iterations), True
+                break
+    return best
+
+
+def _with_a_turned_class(
+    model: LatentModel, groups: list[list[int]], parameters: Array
+) -> Iterator[Array]:
+    for group in groups:
+        for member in range(model.n_classes):
+            prior, tables = model.split(parameters.copy())
+            for place in group:
+                tables[place][member] = tables[place][member][::-1]
+            yield model.join(prior, tables)
+
+
+def _turned_groups(design: Design) -> Iterator[list[int]]:
+    """Places of the yes/no attributes of each group that is kept or turned as a whole."""
+    for group in design.groups:
+        attributes = design.attributes_of(group)
+        kinds = [type(s) for w, s in group.coin.strategies(attributes) if w > 0]
+        if kinds == [Keep, Differ] and all(a.size == 2 for a in attributes):
+            yield [design.schema.index(a.name) for a in attributes]
