@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.kernels import kron
 from tacit.core.design import Design
 from tacit.errors import DataError, SingularChannelError
 from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
-from tacit.privacy.kernels import kron
 from tacit.reconstruction.gls import gls
 from tacit.reconstruction.likelihood import maximise
 from tacit.records import PatternTable
