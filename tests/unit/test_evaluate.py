@@ -21,7 +21,7 @@ from tacit.evaluate.accuracy import generator, outcome_weights
 from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.estimate import linear_estimate
 from tacit.records import count
 from tests.support.families import attributes_of, designs, seeds
 

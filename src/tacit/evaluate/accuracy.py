@@ -25,12 +25,12 @@ from tacit.errors import DataError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.conditional import conditional_shares
+from tacit.reconstruction.estimate import Numbers, linear_estimate
 from tacit.reconstruction.fit import DesignFit
-from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
 from tacit.reconstruction.sampling.sample_columns import SamplingArguments
 from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
+from tacit.reconstruction.shares import conditional_shares
 from tacit.records import PatternTable
 
 #: Draws to average for each record if copies are drawn (see `signed_kernels`).

@@ -20,9 +20,9 @@ from tacit.errors import DataError, DesignError
 from tacit.evaluate.accuracy import accuracy, generator
 from tacit.evaluate.classifier import Classifier
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.estimate import linear_estimate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_weights import GroupWeights
-from tacit.reconstruction.linear_estimate import linear_estimate
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.signed_kernels import DrawKernel

@@ -16,8 +16,8 @@ from tacit.core.channel.kernels import kron
 from tacit.core.design import Design
 from tacit.errors import DataError, SingularChannelError
 from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
-from tacit.reconstruction.gls import gls
 from tacit.reconstruction.likelihood import maximise
+from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
 from tacit.records.few_way import FewWayCounts
 from tacit.records.keys import Codes

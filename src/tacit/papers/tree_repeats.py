@@ -17,7 +17,7 @@ from tacit.papers.paper_data import TARGETS, divided
 from tacit.papers.section import matching
 from tacit.papers.study_settings import MORE, Rows, Setting, Tell, Value, moments
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, count
 
 TARGET = TARGETS["adult"]

@@ -3,7 +3,7 @@
 The smallest and the largest estimates that reject the null are found from the intervals that tacit
 prints. Their probability follows from the distribution of the estimate: exact if reports are
 binomial, otherwise by a binomial distribution with the same three moments
-(`tacit.reconstruction.score_test`). At a null of 0 the test is one-sided, as the interval is.
+(`tacit.reconstruction.interval`). At a null of 0 the test is one-sided, as the interval is.
 
 Published formulas take both distributions as normal (Blair, Imai & Zhou, 2015):
 
@@ -20,8 +20,7 @@ from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_share
 from tacit.plan.expected_estimate import expected_shares
-from tacit.reconstruction.interval import score_interval
-from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.interval import ScoreTest, score_interval
 
 #: The critical estimate is searched on this many points, so many times.
 _POINTS, _ROUNDS = 64, 5

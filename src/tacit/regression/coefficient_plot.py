@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tacit.output.plot_style import INK, short_label
-from tacit.reconstruction.estimate_plot import MOST_ROWS, IntervalRows
+from tacit.reconstruction.plot import MOST_ROWS, IntervalRows
 
 if TYPE_CHECKING:
     from tacit.regression.coefficient_table import CoefficientTable

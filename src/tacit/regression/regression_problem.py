@@ -15,7 +15,7 @@ from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.sampling.sample_columns import Sampling
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tacit.regression.covariates import (
     CategoryColumn,
     Column,
