@@ -12,9 +12,9 @@ import pytest
 from tacit import Attribute, Design, Group, Schema
 from tacit.core.arrays import Array
 from tacit.core.channel import frapp, matrix, related, uniform_perturbation, unrelated
+from tacit.core.channel.kernels import entries
 from tacit.errors import DataError
 from tacit.privacy import check_delta, compare_schemes, figures, pse_curve, report
-from tacit.privacy.kernels import entries
 from tests.support.families import attributes_of, stochastic
 
 #: Zhan & Matwin, section 5.3: the shares and the grid of their figure 6.

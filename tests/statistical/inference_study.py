@@ -45,11 +45,10 @@ from tacit.reconstruction import (
     reconstruct,
     wald,
 )
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.inference.hypotheses import Independence, NoTrend
-from tacit.reconstruction.interval import Interval, score_interval
-from tacit.reconstruction.score_test import ScoreTest
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.hypotheses import Independence, NoTrend
+from tacit.reconstruction.interval import Interval, ScoreTest, score_interval
+from tacit.reconstruction.tables import TableProblem
 from tacit.records import PatternTable
 from tests.support.families import attributes_of
 

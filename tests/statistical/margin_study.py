@@ -36,9 +36,9 @@ from tacit.core.channel import (
 )
 from tacit.core.design import ProductChannel
 from tacit.reconstruction import Estimate, inversion
-from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.shares import conditional_shares
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import run_parts, show, stacked
 
 LEVEL = 0.95

@@ -35,10 +35,9 @@ from tacit.reconstruction import (
     reconstruct,
     wald,
 )
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.interval import Interval, score_interval
+from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.interval import Interval, ScoreTest, score_interval
 from tacit.reconstruction.sampling import bootstrap, jackknife, linearised
-from tacit.reconstruction.score_test import ScoreTest
 from tacit.regression import logit
 from tests.statistical.inference_study import BOTH, DESIGNS, SCHEMA, Best, run_parts
 

@@ -14,7 +14,7 @@ from tacit.core.arrays import Array
 from tacit.core.channel import Coin
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import stacked
 from tests.support.families import attributes_of
 

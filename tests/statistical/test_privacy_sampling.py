@@ -14,7 +14,7 @@ from tacit.errors import DataError
 from tacit.privacy import Limits, prior_of, report
 from tacit.privacy.risk import FIGURES, Figures
 from tacit.privacy.scopes import Sampled
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 

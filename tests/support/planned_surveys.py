@@ -22,7 +22,7 @@ from tacit.core.channel import (
     unrelated,
 )
 from tacit.plan import SurveyPlan, plan
-from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.comparisons import GroupShares
 from tests.statistical.inference_study import stacked, surveys
 
 LEVEL = 0.95

@@ -15,7 +15,7 @@ from tacit import Attribute, Design
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
 from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 
 Cell = tuple[int, ...]
 

@@ -27,7 +27,7 @@ from tacit.evaluate.accuracy import (
 )
 from tacit.reconstruction import reconstruct
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.estimate import linear_estimate
 from tacit.records import count
 from tests.support.families import attributes_of, designs, seeds
 

@@ -36,7 +36,7 @@ from tacit.reconstruction import (
     ShareBounds,
 )
 from tacit.reconstruction.estimate import NO_UPPER_LIMIT
-from tacit.reconstruction.fit import misfit
+from tacit.reconstruction.hypothesis_test import misfit
 from tacit.records import check_out, write_frame
 
 Given = Annotated[

@@ -416,7 +416,7 @@ class MixtureResult(ABC):
     def plot(self, level: float = 0.95) -> Figure:
         """The estimates with their intervals; needs the extra `plot`."""
         with optional_imports():
-            from tacit.reconstruction.estimate_plot import plot_estimates
+            from tacit.reconstruction.plot import plot_estimates
 
         return plot_estimates(self.estimates, level, shares=True)
 

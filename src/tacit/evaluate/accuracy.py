@@ -29,15 +29,15 @@ from tacit.core.schema import Attribute
 from tacit.errors import DataError, DesignError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.conditional import conditional_shares
+from tacit.reconstruction.estimate import Numbers, linear_estimate
 from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.group_weights import GroupWeights
-from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
 from tacit.reconstruction.sampling.sample_columns import SamplingArguments
 from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
+from tacit.reconstruction.shares import conditional_shares
 from tacit.reconstruction.signed_kernels import DrawKernel, SignedKernel, cell_kernels
 from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
 from tacit.records import PatternTable

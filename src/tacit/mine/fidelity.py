@@ -35,7 +35,7 @@ from tacit.mine.unit_tables import UnitTables
 from tacit.models.tree_distribution import TreeDistribution
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
-from tacit.reconstruction.linear_estimate import mean_and_covariance
+from tacit.reconstruction.estimate import mean_and_covariance
 
 Units = tuple[int, ...]
 

@@ -26,9 +26,9 @@ from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.estimate import mean_and_covariance
 from tacit.reconstruction.events import event_codes, event_text
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.reconstruction.linear_estimate import mean_and_covariance
 
 # Standard errors of what a tree says: from the reports, or as far as a saved model has them.
 #

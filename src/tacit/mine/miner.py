@@ -24,7 +24,7 @@ from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.fit import misfit
+from tacit.reconstruction.hypothesis_test import misfit
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.records import PatternTable, count, count_or_list, count_reported
 

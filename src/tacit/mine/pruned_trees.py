@@ -44,7 +44,7 @@ from tacit.mine.tree.growth import Visit
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.output.number_text import number_of
-from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
+from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
 
 #: Shares and second moments below this are rounding errors.
 _ROUNDING = 1e-12

@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.kernels import kron
 from tacit.core.design import Design
 from tacit.errors import DataError, SingularChannelError
 from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
-from tacit.privacy.kernels import kron
-from tacit.reconstruction.gls import gls
 from tacit.reconstruction.likelihood import maximise
+from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
 from tacit.records.few_way import FewWayCounts
 from tacit.records.keys import Codes

@@ -35,7 +35,7 @@ from tacit.models.block_units import Tables
 from tacit.models.conditional_model import ConditionalModel
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 
 TOLERANCE = 1e-6
 MAX_ITERATIONS = 500

@@ -32,7 +32,7 @@ from tacit.models.block_units import Tables
 from tacit.models.conditional_model import CHUNK, ConditionalModel
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, Progress
 
 #: Information below this share of a record counts as none.

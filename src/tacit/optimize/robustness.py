@@ -23,7 +23,7 @@ from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from tacit.papers.data import TARGETS, divided
 from tacit.papers.report import matching
 from tacit.papers.runner import MORE, Rows, Setting, Tell, Value, moments
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, count
 
 TARGET = TARGETS["adult"]

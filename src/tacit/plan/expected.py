@@ -23,12 +23,10 @@ from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_number, check_share
 from tacit.privacy.risk import joint_risk, slack_of
 from tacit.reconstruction import Estimate, inversion
-from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.interval import score_interval
-from tacit.reconstruction.restricted import sums_of_cells
-from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.interval import NO_RECORDS, ScoreTest, score_interval
+from tacit.reconstruction.shares import conditional_shares
+from tacit.reconstruction.tables import TableProblem, sums_of_cells
 
 #: Places at which the distribution of an estimate is evaluated, all equally likely.
 _PLACES = 24

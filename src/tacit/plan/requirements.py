@@ -18,8 +18,7 @@ from tacit.errors import DataError
 from tacit.plan.assumptions import Assumption, Assumptions, check_number, check_share
 from tacit.plan.expected import expected_difference, expected_shares, expected_widths, group_table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.interval import score_interval
-from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.interval import ScoreTest, score_interval
 
 # The power to tell a share from a null prevalence: how often its interval excludes the null.
 #

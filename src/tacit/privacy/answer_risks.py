@@ -16,9 +16,9 @@ from itertools import chain
 import numpy as np
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.kernels import entries
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
-from tacit.privacy.kernels import entries
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import quotient, slack_of, upper
 

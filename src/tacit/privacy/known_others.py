@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.kernels import DenseKernel, Kernel, entries, kernel_of, uncertainty
 from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked, uncertainty
+from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true, turns
 
 

@@ -24,7 +24,7 @@ from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
 from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 
 # PriorTable: one table of a prior.
 

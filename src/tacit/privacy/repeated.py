@@ -22,11 +22,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.kernels import MAX_DENSE, entries, kron
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
 from tacit.output import rounding
-from tacit.privacy.kernels import MAX_DENSE, entries, kron
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, turns

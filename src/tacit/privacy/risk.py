@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import TINY, Array
+from tacit.core.channel.kernels import uncertainty
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
@@ -211,12 +212,6 @@ def risk_of_sums(
 def add(table: Array) -> Array:
     """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
     return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
-
-
-def uncertainty(probabilities: Array) -> Array:
-    """-p log2 p, entry by entry; 0 at 0."""
-    positive = np.where(probabilities > 0, probabilities, 1.0)
-    return -probabilities * np.log2(positive)
 
 
 def quotient(top: Array, bottom: Array) -> Array:

@@ -19,11 +19,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.kernels import (
+    DenseKernel,
+    Kernel,
+    Mixture,
+    Step,
+    along_axis,
+    kernel_of,
+    uncertainty,
+)
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.privacy.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, kernel_of
 from tacit.privacy.prior import DRAWS, Prior, PriorTable
 from tacit.privacy.risk import (
     Figures,
@@ -35,7 +43,6 @@ from tacit.privacy.risk import (
     slack_of,
     stacked,
     together,
-    uncertainty,
 )
 from tacit.records import Progress
 

@@ -15,7 +15,7 @@ from tacit.core.design import Factor
 from tacit.errors import DataError
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.score_test import EventMoments
+from tacit.reconstruction.interval import EventMoments
 from tacit.reconstruction.signed_kernels import KeepKernel, PowerKernel, SignedKernel
 
 #: An int64 has room for this many attributes, one bit each.

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index
 from tacit.core.imports import optional_imports
@@ -18,14 +19,14 @@ from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
-from tacit.reconstruction.fit import misfit
-from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.interval import Interval, normal_interval, score_interval
+from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
+from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
-from tacit.reconstruction.score_test import ScoreTest
+from tacit.reconstruction.sampling.sample_rows import SampleRows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -302,7 +303,7 @@ class Estimate(TabularResult):
     def plot(self, level: float = 0.95) -> Figure:
         """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
         with optional_imports():
-            from tacit.reconstruction.estimate_plot import plot_estimates
+            from tacit.reconstruction.plot import plot_estimates
 
         return plot_estimates([self], level)
 
@@ -374,3 +375,134 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
         used.add(column)
         columns[name] = column
     return columns
+
+
+# linear_estimate: the mean of the weights of reports, with its covariance.
+#
+# mean = sum_y p*(y) g(y),    Cov = (mean of g g^T - mean of g  mean of g^T) / n
+#
+# Tables, probabilities, expectations, tree nodes and accuracies are all means of this kind.
+
+
+Numbers = npt.NDArray[Any]
+
+
+def covariance_of_means(
+    second: Array | float, first: Array | float, other: Array | float, n_records: int
+) -> Array:
+    """Covariance of two means over n records, from the mean of the product of their weights."""
+    return np.asarray((second - first * other) / n_records)
+
+
+def stderr_of_means(second: Array, mean: Array, n_records: int) -> Array:
+    """Standard errors of means, from the means of the squared weights."""
+    variance = covariance_of_means(second, mean, mean, n_records)
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+
+def linear_estimate(
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    name: str,
+    attributes: tuple[Attribute, ...] = (),
+    probability: bool = False,
+    sample: SampleRows | None = None,
+    true_products: Array | None = None,
+) -> Estimate:
+    """Mean weights of reports: one number, or a table with one axis per attribute.
+
+    A block is the weights of some reports (reports x quantities, or reports for one quantity) and
+    how often each report counts. Intervals are normal; those of a `probability` stay inside [0, 1]
+    and assume that all true answers get the same noise. Reports of a `sample` come with the weights
+    of its rows; `true_products` are described there.
+    """
+    parts = list(blocks) if sample is not None else blocks
+    mean, covariance, n, third = _means(parts)
+    value = mean.reshape(tuple(a.size for a in attributes))
+    found = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
+    if probability:
+        found = found.as_probability(third.reshape(value.shape))
+    return found if sample is None else sampled(found, parts, sample, true_products)
+
+
+def sampled(
+    simple: Estimate,
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    sample: SampleRows,
+    true_products: Array | None = None,
+) -> Estimate:
+    """An estimate by linear_estimate with the errors of a sample."""
+    weights = np.concatenate([own.reshape(len(counts), -1) for own, counts in blocks])
+    covariance = sample.covariance(weights, true_products)
+    return simple.of_sample(covariance, sample.df, sample.weight_effect)
+
+
+def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:
+    """Mean weights of reports, their covariance, and the number of reports."""
+    return _means(blocks)[:3]
+
+
+def _means(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int, Array]:
+    """The same, and the means of the cubed weights."""
+    n, total, squares, cubes = 0.0, np.zeros(1), np.zeros((1, 1)), np.zeros(1)
+    for weights, counts in blocks:
+        columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)
+        n += times.sum()
+        total = total + times @ columns
+        squares = squares + (columns.T * times) @ columns
+        cubes = cubes + times @ columns**3
+    mean, second = total / n, squares / n
+    covariance = covariance_of_means(second, mean[:, None], mean, round(n))
+    return mean, covariance, round(n), cubes / n
+
+
+# combine: one estimate from independent estimates of the same table, also from several designs.
+#
+# Generalised least squares: with estimates v_i and covariances C_i,
+#
+# C = (sum of C_i^-1)^-1,    v = C sum of C_i^-1 v_i.
+#
+# The cells of a distribution sum to 1, so the C_i have no inverse in that direction; all v_i
+# agree
+# there, and the pseudoinverse leaves it alone. Only estimates are needed: organisations combine
+# theirs without sharing records. Covariances are estimated, so the weights have errors of their
+# own,
+# which matter only for few records. The population must be the same; nothing here checks it.
+
+
+#: Eigenvalues of a covariance below this share of the largest are rounding errors.
+_NULL_EIGENVALUE = 1e-10
+
+
+def combine(estimates: Sequence[Estimate]) -> Estimate:
+    """The estimate of the same quantity from all records of independent estimates together."""
+    if not estimates:
+        raise DataError("there are no estimates to combine; give at least one")
+    first = estimates[0]
+    for other in estimates[1:]:
+        if (other.name, other.attributes) != (first.name, first.attributes):
+            raise DataError(
+                f"estimates of different quantities cannot be combined: {first.name}, {other.name}"
+            )
+        if other is first:
+            raise DataError("an estimate was given twice; only independent ones can be combined")
+    for own in estimates:
+        if own.method != "inversion":
+            raise DataError(f"only estimates by inversion can be combined, not {own.method}")
+    start = first.value.ravel()
+    inverses = [_inverse(np.atleast_2d(own.covariance)) for own in estimates]
+    covariance = _inverse(np.sum(inverses, axis=0))
+    pulls = (W @ (own.value.ravel() - start) for W, own in zip(inverses, estimates, strict=True))
+    value = start + covariance @ np.sum(list(pulls), axis=0)
+    n_records = sum(own.n_records for own in estimates)
+    return Estimate.of_covariance(
+        first.attributes,
+        value.reshape(first.value.shape),
+        covariance,
+        n_records,
+        "inversion",
+        first.name,
+    )
+
+
+def _inverse(matrix: Array) -> Array:
+    return np.asarray(np.linalg.pinv(matrix, rcond=_NULL_EIGENVALUE, hermitian=True))

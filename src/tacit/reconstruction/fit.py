@@ -19,24 +19,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.core.design import Design
-from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.hypothesis_test import MISFIT_LEVEL, HypothesisTest
 from tacit.reconstruction.likelihood import maximise
-from tacit.reconstruction.table_problem import TableProblem, table_problem
+from tacit.reconstruction.tables import TableProblem, table_problem
 from tacit.records import PatternTable
+
+if TYPE_CHECKING:
+    from tacit.reconstruction.estimate import Estimate
+
 
 #: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
 _MOST_CELLS, _PER_CELL = 4096, 5
 #: The log-likelihood of all records is maximised within this.
 _CLOSE = 1e-5
 _ITERATIONS = 500
-#: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.
-MISFIT_LEVEL = 0.001
 
 _HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
 
@@ -129,11 +132,34 @@ def _held(problem: TableProblem, likely: Array) -> int:
     return int(np.sum(likely * curvature < 1 - gradient))
 
 
-def misfit(test: HypothesisTest | None) -> str:
-    """What is printed above estimates from reports that contradict the design; else nothing."""
-    if test is None or test.pvalue >= MISFIT_LEVEL:
+# Warnings that the reports of a comparison were coded the wrong way round.
+#
+# `crosswise` and `triangular` report whether two answers are the same, or whether any is yes.
+# Whoever
+# codes "different" as yes gets 1 - share with crosswise, which no test of fit can see, and an
+# impossible share with triangular.
+
+
+def coding_warning(coin: Coin, estimate: Estimate) -> str:
+    """A warning if the share of the second category suggests reversed reports; else nothing.
+
+    For crosswise: the interval lies above one half, although such questions are asked about what
+    is rare. For triangular: the reports contradict the design, and exchanged ones would not.
+    """
+    if estimate.fit is None:
         return ""
+    matrix = coin.channel(estimate.attributes).matrix
+    exchanged = np.linalg.solve(matrix, (matrix @ estimate.value)[::-1])
+    share, other = float(estimate.value[1]), float(exchanged[1])
+    if coin.asks == "comparison":
+        suspect = estimate.interval().lower[1] > 1 / 2
+    else:
+        suspect = share < 0 and estimate.fit.pvalue < MISFIT_LEVEL
+    if not suspect or not 0 <= other <= 1:
+        return ""
+    meaning = coin.report_meaning(estimate.attributes)
     return (
-        "MISFIT: these reports contradict the design (likelihood ratio "
-        f"{test.statistic:.1f} on {test.df} df, p {test.shown_p}); the estimates do not hold"
+        f"CODING: are the reports reversed? They mean {meaning}. If they are coded the other way "
+        f"round, the share of {estimate.attributes[0].categories[1]} is {other:.4f}, not "
+        f"{share:.4f}; records may also say {' and '.join(map(repr, coin.report_words))}"
     )

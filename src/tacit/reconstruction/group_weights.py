@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Factor
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.score_test import EventMoments
+from tacit.reconstruction.interval import EventMoments
 from tacit.reconstruction.signed_kernels import SignedKernel
 
 States = npt.NDArray[np.signedinteger[Any]]

@@ -110,3 +110,17 @@ def small_p(pvalue: float) -> str:
 def decimals_of(statistic: float) -> str:
     """A statistic as text, or "infinite"."""
     return "infinite" if math.isinf(statistic) else decimals(statistic, scale=1.0)
+
+
+#: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.
+MISFIT_LEVEL = 0.001
+
+
+def misfit(test: HypothesisTest | None) -> str:
+    """What is printed above estimates from reports that contradict the design; else nothing."""
+    if test is None or test.pvalue >= MISFIT_LEVEL:
+        return ""
+    return (
+        "MISFIT: these reports contradict the design (likelihood ratio "
+        f"{test.statistic:.1f} on {test.df} df, p {test.shown_p}); the estimates do not hold"
+    )

@@ -3,55 +3,168 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, check_design
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
-from tacit.errors import DataError, SchemaError
-from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.conditions import (
-    Condition,
-    check_known,
-    condition_of,
-    condition_weights,
-    events_of,
-)
-from tacit.reconstruction.contrast import Function, contrast
+from tacit.errors import DataError, SchemaError, SingularChannelError
+from tacit.output.number_text import UNKNOWN, decimals, number_of, span
+from tacit.output.table import Table, TabularResult
+from tacit.reconstruction.comparisons import Function, GroupShares, contrast
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.expectation import expectation, tabulate
-from tacit.reconstruction.fit import DesignFit
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.inference import TestMethod, pearson
-from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
-from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
-from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.joint_conditions import (
-    asked_answers,
-    chained_parts,
-    has_zeros,
-    joint_probabilities,
-    with_chains,
+from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
+from tacit.reconstruction.fit import DesignFit, coding_warning
+from tacit.reconstruction.hypotheses import (
+    TEST_METHODS,
+    Hypothesis,
+    Independence,
+    NoTrend,
+    Specified,
+    TestMethod,
+    expected_shares,
+    pearson,
+    scores_of,
 )
-from tacit.reconstruction.method_choice import check_table_method, checked_test, given_text
-from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
-from tacit.reconstruction.report_coding import coding_warning
+from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
-from tacit.reconstruction.reported_shares import reported_share
-from tacit.reconstruction.restricted import mean_of_cells, restricted
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers
 from tacit.reconstruction.sampling.sample_columns import Sampling, SamplingArguments
 from tacit.reconstruction.sampling.sampled_records import count_sampled
-from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
-from tacit.reconstruction.table_problem import TableProblem, channel_problem
+from tacit.reconstruction.shares import (
+    ShareBounds,
+    asked_answers,
+    condition_weights,
+    conditional_shares,
+    joint_probabilities,
+    reported_share,
+    share_bounds,
+)
+from tacit.reconstruction.tables import (
+    TableProblem,
+    chained_parts,
+    channel_problem,
+    expectation,
+    has_zeros,
+    inversion,
+    mean_of_cells,
+    restricted,
+    tabulate,
+    with_chains,
+)
 from tacit.records import PatternTable, count_reported, with_columns
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# What a reconstruction shows of itself: the distribution of each attribute.
+
+
+#: Rows of a summary before it is cut.
+_SHOWN = 60
+
+
+class ReconstructionSummary(TabularResult, ABC):
+    """Each attribute alone; other tables are asked for."""
+
+    patterns: PatternTable
+    design: Design
+
+    @abstractmethod
+    def table(self, attributes: Sequence[str]) -> Estimate:
+        """Joint distribution of the true answers to these attributes."""
+
+    @property
+    def n_records(self) -> int:
+        """Number of reported records."""
+        return self.patterns.n_records
+
+    def plot(self, attributes: Sequence[str] | None = None, level: float = 0.95) -> Figure:
+        """The distribution of each attribute with its intervals, beside the reported one.
+
+        Needs the extra `plot`.
+        """
+        names = self.design.schema.names if attributes is None else attributes
+        self.design.closure(names)  # an error if these are no names
+        with optional_imports():
+            from tacit.reconstruction.plot import plot_estimates
+
+        return plot_estimates([self.table([name]) for name in names], level)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The reported and the estimated share of every category."""
+        rows: list[tuple[Any, ...]] = []
+        told: dict[str, None] = {}
+        for attribute in self.design.schema:
+            if len(rows) >= _SHOWN:
+                break
+            try:
+                found = self.table([attribute.name])
+            except SingularChannelError:
+                rows += [(attribute.name, str(c), *[UNKNOWN] * 4) for c in attribute.categories]
+                continue
+            told |= dict.fromkeys(filter(None, [misfit(found.fit), found.warning]))
+            rows += _rows(attribute.name, found, level)
+        records = number_of(self.n_records, "reported record")
+        title = f"Each of {number_of(len(self.design.schema), 'attribute')} from {records}"
+        heads = ("attribute", "category", "reported", "estimate", "std. error")
+        table = Table(
+            (*heads, f"{100 * level:g} % interval"), rows, "\n".join([*told, title]), "llrrrr"
+        )
+        return table.cut(_SHOWN)
+
+    def __repr__(self) -> str:
+        of = number_of(len(self.design.schema), "attribute")
+        return f"<Reconstruction of {of} from {number_of(self.n_records, 'reported record')}>"
+
+
+def _rows(name: str, found: Estimate, level: float) -> list[tuple[Any, ...]]:
+    lower, upper = found.interval(level)
+    reported = found.reported
+    shown = np.full(found.value.shape, np.nan) if reported is None else reported
+    numbers = zip(shown, found.value, found.stderr, lower, upper, strict=True)
+    return [
+        (name, str(label), decimals(r), decimals(v, e), decimals(e), span(float(lo), float(up)))
+        for (label,), (r, v, e, lo, up) in zip(found.cells(), numbers, strict=True)
+    ]
+
+
+# Methods of estimating and testing that a user passes, checked; and how tests are named.
+
+
+def check_table_method(method: Any) -> None:
+    """Raise unless this is a method of estimating tables."""
+    if not callable(method):
+        from tacit.reconstruction import METHODS
+
+        _refuse(method, list(METHODS))
+
+
+def checked_test(method: Any) -> TestMethod:
+    """A method of testing; an error for anything else."""
+    if not callable(method):
+        _refuse(method, [each.__name__ for each in TEST_METHODS.values()])
+    return cast(TestMethod, method)
+
+
+def given_text(groups: Sequence[str]) -> str:
+    """The groups within which a hypothesis is tested."""
+    return f" given {', '.join(groups)}" if groups else ""
+
+
+def _refuse(method: Any, known: list[str]) -> None:
+    names = ", ".join(known)
+    raise DataError(f"method must be one of tacit.reconstruction: {names}; got {method!r}")
+
 
 TableMethod = Callable[[TableProblem], Estimate]
 ReportedShare = Callable[[], Array | None]

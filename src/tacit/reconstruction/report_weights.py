@@ -15,13 +15,12 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index
 from tacit.core.design import Design
-from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
 from tacit.reconstruction.events import Events
-from tacit.reconstruction.gls import left_inverse
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.linear_estimate import linear_estimate, sampled
+from tacit.reconstruction.interval import UNDISGUISED, KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.sampling.weighted_patterns import sample_of
-from tacit.reconstruction.score_test import UNDISGUISED, KnownMoments, ScoreTest, event_moments
+from tacit.reconstruction.tables import left_inverse
 from tacit.reconstruction.weights import weights_of_channel
 from tacit.records import PatternTable
 from tacit.records.keys import Unsigned, column_blocks

@@ -29,7 +29,7 @@ from tacit.core.design import Factor
 from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.events import Events
 from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.score_test import EventMoments
+from tacit.reconstruction.interval import EventMoments
 from tacit.reconstruction.signed_kernels import DrawKernel, KeepKernel, SignedKernel
 
 #: The state of a yes/no group after a miss and a hit in each state.

@@ -204,7 +204,7 @@ class CoefficientTable(TabularResult):
             from matplotlib.figure import Figure
 
             from tacit.output.plot_style import INK, short_label
-            from tacit.reconstruction.estimate_plot import MOST_ROWS, IntervalRows
+            from tacit.reconstruction.plot import MOST_ROWS, IntervalRows
 
         terms = [i for i, name in enumerate(self.names) if not self.is_constant(name)]
         shown = (terms or list(range(len(self.names))))[:MOST_ROWS]

@@ -25,7 +25,7 @@ from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
 from tacit.reconstruction.sampling.sample_rows import SampleRows
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tacit.regression.data import (
     CategoryColumn,
     Column,

@@ -12,7 +12,7 @@ import numpy as np
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.comparisons import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio.disclosure import (
     answering,

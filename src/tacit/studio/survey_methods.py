@@ -9,8 +9,7 @@ from tacit import __version__
 from tacit.core.conditions import QuestionCondition
 from tacit.core.design import Design, Group
 from tacit.output.number_text import number_of
-from tacit.reconstruction.joint_conditions import chains
-from tacit.reconstruction.restricted import estimable_together
+from tacit.reconstruction.tables import chains, estimable_together
 from tacit.studio.release import Release
 
 #: A matrix with more entries is not written out.

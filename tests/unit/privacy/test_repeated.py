@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tacit import Design, Group, Schema, disguise, reconstruct, related, truthful, unrelated
+from tacit.core.channel.kernels import entries
 from tacit.errors import DataError
 from tacit.privacy import figures, repeated, report
-from tacit.privacy.kernels import entries
 from tests.support.families import attributes_of
 
 ROUNDINGS = 1e-12

@@ -15,7 +15,7 @@ from tacit.core.arrays import Array
 from tacit.evaluate import accuracy
 from tacit.reconstruction import inversion
 from tacit.reconstruction.fit import table_fit
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tests.support.families import attributes_of
 
 WARNER = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], related("0.7"))])

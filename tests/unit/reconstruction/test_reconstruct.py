@@ -14,7 +14,7 @@ from tacit.core.arrays import Array
 from tacit.core.channel import matrix, related, truthful, uniform_perturbation
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.reconstruction import inversion
-from tacit.reconstruction.gls import gls
+from tacit.reconstruction.tables import gls
 from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from tacit.core.arrays import Array
 from tacit.reconstruction import inversion, simplex
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tests.support.families import CASES
 from tests.support.tables import problem_of
 

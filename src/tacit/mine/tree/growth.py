@@ -36,7 +36,7 @@ from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tables import ClassTables, NodeTables, RowTables, root_tables
 from tacit.mine.tree.tree import NONE, Tree, first_largest
-from tacit.reconstruction.linear_estimate import covariance_of_means
+from tacit.reconstruction.estimate import covariance_of_means
 
 # Criteria: the gain of a split, and its branches.
 #

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
+from tacit.core.channel.kernels import Kernel, Mixture, kernel_of, kron
 from tacit.core.channel.linear_maps import Dense, Linear
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, Factor, ProductChannel
-from tacit.privacy.kernels import Kernel, Mixture, kernel_of, kron
 from tacit.privacy.scopes import JointGroups
 from tacit.records import PatternTable
 

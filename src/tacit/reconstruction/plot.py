@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from tacit.core.arrays import Array, Mask
 from tacit.output.plot_style import BLUE, GREY, INK, PALE, RED, plain, short_label
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.fit import misfit
+from tacit.reconstruction.hypothesis_test import misfit
 
 #: Rows that are shown of an estimate, and of all together; more would not be read.
 MOST_ROWS, MOST_TOGETHER = 40, 80

@@ -9,7 +9,7 @@ independent groups. Only numbers that are not negative are added and multiplied:
 exactly zero, and every result is right up to a few roundings. That is why privacy figures can be
 rounded outward. Entries computed from the eigenvalues of a channel have neither property.
 
-`kernel_of` is the only place in this package that depends on the class of a channel.
+`kernel_of` chooses the kernel by the class of a channel.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from functools import cached_property, reduce
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel import Channel
+from tacit.core.channel.channel import Channel
 from tacit.core.channel.coin import Distribution
 from tacit.core.channel.keep_or_draw import ReplacementChannel
 from tacit.core.channel.related import AgreementChannel
 from tacit.errors import DataError
-from tacit.privacy.risk import uncertainty
 
 #: The largest number of true cells for which a channel is written out as a matrix.
 MAX_DENSE = 4096
@@ -95,7 +94,7 @@ class Kernel(ABC):
         """P(outcome | category of the first attribute, known answers to the others).
 
         A table[category, case] per outcome; `known` has a row per other attribute and a column per
-        case. Reports that say the same about the first attribute are one outcome (METHODS 12).
+        case. Reports that say the same about the first attribute are one outcome.
         """
 
 
@@ -266,6 +265,12 @@ class KeepOrDiffer(Kernel):
         other = self.rest * self.mixture.others[0]
         for table in (kept, other) if len(self.sizes) > 1 else (kept + other,):
             yield from table[:, :, None]
+
+
+def uncertainty(probabilities: Array) -> Array:
+    """-p log2 p, entry by entry; 0 at 0."""
+    positive = np.where(probabilities > 0, probabilities, 1.0)
+    return -probabilities * np.log2(positive)
 
 
 def kernel_of(channel: Channel) -> Kernel:
