@@ -1,7 +1,7 @@
 """An adversary who also knows a person's other true answers: a colleague, a spouse.
 
 Given the other true answers of the group, only few outcomes of a report differ in what they say
-about the target (METHODS 12). With x the target's true category and c the known others:
+about the target. With x the target's true category and c the known others:
 
     keep or replace    the others are reported as they are (k outcomes, one per reported category
                        y: theta [x = y] + (1 - theta) P(y, c drawn)), or not: then a draw was

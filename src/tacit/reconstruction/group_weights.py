@@ -1,4 +1,4 @@
-"""GroupWeights: what a group's report contributes to the estimate of an event (METHODS 8).
+"""GroupWeights: what a group's report contributes to the estimate of an event.
 
     g(y; E) = sum of W[x, y] over the true answers x in E,    P(E) = mean of g over the reports
 

@@ -25,20 +25,26 @@ if TYPE_CHECKING:
 _SHOWN = 60
 
 
+def check_alpha(alpha: float) -> None:
+    """An error rate lies between 0 and 1."""
+    if not 0 < alpha < 1:
+        raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
+
+
 class Coefficients(Mapping[str, float]):
     """Numbers by the names of coefficients; `numpy.asarray` gives them as an array."""
 
     def __init__(self, names: Sequence[str], values: Array) -> None:
         self._values = values
-        self._places = {name: place for place, name in enumerate(names)}
+        self._index = {name: i for i, name in enumerate(names)}
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._places:
-            raise KeyError(unknown("coefficient", name, self._places))
-        return float(self._values[self._places[name]])
+        if name not in self._index:
+            raise KeyError(unknown("coefficient", name, self._index))
+        return float(self._values[self._index[name]])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._index)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -98,8 +104,7 @@ class CoefficientTable(TabularResult):
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Confidence limits, one row per coefficient, with confidence 1 - alpha."""
-        if not 0 < alpha < 1:
-            raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
+        check_alpha(alpha)
         half = -stdtrit(self.df, alpha / 2) * self._errors
         return np.stack([self.values - half, self.values + half], axis=1)
 
@@ -115,14 +120,14 @@ class CoefficientTable(TabularResult):
         if np.linalg.matrix_rank(spread) < len(rows):
             raise DataError("the combinations of a Wald test must be independent")
         statistic = float(gap @ np.linalg.solve(spread, gap))
-        said = f"{name} = {np.asarray(value).tolist()}"
-        return HypothesisTest.of_f(said, "Wald", statistic, len(rows), self.df, self.nobs)
+        tested = f"{name} = {np.asarray(value).tolist()}"
+        return HypothesisTest.of_f(tested, "Wald", statistic, len(rows), self.df, self.nobs)
 
     def _combinations(self, hypothesis: Any) -> tuple[Array, str]:
         texts = [hypothesis] if isinstance(hypothesis, str) else list(hypothesis)
         if texts and all(isinstance(text, str) for text in texts):
-            places = np.unique(np.concatenate([self._places(text) for text in texts]))
-            return np.eye(len(self.names))[places], ", ".join(texts)
+            chosen = np.unique(np.concatenate([self._indexes(text) for text in texts]))
+            return np.eye(len(self.names))[chosen], ", ".join(texts)
         rows = np.atleast_2d(np.asarray(hypothesis, np.float64))
         if rows.ndim != 2 or rows.shape[1] != len(self.names) or not rows.size:
             raise DataError(
@@ -131,17 +136,17 @@ class CoefficientTable(TabularResult):
             )
         return rows, number_of(len(rows), "combination")
 
-    def _places(self, name: str) -> Index:
+    def _indexes(self, name: str) -> Index:
         """The coefficients of a name or of a term, in every equation."""
-        found = [
-            place
-            for place, own in enumerate(self.names)
-            for part in (own, own.rpartition(": ")[2])
+        indexes = [
+            i
+            for i, coefficient in enumerate(self.names)
+            for part in (coefficient, coefficient.rpartition(": ")[2])
             if part == name or part.startswith(f"{name}[")
         ]
-        if not found:
+        if not indexes:
             raise DataError(unknown("coefficient", name, self.names))
-        return np.unique(found)
+        return np.unique(indexes)
 
     def columns(self, alpha: float = 0.05) -> dict[str, list[Any]]:
         """The table as columns."""
@@ -171,7 +176,7 @@ class CoefficientTable(TabularResult):
             "table": self.columns(alpha),
         }
 
-    def summary(self, alpha: float = 0.05) -> Table:
+    def to_table(self, alpha: float = 0.05) -> Table:
         """The table as a person reads it, with figures of the fit and warnings below."""
         columns = self.columns(alpha)
         shown = [
@@ -192,7 +197,7 @@ class CoefficientTable(TabularResult):
         )
         rows = list(zip(*shown, strict=True))
         cut = Table(heads, rows, self.title).cut(_SHOWN, "coefficient")
-        notes = [cut.note, *self.figures(), *(f"Warning: {text}" for text in self.warnings)]
+        notes = [cut.note, *self.notes(), *(f"Warning: {text}" for text in self.warnings)]
         return Table(heads, cut.rows, self.title, note="\n".join(filter(None, notes)))
 
     def plot(self, alpha: float = 0.05) -> Figure:
@@ -225,7 +230,7 @@ class CoefficientTable(TabularResult):
         """Whether this coefficient is a constant, which is 0 in no hypothesis of interest."""
         return name.rpartition(": ")[2] == "Intercept"
 
-    def figures(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Lines below the table."""
         lines = []
         if np.isfinite(self.df):
@@ -234,6 +239,6 @@ class CoefficientTable(TabularResult):
             lines.append(f"{number_of(self.n_left_out, 'record')} with missing cells left out")
         return lines
 
-    def to_table(self, alpha: float = 0.05) -> Table:
-        """The same as `summary`."""
-        return self.summary(alpha)
+    def summary(self, alpha: float = 0.05) -> Table:
+        """The same as `to_table`, by the name that statsmodels uses."""
+        return self.to_table(alpha)

@@ -1,14 +1,14 @@
-"""Columns of a frame as a formula takes them: numbers, or categories with their order.
+"""Records and columns as a regression takes them.
 
-A truthful attribute of the design keeps the order of its categories; one whose labels are numbers
-is a number. Text is sorted; a categorical column keeps its own order. Categories that no record
-uses are dropped, because their coefficients could not be estimated.
+A column has numbers, or categories with their order. A truthful attribute of the design keeps the
+order of its categories; one whose labels are numbers is a number. Text is sorted; a categorical
+column keeps its own order. Categories that no record uses are dropped, because their coefficients
+could not be estimated.
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -55,9 +55,9 @@ class NumberColumn:
         """Whether each cell is missing."""
         return np.asarray(np.isnan(self.values))
 
-    def take(self, places: Mask) -> NumberColumn:
+    def take(self, used: Mask) -> NumberColumn:
         """The column of these records."""
-        return NumberColumn(self.values[places])
+        return NumberColumn(self.values[used])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +81,13 @@ class CategoryColumn:
         """Whether each cell is missing."""
         return self.codes < 0
 
-    def take(self, places: Mask) -> CategoryColumn:
+    def take(self, used: Mask) -> CategoryColumn:
         """The column of these records, without the categories that none of them uses."""
-        codes = self.codes[places]
-        used = np.unique(codes[codes >= 0])
+        codes = self.codes[used]
+        present = np.unique(codes[codes >= 0])
         lookup = np.full(len(self.categories) + 1, -1, np.int32)
-        lookup[used] = np.arange(len(used))
-        names = tuple(self.categories[code] for code in used)
+        lookup[present] = np.arange(len(present))
+        names = tuple(self.categories[code] for code in present)
         return CategoryColumn(names, lookup[codes], self.ordered)
 
 
@@ -112,16 +112,16 @@ def plain_column(frame: nw.DataFrame[Any], name: str) -> Column:
     labels = sorted({value for value in seen.values if value is not None})
     if pa.types.is_dictionary(array.type):
         labels = list(dict.fromkeys(value for value in seen.values if value is not None))
-    places = {label: place for place, label in enumerate(labels)}
-    lookup = np.array([places.get(value, -1) for value in seen.values], np.int32)
+    codes = {label: code for code, label in enumerate(labels)}
+    lookup = np.array([codes.get(value, -1) for value in seen.values], np.int32)
     ordered = frames.is_ordered(array) or len(labels) < 3
     return CategoryColumn(tuple(labels), lookup[seen.positions], ordered)
 
 
 def exact_column(records: Any, attribute: Attribute, schema: Schema) -> Column:
     """An attribute that is not disguised."""
-    found, absent = attribute_codes(records, schema, [attribute.name])
-    codes, absent = found[:, 0].astype(np.intp), absent[:, 0]
+    cells, missing_cells = attribute_codes(records, schema, [attribute.name])
+    codes, absent = cells[:, 0].astype(np.intp), missing_cells[:, 0]
     numeric = all(type(label) in (int, float) for label in attribute.categories)
     if numeric and attribute.missing is None:
         values = np.array(attribute.categories)[codes]
@@ -133,22 +133,20 @@ def exact_column(records: Any, attribute: Attribute, schema: Schema) -> Column:
 def attribute_codes(records: Any, schema: Schema, names: Sequence[str]) -> tuple[Codes, Mask]:
     """The codes of these reported attributes, records x names, and which answers are missing."""
     if isinstance(records, np.ndarray):
-        places = [schema.index(name) for name in names]
-        found = encode(records, schema)[:, places]
-        return found, np.zeros(found.shape, bool)
-    asked = schema.subset(names)
+        codes = encode(records, schema)[:, [schema.index(name) for name in names]]
+        return codes, np.zeros(codes.shape, bool)
+    part = schema.subset(names)
     try:
-        found = encode(records, asked)
+        codes = encode(records, part)
     except MissingAnswersError:
-        return absent_cells(encode(records, with_no_answer(asked)), asked)
-    return found, np.zeros(found.shape, bool)
+        return absent_cells(encode(records, with_no_answer(part)), part)
+    return codes, np.zeros(codes.shape, bool)
 
 
-def report_cells(records: Any, schema: Schema, asked: Schema) -> Index:
+def report_cells(records: Any, schema: Schema, reported: Schema) -> Index:
     """The joint report of each record, the last attribute running fastest."""
-    codes, _ = attribute_codes(records, schema, asked.names)
-    columns = tuple(codes[:, place].astype(np.intp) for place in range(codes.shape[1]))
-    return np.asarray(np.ravel_multi_index(columns, asked.sizes))
+    codes, _ = attribute_codes(records, schema, reported.names)
+    return np.asarray(np.ravel_multi_index(tuple(codes.T.astype(np.intp)), reported.sizes))
 
 
 def numbers_of(attribute: Attribute) -> Array | None:
@@ -158,7 +156,7 @@ def numbers_of(attribute: Attribute) -> Array | None:
     return np.array(attribute.categories, np.float64) if numeric else None
 
 
-def as_categories(column: Column) -> Column:
+def as_categories(column: Column) -> CategoryColumn:
     """A column of numbers as categories, in increasing order."""
     if isinstance(column, CategoryColumn):
         return column
@@ -167,9 +165,7 @@ def as_categories(column: Column) -> Column:
 
 
 # Where a regression gets its records: every row of a frame, or distinct rows with their counts.
-#
-# Counts come from any engine (see `engine_choice`), from a count file or from a pattern table:
-# only
+# Counts come from any engine (see `engine_choice`), from a count file or from a pattern table: only
 # the attributes and columns that a model uses are counted, where the records are.
 
 
@@ -186,12 +182,10 @@ class SourceRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def expanded(self) -> SourceRows:
-        """Every record as a row of its own, in any order."""
-        if self.counts is None:
-            return self
-        places = np.repeat(np.arange(len(self)), self.counts.astype(np.intp))
-        return SourceRows(self.rows[places])
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return () if isinstance(self.rows, np.ndarray) else tuple(self.rows.columns)
 
     @property
     def native(self) -> Any:
@@ -199,62 +193,8 @@ class SourceRows:
         return self.rows if isinstance(self.rows, np.ndarray) else self.rows.to_native()
 
 
-class RecordSource(ABC):
-    """Reported records of a design."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> Sequence[str]:
-        """The names of the columns that rows may have."""
-
-    @abstractmethod
-    def of(self, names: Sequence[str]) -> SourceRows:
-        """Rows with these attributes and columns, perhaps with others."""
-
-    def rows_of(self, names: Sequence[str], sampling: Sampling) -> SourceRows:
-        """The same; with a row per record in a sample."""
-        asked = list(dict.fromkeys([*names, *sampling.columns]))
-        if not sampling or isinstance(self, FrameSource):
-            return self.of(asked)
-        if not sampling.by_name:
-            raise DataError(
-                "weights, strata and clusters of counted records must be names of columns"
-            )
-        return self.of(asked).expanded()
-
-
 @dataclass(frozen=True, eq=False)
-class FrameSource(RecordSource):
-    """Records in memory."""
-
-    rows: Any
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return () if isinstance(self.rows, np.ndarray) else tuple(self.rows.columns)
-
-    def of(self, names: Sequence[str]) -> SourceRows:
-        return SourceRows(self.rows)
-
-
-@dataclass(frozen=True, eq=False)
-class CountSource(RecordSource):
-    """Counts of the attributes of the design alone."""
-
-    table: PatternTable
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return ()
-
-    def of(self, names: Sequence[str]) -> SourceRows:
-        if isinstance(self.table, IncompletePatterns):
-            return _rows(self.table.counted, None, self.table.schema)
-        return SourceRows(self.table.patterns, self.table.counts.astype(np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class EngineSource(RecordSource):
+class EngineSource:
     """Records that an engine counts."""
 
     records: Any
@@ -266,14 +206,14 @@ class EngineSource(RecordSource):
 
     @property
     def columns(self) -> Sequence[str]:
+        """The names of the columns."""
         return self._engine.column_names()
 
-    def of(self, names: Sequence[str]) -> SourceRows:
+    def distinct(self, names: Sequence[str]) -> SourceRows:
         """The distinct rows of these attributes and columns."""
         schema, design = self.design.reported, self.design
-        known = [name for name in names if name in design.schema]
-        asked = known or [design.schema.names[0]]
-        reports = design.channel(design.closure(asked)).reported.names
+        attributes = [name for name in names if name in design.schema] or [design.schema.names[0]]
+        reports = design.channel(design.closure(attributes)).reported.names
         others = [name for name in names if name not in design.schema]
         used = schema.subset([name for name in schema.names if name in reports])
         try:
@@ -294,47 +234,65 @@ class EngineSource(RecordSource):
         return _rows(engine_of(self.records, schema).patterns(), None, self.design.reported)
 
 
-def _rows(found: PatternTable, columns: Any, schema: Schema) -> SourceRows:
+RecordSource = SourceRows | EngineSource
+
+
+def rows_of(source: RecordSource, names: Sequence[str], sampling: Sampling) -> SourceRows:
+    """Rows with these attributes and columns, perhaps with others; a row per record in a sample."""
+    if isinstance(source, EngineSource):
+        rows = source.distinct(list(dict.fromkeys([*names, *sampling.columns])))
+    else:
+        rows = source
+    if not sampling or rows.counts is None:
+        return rows
+    if not sampling.by_name:
+        raise DataError("weights, strata and clusters of counted records must be names of columns")
+    return SourceRows(rows.rows[np.repeat(np.arange(len(rows)), rows.counts.astype(np.intp))])
+
+
+def _rows(counted: PatternTable, columns: Any, schema: Schema) -> SourceRows:
     """Patterns as a frame of labels with other columns beside; missing answers are null."""
     import pyarrow as pa
 
     from tacit.core import frames
 
-    table = decode(found.patterns, found.schema, "pyarrow")
-    for place, name in enumerate(found.schema.names):
-        absent = found.patterns[:, place] >= schema[name].size
+    table = decode(counted.patterns, counted.schema, "pyarrow")
+    for axis, name in enumerate(counted.schema.names):
+        absent = counted.patterns[:, axis] >= schema[name].size
         if absent.any():
             cells = pa.array(table.column(name).to_pylist(), mask=absent)
-            table = table.set_column(place, name, cells)
+            table = table.set_column(axis, name, cells)
     for name in () if columns is None else columns.columns:
         table = table.append_column(name, frames.column(columns, name))
-    return SourceRows(frames.open_frame(table), found.counts.astype(np.float64))
+    return SourceRows(frames.open_frame(table), counted.counts.astype(np.float64))
 
 
 def source_of(data: Any, design: Design) -> RecordSource:
     """The records that were given: a frame, an array of codes, or what `reconstruct` takes."""
+    from tacit.core import frames
+
     if isinstance(data, PatternTable):
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
-        return CountSource(checked_plain(data))
+        return _counted_rows(checked_plain(data))
     if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
         counted = partial(count_reported, data, design, True)
-        return CountSource(count_answers(counted, design.reported))
+        return _counted_rows(count_answers(counted, design.reported))
     if is_remote(data) or is_url(data):
         return EngineSource(data, design)
-    if isinstance(data, str | os.PathLike):
-        return _file_source(Path(data), design)
-    from tacit.core import frames
-
-    return FrameSource(data if isinstance(data, np.ndarray) else frames.open_frame(data))
-
-
-def _file_source(path: Path, design: Design) -> RecordSource:
-    """Every record of one file; several files are counted."""
-    from tacit.core import frames
-
-    if path.is_dir() or is_pattern(path) or path.suffix in ARROW:
+    if isinstance(data, np.ndarray):
+        return SourceRows(data)
+    if not isinstance(data, str | os.PathLike):
+        return SourceRows(frames.open_frame(data))
+    path = Path(data)
+    if path.is_dir() or is_pattern(path) or path.suffix in ARROW:  # several files are counted
         check_origins(path, design)
         return EngineSource(path, design)
     check_origin(path, Origin(design.fingerprint))
-    return FrameSource(frames.open_frame(read_frame(path)))
+    return SourceRows(frames.open_frame(read_frame(path)))
+
+
+def _counted_rows(table: PatternTable) -> SourceRows:
+    if isinstance(table, IncompletePatterns):
+        return _rows(table.counted, None, table.schema)
+    return SourceRows(table.patterns, table.counts.astype(np.float64))

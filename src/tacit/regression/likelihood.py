@@ -42,9 +42,13 @@ class LogReports(NamedTuple):
 
 @dataclass(frozen=True)
 class ResponseModel(ABC):
-    """A model of an outcome with k categories; it has k - 1 linear predictors."""
+    """A model of an outcome with k categories; it has k - 1 linear predictors.
+
+    With an offset, the last column of every model matrix is added to x b.
+    """
 
     categories: tuple[Label, ...]
+    has_offset: bool = False
 
     @property
     def n_predictors(self) -> int:
@@ -64,13 +68,20 @@ class ResponseModel(ABC):
     def start(self, matrix: Array, shares: Array) -> Array:
         """Parameters of a model without effects, in which the outcome has about these shares."""
 
-    @abstractmethod
     def predictors(self, matrix: Array, theta: Array) -> Array:
         """u, records x predictors."""
+        moves = self.moves(matrix, theta)
+        if not self.has_offset:
+            return moves
+        return moves - matrix[:, -1:] if self.is_ordered else moves + matrix[:, -1:]
 
+    def columns(self, matrix: Array) -> Array:
+        """A model matrix without its offset."""
+        return matrix[:, :-1] if self.has_offset else matrix
+
+    @abstractmethod
     def moves(self, matrix: Array, step: Array) -> Array:
         """The change of u by a step of the parameters."""
-        return self.predictors(matrix, step)
 
     @abstractmethod
     def probabilities(self, predictors: Array) -> Array:
@@ -108,14 +119,15 @@ class Multinomial(ResponseModel):
 
     def start(self, matrix: Array, shares: Array) -> Array:
         logs = np.log(np.maximum(shares, _LEAST_SHARE))
+        matrix = self.columns(matrix)
         theta = np.zeros((self.n_predictors, matrix.shape[1]))
         constant = np.flatnonzero((matrix == 1).all(axis=0))
         if constant.size:
             theta[:, constant[0]] = logs[1:] - logs[0]
         return theta.ravel()
 
-    def predictors(self, matrix: Array, theta: Array) -> Array:
-        return np.asarray(matrix @ theta.reshape(self.n_predictors, -1).T)
+    def moves(self, matrix: Array, step: Array) -> Array:
+        return np.asarray(self.columns(matrix) @ step.reshape(self.n_predictors, -1).T)
 
     def probabilities(self, predictors: Array) -> Array:
         if self.n_predictors == 1:
@@ -138,25 +150,27 @@ class Multinomial(ResponseModel):
         if self.n_predictors == 1:
             return LogReports(value, w - p, (w * (1 - w) - p * (1 - p))[:, :, None])
         curvature = p[:, :, None] * p[:, None, :] - w[:, :, None] * w[:, None, :]
-        places = np.arange(self.n_predictors)
-        curvature[:, places, places] += w - p
+        diagonal = np.arange(self.n_predictors)
+        curvature[:, diagonal, diagonal] += w - p
         return LogReports(value, w - p, curvature)
 
     def scores(self, matrix: Array, slopes: Array) -> Array:
-        return np.asarray(slopes[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1)
+        scores = slopes[:, :, None] * self.columns(matrix)[:, None, :]
+        return np.asarray(scores).reshape(len(matrix), -1)
 
     def gradient(self, matrix: Array, slopes: Array) -> Array:
-        return np.asarray(slopes.T @ matrix).ravel()
+        return np.asarray(slopes.T @ self.columns(matrix)).ravel()
 
     def hessian(self, matrix: Array, curvatures: Array) -> Array:
+        matrix = self.columns(matrix)
         m, p = self.n_predictors, matrix.shape[1]
-        found = np.empty((m, p, m, p))
+        hessian = np.empty((m, p, m, p))
         for j in range(m):
             for other in range(j, m):
                 block = matrix.T @ (matrix * curvatures[:, j, other, None])
-                found[j, :, other] = block
-                found[other, :, j] = block
-        return found.reshape(m * p, m * p)
+                hessian[j, :, other] = block
+                hessian[other, :, j] = block
+        return hessian.reshape(m * p, m * p)
 
 
 @dataclass(frozen=True)
@@ -172,13 +186,13 @@ class ProportionalOdds(ResponseModel):
         return [*(f"{low}/{high}" for low, high in cuts), *terms]
 
     def start(self, matrix: Array, shares: Array) -> Array:
-        some = np.maximum(shares, _LEAST_SHARE)
-        below = np.cumsum(some / some.sum())[:-1]
-        return np.concatenate([logit(below), np.zeros(matrix.shape[1])])
+        raised = np.maximum(shares, _LEAST_SHARE)
+        below = np.cumsum(raised / raised.sum())[:-1]
+        return np.concatenate([logit(below), np.zeros(self.columns(matrix).shape[1])])
 
-    def predictors(self, matrix: Array, theta: Array) -> Array:
-        cuts, slopes = np.split(theta, [self.n_predictors])
-        return np.asarray(cuts - (matrix @ slopes)[:, None])
+    def moves(self, matrix: Array, step: Array) -> Array:
+        cuts, slopes = np.split(step, [self.n_predictors])
+        return np.asarray(cuts - (self.columns(matrix) @ slopes)[:, None])
 
     def probabilities(self, predictors: Array) -> Array:
         below = expit(predictors)
@@ -199,81 +213,23 @@ class ProportionalOdds(ResponseModel):
         value, slope = np.log(q), drops * density / q[:, None]
         second = slope * (above - below)
         curvature = -slope[:, :, None] * slope[:, None, :]
-        places = np.arange(self.n_predictors)
-        curvature[:, places, places] += second
+        diagonal = np.arange(self.n_predictors)
+        curvature[:, diagonal, diagonal] += second
         return LogReports(value, slope, curvature)
 
     def scores(self, matrix: Array, slopes: Array) -> Array:
-        return np.concatenate([slopes, -matrix * slopes.sum(axis=1, keepdims=True)], axis=1)
+        by_terms = -self.columns(matrix) * slopes.sum(axis=1, keepdims=True)
+        return np.concatenate([slopes, by_terms], axis=1)
 
     def gradient(self, matrix: Array, slopes: Array) -> Array:
-        return np.concatenate([slopes.sum(axis=0), -(slopes.sum(axis=1) @ matrix)])
+        return np.concatenate([slopes.sum(axis=0), -(slopes.sum(axis=1) @ self.columns(matrix))])
 
     def hessian(self, matrix: Array, curvatures: Array) -> Array:
-        own = curvatures.sum(axis=0)
+        matrix = self.columns(matrix)
+        cuts = curvatures.sum(axis=0)
         mixed = -(curvatures.sum(axis=2).T @ matrix)
         slopes = matrix.T @ (matrix * curvatures.sum(axis=(1, 2))[:, None])
-        return np.block([[own, mixed], [mixed.T, slopes]])
-
-
-@dataclass(frozen=True)
-class WithOffset(ResponseModel):
-    """A model whose matrices have an offset as their last column."""
-
-    base: ResponseModel
-
-    @property
-    def is_ordered(self) -> bool:
-        return self.base.is_ordered
-
-    def parameter_names(self, terms: Sequence[str]) -> list[str]:
-        return self.base.parameter_names(terms)
-
-    def start(self, matrix: Array, shares: Array) -> Array:
-        return self.base.start(matrix[:, :-1], shares)
-
-    def predictors(self, matrix: Array, theta: Array) -> Array:
-        offset = -matrix[:, -1:] if self.is_ordered else matrix[:, -1:]
-        return self.base.predictors(matrix[:, :-1], theta) + offset
-
-    def moves(self, matrix: Array, step: Array) -> Array:
-        return self.base.moves(matrix[:, :-1], step)
-
-    def probabilities(self, predictors: Array) -> Array:
-        return self.base.probabilities(predictors)
-
-    def probability_slopes(self, predictors: Array) -> Array:
-        return self.base.probability_slopes(predictors)
-
-    def log_reports(self, predictors: Array, rows: Array) -> LogReports:
-        return self.base.log_reports(predictors, rows)
-
-    def scores(self, matrix: Array, slopes: Array) -> Array:
-        return self.base.scores(matrix[:, :-1], slopes)
-
-    def gradient(self, matrix: Array, slopes: Array) -> Array:
-        return self.base.gradient(matrix[:, :-1], slopes)
-
-    def hessian(self, matrix: Array, curvatures: Array) -> Array:
-        return self.base.hessian(matrix[:, :-1], curvatures)
-
-
-# The likelihood of reports in a regression, with its score and information (METHODS 9).
-#
-# L = sum over cells c of pi_c(z) q_c,    q_c = sum_y M[r, (y, c)] p_y(x_c)
-#
-# c runs over the joint answers to the disguised predictors, and x_c is the model matrix with
-# these
-# answers filled in. pi_c(z) is a multinomial logit in the undisguised columns z of the model;
-# without
-# any, it is the saturated table. With v_c = pi_c q_c / L and s_c, H_c the derivatives of
-# log(pi_c q_c),
-#
-# score = sum_c v_c s_c,    Hessian = sum_c v_c (H_c + s_c s_c^T) - score score^T
-#
-# Without disguised predictors there is one cell and nothing to sum. Records with equal covariates
-# and
-# reports come once, with their number.
+        return np.block([[cuts, mixed], [mixed.T, slopes]])
 
 
 #: Records that are handled at once: their numbers fit in the cache.
@@ -292,10 +248,20 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReportLikelihood:
-    """The reports of a regression.
+    """The likelihood of the reports of a regression, with its score and information.
 
-    `matrices` has a model matrix per cell of the disguised predictors, `channel` is
-    M[report, outcome, cell], `cell_matrix` has the columns z.
+        L = sum over cells c of pi_c(z) q_c,    q_c = sum_y M[r, (y, c)] p_y(x_c)
+
+    c runs over the joint answers to the disguised predictors, and x_c is the model matrix with
+    these answers filled in. pi_c(z) is a multinomial logit in the undisguised columns z of the
+    model; without any, it is the saturated table. With v_c = pi_c q_c / L and s_c, H_c the
+    derivatives of log(pi_c q_c),
+
+        score = sum_c v_c s_c,    Hessian = sum_c v_c (H_c + s_c s_c^T) - score score^T
+
+    Without disguised predictors there is one cell and nothing to sum. Records with equal
+    covariates and reports come once, with their number. `matrices` has a model matrix per cell,
+    `channel` is M[report, outcome, cell], `cell_matrix` has the columns z.
     """
 
     model: ResponseModel
@@ -317,20 +283,17 @@ class ReportLikelihood:
 
     def evaluate(self, theta: Array) -> Evaluation:
         """Value, gradient and observed information."""
-        with np.errstate(all="ignore"):  # a step too far is found by its value
-            return self._evaluate(theta)
-
-    def _evaluate(self, theta: Array) -> Evaluation:
         value, gradient = 0.0, np.zeros(theta.size)
-        hessian = np.zeros((theta.size, theta.size))
-        several = len(self.matrices) > 1
-        for block in self._blocks():
-            part = self._several_cells(theta, block) if several else self._one_cell(theta, block)
-            value, gradient = value + part.value, gradient + part.gradient
-            hessian -= part.information
-            if not np.isfinite(value):
-                break
-        return Evaluation(value, gradient, -hessian)
+        information = np.zeros((theta.size, theta.size))
+        evaluated = self._one_cell if len(self.matrices) == 1 else self._several_cells
+        with np.errstate(all="ignore"):  # the value shows a step that is too long
+            for block in self._blocks():
+                part = evaluated(theta, block)
+                value, gradient = value + part.value, gradient + part.gradient
+                information += part.information
+                if not np.isfinite(value):
+                    break
+        return Evaluation(value, gradient, information)
 
     def value(self, theta: Array) -> float:
         """The log-likelihood; minus infinity where parameters are not allowed."""
@@ -343,11 +306,11 @@ class ReportLikelihood:
 
     def outer_products(self, theta: Array) -> Array:
         """The sum over records of score times score: always positive semidefinite."""
-        found = np.zeros((theta.size, theta.size))
+        products = np.zeros((theta.size, theta.size))
         for block in self._blocks():
             scores = self._block_scores(theta, block)
-            found += (scores * self.counts[block, None]).T @ scores
-        return found
+            products += (scores * self.counts[block, None]).T @ scores
+        return products
 
     @cached_property
     def equations(self) -> list[tuple[ResponseModel, Array, slice]]:
@@ -381,7 +344,11 @@ class ReportLikelihood:
         with np.errstate(all="ignore"):
             logs, parts = self._log_cells(theta, block)
             weights = np.exp(logs - _log_sum(logs)[:, None])
-        return self._mean_score(theta, block, weights, parts)
+        scores = (
+            weights[:, cell, None] * self._score(theta, block, cell, part)
+            for cell, part in enumerate(parts)
+        )
+        return np.asarray(sum(scores))
 
     def _blocks(self) -> Iterator[slice]:
         for start in range(0, len(self.counts), _BLOCK):
@@ -392,11 +359,11 @@ class ReportLikelihood:
         return self.model.log_reports(predictors, self.channel[:, :, cell][self.reports[block]])
 
     def _one_cell(self, theta: Array, block: slice) -> Evaluation:
-        found, counts = self._reports(theta, block, 0), self.counts[block]
+        reports, counts = self._reports(theta, block, 0), self.counts[block]
         matrix = self.matrices[0][block]
-        gradient = self.model.gradient(matrix, found.gradient * counts[:, None])
-        hessian = self.model.hessian(matrix, found.hessian * counts[:, None, None])
-        return Evaluation(float(counts @ found.value), gradient, -hessian)
+        gradient = self.model.gradient(matrix, reports.gradient * counts[:, None])
+        hessian = self.model.hessian(matrix, reports.hessian * counts[:, None, None])
+        return Evaluation(float(counts @ reports.value), gradient, -hessian)
 
     def _log_cells(self, theta: Array, block: slice) -> tuple[Array, list[LogReports]]:
         """log(pi_c q_c), records x cells, and the derivatives of log q_c."""
@@ -423,15 +390,6 @@ class ReportLikelihood:
         slopes = (unit - self.cell_shares(theta, block))[:, 1:]
         return np.concatenate([effects, self.cells.scores(self.cell_matrix[block], slopes)], axis=1)
 
-    def _mean_score(
-        self, theta: Array, block: slice, weights: Array, parts: list[LogReports]
-    ) -> Array:
-        scores = (
-            weights[:, cell, None] * self._score(theta, block, cell, part)
-            for cell, part in enumerate(parts)
-        )
-        return np.asarray(sum(scores))
-
     def _several_cells(self, theta: Array, block: slice) -> Evaluation:
         counts, n_effects = self.counts[block], self.n_effects
         logs, parts = self._log_cells(theta, block)
@@ -445,13 +403,13 @@ class ReportLikelihood:
             mean += weights[:, cell, None] * score
             hessian += (score * v).T @ score
             curvature = _finite(part.hessian) * v[:, :, None]
-            own = self.model.hessian(self.matrices[cell][block], curvature)
-            hessian[:n_effects, :n_effects] += own
+            effects = self.model.hessian(self.matrices[cell][block], curvature)
+            hessian[:n_effects, :n_effects] += effects
         hessian -= (mean * counts[:, None]).T @ mean
         shares = self.cell_shares(theta, block)[:, 1:]
         spread = shares[:, :, None] * shares[:, None, :]
-        places = np.arange(shares.shape[1])
-        spread[:, places, places] -= shares
+        diagonal = np.arange(shares.shape[1])
+        spread[:, diagonal, diagonal] -= shares
         spread *= counts[:, None, None]
         hessian[n_effects:, n_effects:] += self.cells.hessian(self.cell_matrix[block], spread)
         return Evaluation(float(counts @ total), counts @ mean, -hessian)
@@ -459,22 +417,20 @@ class ReportLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class FixedCoefficient:
-    """The likelihood of the other parameters, if one has a given value."""
+    """The likelihood of the other parameters, if the one at `index` has this value."""
 
     likelihood: ReportLikelihood
-    place: int
-    value_there: float
+    index: int
+    fixed: float
 
     def evaluate(self, theta: Array) -> Evaluation:
         """Value, gradient and information of the other parameters."""
-        found = self.likelihood.evaluate(self._whole(theta))
-        return Evaluation(
-            found.value, np.delete(found.gradient, self.place), self._without(found.information)
-        )
+        value, gradient, information = self.likelihood.evaluate(self._all(theta))
+        return Evaluation(value, np.delete(gradient, self.index), self._without(information))
 
     def value(self, theta: Array) -> float:
         """The log-likelihood."""
-        return self.likelihood.value(self._whole(theta))
+        return self.likelihood.value(self._all(theta))
 
     @cached_property
     def cross_products(self) -> Array:
@@ -483,13 +439,13 @@ class FixedCoefficient:
 
     def reach(self, step: Array) -> float:
         """The largest change of a linear predictor by a step."""
-        return self.likelihood.reach(np.insert(step, self.place, 0.0))
+        return self.likelihood.reach(np.insert(step, self.index, 0.0))
 
-    def _whole(self, theta: Array) -> Array:
-        return np.insert(theta, self.place, self.value_there)
+    def _all(self, theta: Array) -> Array:
+        return np.insert(theta, self.index, self.fixed)
 
     def _without(self, matrix: Array) -> Array:
-        return np.delete(np.delete(matrix, self.place, 0), self.place, 1)
+        return np.delete(np.delete(matrix, self.index, 0), self.index, 1)
 
 
 def cell_matrix(matrices: tuple[Array, ...]) -> Array:
@@ -498,26 +454,20 @@ def cell_matrix(matrices: tuple[Array, ...]) -> Array:
     if len(matrices) == 1:
         return np.ones((len(first), 1))
     same = [
-        place
-        for place in range(first.shape[1])
-        if np.ptp(first[:, place]) > 0
-        and all(np.array_equal(first[:, place], other[:, place]) for other in matrices[1:])
+        i
+        for i in range(first.shape[1])
+        if np.ptp(first[:, i]) > 0
+        and all(np.array_equal(first[:, i], other[:, i]) for other in matrices[1:])
     ]
     columns = np.column_stack([np.ones(len(first)), first[:, same]])
-    return columns[:, _independent(columns)]
-
-
-def _independent(columns: Array) -> list[int]:
-    """The places of columns that are no linear combinations of columns before them."""
     sizes = np.linalg.norm(columns, axis=0)
     cross = (columns / sizes).T @ (columns / sizes)
-    places: list[int] = []
-    for place in range(len(cross)):
-        before = cross[np.ix_(places, places)]
-        own = cross[places, place]
-        if cross[place, place] - own @ np.linalg.solve(before, own) > _COLLINEAR:
-            places.append(place)
-    return places
+    independent: list[int] = []  # no linear combinations of columns before them
+    for i in range(len(cross)):
+        before, with_before = cross[np.ix_(independent, independent)], cross[independent, i]
+        if cross[i, i] - with_before @ np.linalg.solve(before, with_before) > _COLLINEAR:
+            independent.append(i)
+    return columns[:, independent]
 
 
 def _log_sum(logs: Array) -> Array:
@@ -532,9 +482,6 @@ def _finite(values: Array) -> Array:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-# Equal rows of model matrices, found by hashing, so that each is handled once.
-
-
 Hashes = npt.NDArray[np.uint64]
 
 #: Rows of the sample that shows whether rows repeat, and the share of distinct ones that is too
@@ -543,35 +490,35 @@ _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
 def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
-    """The place of one row of each pattern, and the pattern of each row.
+    """The index of one row of each pattern, and the pattern of each row, by hashing.
 
     Rows are equal if their codes are and if they are equal in all matrices. If none repeats, they
     keep their order.
     """
     n = len(codes)
-    every = np.arange(n), np.arange(n)
+    unchanged = np.arange(n), np.arange(n)
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
-    hashed = _hashes([matrix[sample] for matrix in matrices], codes[sample])
-    if len(np.unique(hashed)) > _MOSTLY * len(sample) and n > 100:
-        return every
+    hashes = _hashes([matrix[sample] for matrix in matrices], codes[sample])
+    if len(np.unique(hashes)) > _MOSTLY * len(sample) and n > 100:
+        return unchanged
     _, first, which = np.unique(_hashes(matrices, codes), return_index=True, return_inverse=True)
     same = first[which]
     equal = np.array_equal(codes[same], codes) and all(
         np.array_equal(matrix[same], matrix) for matrix in matrices
     )
-    return (first, which) if equal and len(first) < n else every
+    return (first, which) if equal and len(first) < n else unchanged
 
 
 def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:
     """A 64-bit hash of each row; zeros of both signs count as equal."""
     rng = np.random.default_rng(20261117)
-    found = codes.astype(np.uint64) * _odd(rng, 1)
+    hashes = codes.astype(np.uint64) * _odd(rng, 1)
     for matrix in matrices:
         columns = (np.asarray(matrix, np.float64) + 0.0).view(np.uint64)
         mixed = (columns ^ (columns >> np.uint64(32))) * _odd(rng, matrix.shape[1])
-        found += (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-        found ^= found >> np.uint64(31)
-    return found
+        hashes += (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+        hashes ^= hashes >> np.uint64(31)
+    return hashes
 
 
 def _odd(rng: np.random.Generator, size: int) -> Hashes:

@@ -1,10 +1,20 @@
-"""Newton's method with a line search, for the likelihood of reports.
+"""The maximum of the likelihood of reports by Newton's method, and its profile intervals.
 
 The information of a disguised outcome need not be positive definite away from the maximum, and the
 likelihood is almost flat where predictors are large: a step could end so far away that no
 derivative leads back. There the squares of the predictors' changes are added to the information,
 as many as it takes (Levenberg, 1944; Marquardt, 1963). The step is halved until the likelihood
 rises.
+
+Intervals by the profile likelihood are the values that a likelihood-ratio test does not reject:
+
+    2 (max l - max over the other parameters of l given b) <= chi-squared quantile, one degree
+
+The root of the left side is almost linear in b, so interpolation needs few fits. An end is infinite
+where the likelihood has a limit that is not rejected: the reports of a group may be those of people
+who all answer no. Its log-odds are then minus infinity, and the likelihood is flat around them and
+may have several local maxima in the other parameters. So a value is only rejected after several
+starts.
 """
 
 from __future__ import annotations
@@ -67,35 +77,35 @@ class Maximum:
 
 def maximum(likelihood: Likelihood, start: Array) -> Maximum:
     """Maximise a likelihood."""
-    theta, found = start, likelihood.evaluate(start)
+    theta, best = start, likelihood.evaluate(start)
     for iteration in range(1, MAX_ITERATIONS + 1):
-        step = _ascent(likelihood, found)
-        gain = float(found.gradient @ step)
+        step = _ascent(likelihood, best)
+        gain = float(best.gradient @ step)
         tried = likelihood.evaluate(theta + step)
         if gain < _NEAR:  # closer than rounding lets the values be compared
-            better = tried.value >= found.value - _ROUNDING * abs(found.value)
-            theta, found = (theta + step, tried) if better else (theta, found)
-            return Maximum(theta, found.value, found.information, True, iteration)
-        if tried.value >= found.value + _ENOUGH * gain:
-            theta, found = theta + step, tried
+            better = tried.value >= best.value - _ROUNDING * abs(best.value)
+            theta, best = (theta + step, tried) if better else (theta, best)
+            return Maximum(theta, best.value, best.information, True, iteration)
+        if tried.value >= best.value + _ENOUGH * gain:
+            theta, best = theta + step, tried
             continue
-        length = _step_length(likelihood, theta, step, found.value, gain)
+        length = _step_length(likelihood, theta, step, best.value, gain)
         if not length:
-            return Maximum(theta, found.value, found.information, gain < _SMALL, iteration)
+            return Maximum(theta, best.value, best.information, gain < _SMALL, iteration)
         theta = theta + length * step
-        found = likelihood.evaluate(theta)
-    return Maximum(theta, found.value, found.information, False, MAX_ITERATIONS)
+        best = likelihood.evaluate(theta)
+    return Maximum(theta, best.value, best.information, False, MAX_ITERATIONS)
 
 
-def _ascent(likelihood: Likelihood, found: Evaluation) -> Array:
+def _ascent(likelihood: Likelihood, at: Evaluation) -> Array:
     """The Newton step, damped where it would not lead upwards or too far."""
     for damping in _DAMPING:
         added = damping * likelihood.cross_products if damping else 0.0
-        step = solved(found.information + added, found.gradient)
+        step = solved(at.information + added, at.gradient)
         if step is not None and likelihood.reach(step) <= _LONGEST:
             return step
-    scale = np.abs(np.diag(found.information))
-    return np.asarray(found.gradient / np.where(scale > 0, scale, 1.0))
+    scale = np.abs(np.diag(at.information))
+    return np.asarray(at.gradient / np.where(scale > 0, scale, 1.0))
 
 
 def _step_length(
@@ -124,9 +134,6 @@ def solved(matrix: Array, vector: Array) -> Array | None:
     return np.asarray(scale * cho_solve(factor, right).T).T
 
 
-# What a regression cannot estimate: collinear covariates, and effects without a finite maximum.
-
-
 #: Splines of formulaic whose columns add up to a constant.
 _SPLINE = re.compile(r"(cr|cs|cc)\(")
 #: Smallest eigenvalue of the scaled cross products that rounding does not explain.
@@ -152,16 +159,14 @@ def check_collinear(matrices: Sequence[Array], names: Sequence[str]) -> None:
         raise DataError(f"the covariates are collinear: {', '.join(involved)}; {remedy}")
 
 
-def unbounded_terms(
-    likelihood: ReportLikelihood, found: Maximum, names: Sequence[str]
-) -> list[str]:
+def unbounded_terms(likelihood: ReportLikelihood, fit: Maximum, names: Sequence[str]) -> list[str]:
     """The coefficients that may grow without bound while the likelihood does not fall.
 
     The direction in which the likelihood is flattest is followed in both senses, until a linear
     predictor has moved far. At a maximum the likelihood falls on both sides.
     """
-    scale = np.sqrt(np.maximum(_spread(likelihood, len(found.theta)), TINY))
-    scaled = found.information / np.outer(scale, scale)
+    scale = np.sqrt(np.maximum(_spread(likelihood, len(fit.theta)), TINY))
+    scaled = fit.information / np.outer(scale, scale)
     if not np.isfinite(scaled).all():
         return list(names)
     _, vectors = np.linalg.eigh(scaled)
@@ -174,11 +179,11 @@ def unbounded_terms(
     if moved == 0:
         return []
     step = direction * (_FAR / moved)
-    fall = [found.value - likelihood.value(found.theta + sign * step) for sign in (1, -1)]
+    fall = [fit.value - likelihood.value(fit.theta + sign * step) for sign in (1, -1)]
     if min(fall) > _FALL:
         return []
     share = np.abs(vectors[: len(names), 0])
-    return [name for name, own in zip(names, share, strict=True) if own > _NAMED * share.max()]
+    return [n for n, part in zip(names, share, strict=True) if part > _NAMED * share.max()]
 
 
 def _spread(likelihood: ReportLikelihood, size: int) -> Array:
@@ -191,20 +196,6 @@ def _spread(likelihood: ReportLikelihood, size: int) -> Array:
         return effects
     cells = likelihood.counts @ likelihood.cell_matrix**2
     return np.concatenate([effects, np.tile(cells, n_others // cells.size)])
-
-
-# Intervals by the profile likelihood: the values that a likelihood-ratio test does not reject.
-#
-# 2 (max l - max over the other parameters of l given b) <= chi-squared quantile, one degree
-#
-# The root of the left side is almost linear in b, so interpolation needs few fits. An end is
-# infinite
-# where the likelihood has a limit that is not rejected: the reports of a group may be those of
-# people
-# who all answer no. Its log-odds are then minus infinity, and the likelihood is flat around them
-# and
-# may have several local maxima in the other parameters. So a value is only rejected after several
-# starts.
 
 
 #: Error of the signed root, and the largest number of fits per end.
@@ -224,14 +215,14 @@ class ProfileLikelihood:
 
     likelihood: ReportLikelihood
     theta: Array
-    place: int
+    index: int
 
     @cached_property
     def unit(self) -> float:
         """The change of the coefficient that moves the linear predictors by 1 at most."""
         model = self.likelihood.model
         columns = [
-            model.scores(matrix, np.ones((len(matrix), model.n_predictors)))[:, self.place]
+            model.scores(matrix, np.ones((len(matrix), model.n_predictors)))[:, self.index]
             for matrix in self.likelihood.matrices
         ]
         values = np.concatenate(columns)
@@ -248,13 +239,13 @@ class ProfileLikelihood:
         starts are tried too.
         """
         best, parameters = -np.inf, near
-        fixed = FixedCoefficient(self.likelihood, self.place, value)
+        fixed = FixedCoefficient(self.likelihood, self.index, value)
         for start, flat in self._starts(value, near):
             search = start.size and not (flat and fixed.value(start) < best)
             others = maximum(fixed, start).theta if search else start
             reached = fixed.value(others)
             if reached > best:
-                best, parameters = reached, np.insert(others, self.place, value)
+                best, parameters = reached, np.insert(others, self.index, value)
             if 2 * (self._top - best) <= enough**2:
                 break
         return float(np.sqrt(max(2 * (self._top - best), 0.0))), parameters
@@ -264,16 +255,16 @@ class ProfileLikelihood:
 
         And whether the likelihood is flat around them.
         """
-        rest = np.arange(near.size) != self.place
+        rest = np.arange(near.size) != self.index
         information = self.likelihood.evaluate(near).information
-        tangent = solved(information[np.ix_(rest, rest)], -information[rest, self.place])
+        tangent = solved(information[np.ix_(rest, rest)], -information[rest, self.index])
         if tangent is not None:
-            yield near[rest] + tangent * (value - near[self.place]), False
+            yield near[rest] + tangent * (value - near[self.index]), False
         yield near[rest], False
         if not rest.any():
             return
         cross, unit = self.likelihood.cross_products, np.zeros(near.size)
-        unit[self.place] = value
+        unit[self.index] = value
         far = _SATURATED + self.likelihood.reach(unit)
         for shift in (0.0, far, -far):
             right = self._least_squares_sums(shift) - cross @ unit
@@ -290,14 +281,14 @@ class ProfileLikelihood:
 
 
 def profile_end(
-    likelihood: ReportLikelihood, theta: Array, place: int, step: float, alpha: float
+    likelihood: ReportLikelihood, theta: Array, index: int, step: float, alpha: float
 ) -> float:
     """One end of the interval of a coefficient; `step` is about one standard error towards it."""
-    profile, goal = ProfileLikelihood(likelihood, theta, place), -float(ndtri(alpha / 2))
+    profile, goal = ProfileLikelihood(likelihood, theta, index), -float(ndtri(alpha / 2))
     near, distance = theta, min(goal * abs(step), _MODERATE * profile.unit)
     low, high, before = Point(0.0, 0.0), None, Point(0.0, 0.0)
     for _ in range(_FITS):
-        value = theta[place] + np.copysign(distance, step)
+        value = theta[index] + np.copysign(distance, step)
         root, parameters = profile.fitted(value, near, goal)
         if abs(root - goal) < _CLOSE:
             break
@@ -308,7 +299,7 @@ def profile_end(
         if low.distance > _INFINITE * profile.unit:
             return float(np.copysign(np.inf, step))
         distance = _further(goal, before, low) if high is None else _between(goal, low, high)
-    return float(theta[place] + np.copysign(distance, step))
+    return float(theta[index] + np.copysign(distance, step))
 
 
 class Point(NamedTuple):

@@ -1,19 +1,10 @@
-"""RegressionSample: design weights, strata and clusters of the records of a regression.
-
-Coefficients solve the weighted equations sum w s(b) = 0 (pseudo-likelihood: Binder, 1983), and
-
-    Cov(b) = A^-1 V(sum w s) A^-1
-
-with A the weighted information and V the variance between sampling units; see `linearised`. The
-jackknife and the bootstrap solve the equations again for each replicate. Records that are left out
-stay members of their strata and clusters.
-"""
+"""RegressionProblem: the outcome, the terms, the channel of the reports and the sample."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,16 +12,14 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design, ProductChannel, check_design
-from tacit.core.schema import Attribute, Label
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
 from tacit.reconstruction.sampling.sample_rows import SampleRows
 from tacit.reconstruction.tables import TableProblem
 from tacit.regression.data import (
-    CategoryColumn,
     Column,
-    FrameSource,
-    NumberColumn,
+    EngineSource,
     RecordSource,
     SourceRows,
     as_categories,
@@ -38,37 +27,44 @@ from tacit.regression.data import (
     exact_column,
     plain_column,
     report_cells,
+    rows_of,
     source_of,
 )
 from tacit.regression.terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms, parsed
 
+#: Entries of the channel of the reports that are used together.
+MAX_ENTRIES = 2**22
+#: Smaller entries of a channel are 0.
+_ROUNDING = 1e-14
 #: How summaries call errors from the spread of the scores.
 SANDWICH = "sandwich"
 
 
 @dataclass(frozen=True, eq=False)
 class RegressionSample:
-    """A row per record; those that are left out weigh nothing."""
+    """Design weights, strata and clusters of the records of a regression.
+
+    Coefficients solve the weighted equations sum w s(b) = 0 (pseudo-likelihood: Binder, 1983), and
+
+        Cov(b) = A^-1 V(sum w s) A^-1
+
+    with A the weighted information and V the variance between sampling units; see `linearised`. The
+    jackknife and the bootstrap solve the equations again for each replicate. Records that are not
+    `used` stay members of their strata and clusters, with weight zero.
+    """
 
     rows: SampleRows
-    kept: Mask
+    used: Mask
 
     @property
     def weights(self) -> Array:
         """The weight of each record that is used; their mean is 1."""
-        return self.rows.weight[self.kept]
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the variance."""
-        return self.rows.df
+        return self.rows.weight[self.used]
 
     @property
     def error_method(self) -> str:
         """How standard errors were computed, for people."""
-        if self.rows.resamples() is not None:
-            return f"by {self.rows.errors}"
-        return SANDWICH
+        return SANDWICH if self.rows.resamples() is None else f"by {self.rows.errors}"
 
     def covariance(
         self,
@@ -83,22 +79,19 @@ class RegressionSample:
         """
         resamples = self.rows.resamples()
         if resamples is None:
-            return np.asarray(inverse @ self.total_covariance(scores) @ inverse)
+            all_scores = np.zeros((len(self.used), scores.shape[1]))
+            all_scores[self.used] = scores
+            total = np.asarray(self.rows.covariance(all_scores) * self.rows.weight.sum() ** 2)
+            return np.asarray(inverse @ total @ inverse)
         covariance = np.zeros((estimate.size, estimate.size))
         for factors, scale in resamples:
-            gap = refitted(self.weights * factors[self.kept]) - estimate
+            gap = refitted(self.weights * factors[self.used]) - estimate
             covariance += scale * np.outer(gap, gap)
         return covariance
 
-    def total_covariance(self, scores: Array) -> Array:
-        """Covariance of the weighted sum of scores, records in use x parameters."""
-        every = np.zeros((len(self.kept), scores.shape[1]))
-        every[self.kept] = scores
-        return np.asarray(self.rows.covariance(every) * self.rows.weight.sum() ** 2)
-
 
 def regression_sample(
-    sampling: Sampling, records: Any, design: Design, kept: Mask
+    sampling: Sampling, records: Any, design: Design, used: Mask
 ) -> RegressionSample | None:
     """The sample of records, an array of codes or an opened frame; None if it is a simple one."""
     if not sampling:
@@ -117,20 +110,7 @@ def regression_sample(
         named = [name for name in sampling.columns if name in records.columns]
         table |= {name: frames.column(records, name) for name in named}
     rows = SampleData(sampling, table, None, len(records)).rows()
-    return RegressionSample(rows.restricted(kept), kept)
-
-
-# RegressionProblem: the outcome, the terms and the channel of the reports of a regression.
-
-
-#: Entries of the channel of the reports that are used together.
-MAX_ENTRIES = 2**22
-#: Categories of an outcome that is not disguised.
-MAX_CATEGORIES = 100
-#: Different numbers of such an outcome, unless they are ordered.
-MAX_NUMBERS = 10
-#: Smaller entries of a channel are 0.
-_ROUNDING = 1e-14
+    return RegressionSample(rows.restricted(used), used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,20 +140,14 @@ class UsedReports:
             return np.ones((1, 1))
         sizes = self.channel.reported.sizes
         counts = np.bincount(self.reports, self.row_counts, math.prod(sizes)).astype(float)
-        wanted, total = len(self.channel.true), round(counts.sum())
-        problem = TableProblem(counts.reshape(sizes), self.channel, wanted, total)
+        n_attributes, total = len(self.channel.true), round(counts.sum())
+        problem = TableProblem(counts.reshape(sizes), self.channel, n_attributes, total)
         unit = np.eye(counts.size).reshape(*sizes, -1)
         columns = [
             self.channel.to_true(problem.inverses, unit[..., report]).ravel()
             for report in range(counts.size)
         ]
         return np.stack(columns, axis=1)
-
-    @property
-    def coins(self) -> tuple[str, ...]:
-        """The names and the coin of each group."""
-        factors = () if self.channel is None else self.channel.factors
-        return tuple(f"{', '.join(factor.names)} by {factor.coin}" for factor in factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +164,7 @@ class RegressionProblem:
     disguised: tuple[Attribute, ...]
     used: UsedReports
     n_left_out: int
-    sample: RegressionSample | None = None
+    sample: RegressionSample | None
 
     @property
     def n_records(self) -> int:
@@ -212,10 +186,34 @@ class RegressionProblem:
         """The number of joint answers to the disguised predictors."""
         return math.prod(a.size for a in self.disguised)
 
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the variance; infinite for a simple sample."""
+        return np.inf if self.sample is None else self.sample.rows.df
+
+    @property
+    def disguises(self) -> list[str]:
+        """How what the regression uses was disguised, for people."""
+        factors = () if self.used.channel is None else self.used.channel.factors
+        return [f"disguised: {', '.join(factor.names)} by {factor.coin}" for factor in factors]
+
+    def prediction_matrix(self, true: Any) -> Array:
+        """The model matrix of records with true answers; of the fitted records if None."""
+        if true is not None:
+            return self.terms.new_matrix(true)
+        if self.n_cells > 1:
+            raise DataError(
+                "the true predictors of the fitted records are unknown; give predict() records "
+                "with true answers"
+            )
+        if self.used.counts is not None:
+            raise DataError("the model was fitted to counts; give predict() records")
+        return self.terms.matrices()[0]
+
 
 def regression_problem(
     formula: str,
-    data: Any,
+    reported: Any,
     design: Design,
     covariates: Any,
     sampling: Sampling,
@@ -223,71 +221,68 @@ def regression_problem(
 ) -> RegressionProblem:
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
-    source = source_of(data, design)
+    source = source_of(reported, design)
     if covariates is not None:
-        problem, kept, records = _from_matrix(formula, source, design, covariates, sampling)
-    else:
-        problem, kept, records = _from_formula(formula, source, design, intercept, sampling)
-    return replace(problem, sample=regression_sample(sampling, records.rows, design, kept))
+        return _from_matrix(formula, source, design, covariates, sampling)
+    return _from_formula(formula, source, design, intercept, sampling)
 
 
 def _from_formula(
     formula: str, source: RecordSource, design: Design, intercept: bool, sampling: Sampling
-) -> tuple[RegressionProblem, Mask, SourceRows]:
-    """The problem, which records it uses, and all records."""
+) -> RegressionProblem:
     disguised = [name for name in design.schema.names if not design.is_exact(name)]
     text = parsed(formula, [*design.schema.names, *source.columns], disguised)
-    records = source.rows_of([text.outcome, *text.names], sampling)
+    records = rows_of(source, [text.outcome, *text.names], sampling)
     plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
-    predictors = [name for name in design.schema.names if name in text.names and name in disguised]
+    hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
     outcome = _outcome(records, text.outcome, design)
-    kept = _complete([*plain.values(), outcome], len(records))
-    asked = [*([text.outcome] if isinstance(outcome, Attribute) else []), *predictors]
-    kept = _with_answers(kept, records, design, asked)
-    used = {name: column.take(kept) for name, column in plain.items()}
-    used |= {n: as_categories(c) for n, c in used.items() if n in text.categories}
-    hidden = tuple(design.schema[name] for name in predictors)
-    counts = None if records.counts is None else records.counts[kept]
-    terms = formula_terms(text, used, hidden, int(kept.sum()), intercept, counts)
-    return _assembled(text.outcome, outcome, terms, design, records, kept), kept, records
+    used = _complete([*plain.values(), outcome, *hidden], records, design)
+    columns = {name: column.take(used) for name, column in plain.items()}
+    columns |= {n: as_categories(c) for n, c in columns.items() if n in text.categories}
+    counts = None if records.counts is None else records.counts[used]
+    terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
+    return _assembled(text.outcome, outcome, terms, design, records, used, sampling)
 
 
 def _from_matrix(
     name: str, source: RecordSource, design: Design, covariates: Any, sampling: Sampling
-) -> tuple[RegressionProblem, Mask, SourceRows]:
-    known = [*design.schema.names, *source.columns]
-    if name not in known:
-        raise DataError(unknown("outcome", name, known, "; with covariates= give its name alone"))
-    records = source.rows_of([name], sampling)
-    if not isinstance(source, FrameSource):
+) -> RegressionProblem:
+    allowed = [*design.schema.names, *source.columns]
+    if name not in allowed:
+        raise DataError(unknown("outcome", name, allowed, "; with covariates= give its name alone"))
+    records = rows_of(source, [name], sampling)
+    if isinstance(source, EngineSource) or source.counts is not None:
         raise DataError("covariates= has a row per record; give the records as a frame or an array")
     terms, n_records = matrix_terms(covariates), len(records)
-    for own in terms.names:
-        if own in design.schema and not design.is_exact(own):
+    for covariate in terms.names:
+        if covariate in design.schema and not design.is_exact(covariate):
             raise DataError(
-                f"covariate {own!r} is a disguised answer, and covariates= are used as they are; "
-                f"name it in a formula ({name} ~ {own}), or give known values another name"
+                f"covariate {covariate!r} is a disguised answer, and covariates= are used as they "
+                f"are; name it in a formula ({name} ~ {covariate}), or give known values another "
+                "name"
             )
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
     outcome = _outcome(records, name, design)
-    asked = [name] if isinstance(outcome, Attribute) else []
-    kept = _with_answers(_complete([outcome], n_records), records, design, asked)
-    if not kept.all():
-        raise DataError(f"outcome {name!r}: missing at record {int((~kept).argmax())}")
-    return _assembled(name, outcome, terms, design, records, kept), kept, records
+    used = _complete([outcome], records, design)
+    if not used.all():
+        raise DataError(f"outcome {name!r}: missing at record {int((~used).argmax())}")
+    return _assembled(name, outcome, terms, design, records, used, sampling)
 
 
-def _with_answers(kept: Mask, records: SourceRows, design: Design, asked: Sequence[str]) -> Mask:
-    """The records that also have answers to these disguised attributes."""
-    if not asked:
-        return kept
-    names = design.channel(design.closure(asked)).reported.names
-    absent = attribute_codes(records.native, design.reported, names)[1]
-    found = np.asarray(kept & ~absent.any(axis=1))
-    if not found.any():
+def _complete(columns: Sequence[Column | Attribute], records: SourceRows, design: Design) -> Mask:
+    """The records without a missing cell; attributes are disguised."""
+    complete = np.ones(len(records), bool)
+    disguised = [column.name for column in columns if isinstance(column, Attribute)]
+    for column in columns:
+        if not isinstance(column, Attribute):
+            complete &= ~column.missing
+    if disguised and complete.any():
+        names = design.channel(design.closure(disguised)).reported.names
+        complete &= ~attribute_codes(records.native, design.reported, names)[1].any(axis=1)
+    if not complete.any():
         raise DataError("every record has a missing cell in a column that the regression uses")
-    return found
+    return complete
 
 
 def _assembled(
@@ -296,36 +291,43 @@ def _assembled(
     terms: ModelTerms,
     design: Design,
     records: SourceRows,
-    kept: Mask,
+    used: Mask,
+    sampling: Sampling,
 ) -> RegressionProblem:
     predictors = terms.disguised if isinstance(terms, FormulaTerms) else ()
-    asked = [a.name for a in predictors]
+    disguised = [a.name for a in predictors]
     if isinstance(outcome, Attribute):
-        asked = [name, *asked]
+        disguised = [name, *disguised]
     else:
-        outcome = outcome.take(kept)
-    used = used_reports(asked, design, records, kept)
-    left_out = (~kept).sum() if records.counts is None else records.counts[~kept].sum()
-    return RegressionProblem(name, outcome, terms, predictors, used, round(left_out))
+        outcome = outcome.take(used)
+    reports = _used_reports(disguised, design, records, used)
+    left_out = (~used).sum() if records.counts is None else records.counts[~used].sum()
+    sample = regression_sample(sampling, records.rows, design, used)
+    return RegressionProblem(name, outcome, terms, predictors, reports, round(left_out), sample)
 
 
-def used_reports(
-    asked: Sequence[str], design: Design, records: SourceRows, kept: Mask
+def _used_reports(
+    names: Sequence[str], design: Design, records: SourceRows, used: Mask
 ) -> UsedReports:
-    """Channel and reports of the disguised attributes, for the records that are kept."""
-    counts = None if records.counts is None else records.counts[kept]
-    if not asked:
-        return UsedReports(None, np.zeros(int(kept.sum()), np.intp), counts)
-    _check_whole_groups(design, asked)
-    channel = design.channel(asked)
+    """Channel and reports of the disguised attributes, for the records that are used."""
+    counts = None if records.counts is None else records.counts[used]
+    if not names:
+        return UsedReports(None, np.zeros(int(used.sum()), np.intp), counts)
+    for name in design.closure(names):
+        if name not in names:
+            raise DataError(
+                f"{', '.join(map(repr, names))} cannot be used without {name!r}: one matrix "
+                f"disguises their joint answer; add {name} to the formula"
+            )
+    channel = design.channel(names)
     channel.require_reconstructable()
-    entries = math.prod(channel.true.sizes) * math.prod(channel.reported.sizes)
-    if entries > MAX_ENTRIES:
+    n_cells = math.prod(channel.true.sizes)
+    if n_cells * math.prod(channel.reported.sizes) > MAX_ENTRIES:
         raise DataError(
-            f"{', '.join(asked)} together have {math.prod(channel.true.sizes):,} true cells, too "
-            "many for one regression; use fewer disguised predictors"
+            f"{', '.join(names)} together have {n_cells:,} true cells, too many for one "
+            "regression; use fewer disguised predictors"
         )
-    reports = report_cells(records.native, design.reported, channel.reported)[kept]
+    reports = report_cells(records.native, design.reported, channel.reported)[used]
     return UsedReports(channel, reports, counts)
 
 
@@ -338,62 +340,25 @@ class PairProblem(NamedTuple):
 
 
 def pair_problem(
-    first: str, second: str, data: Any, design: Design, sampling: Sampling
+    first: str, second: str, reported: Any, design: Design, sampling: Sampling
 ) -> PairProblem:
     """The problem of a correlation."""
     check_design(design)
-    source = source_of(data, design)
-    known = [*design.schema.names, *source.columns]
+    source = source_of(reported, design)
+    allowed = [*design.schema.names, *source.columns]
     for name in (first, second):
-        if name not in known:
-            raise DataError(unknown("name", name, known))
+        if name not in allowed:
+            raise DataError(unknown("name", name, allowed))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
-    records = source.rows_of([first, second], sampling)
+    records = rows_of(source, [first, second], sampling)
     pair = [_outcome(records, name, design) for name in (first, second)]
-    asked = [own.name for own in pair if isinstance(own, Attribute)]
-    kept = _with_answers(_complete(pair, len(records)), records, design, asked)
-    used = used_reports(asked, design, records, kept)
-    left, right = (own if isinstance(own, Attribute) else own.take(kept) for own in pair)
-    return PairProblem((left, right), used, regression_sample(sampling, records.rows, design, kept))
-
-
-def check_fitted(problem: RegressionProblem) -> None:
-    """Raise if the fitted records themselves cannot be predicted."""
-    if problem.n_cells > 1:
-        raise DataError(
-            "the true predictors of the fitted records are unknown; give predict() records "
-            "with true answers"
-        )
-    if problem.used.counts is not None:
-        raise DataError("the model was fitted to counts; give predict() records")
-
-
-def disguise_lines(problem: RegressionProblem) -> list[str]:
-    """How what the regression uses was disguised, for people."""
-    return [f"disguised: {coin}" for coin in problem.used.coins]
-
-
-def exact_categories(name: str, column: Column, ordered: bool) -> tuple[tuple[Label, ...], Index]:
-    """Categories and codes of an outcome that is not disguised."""
-    found = as_categories(column)
-    assert isinstance(found, CategoryColumn)
-    if len(found.categories) > MAX_CATEGORIES:
-        raise DataError(
-            f"the outcome {name!r} has {len(found.categories):,} different values, more than the "
-            f"{MAX_CATEGORIES} categories allowed; use linear for numbers"
-        )
-    if isinstance(column, NumberColumn) and not ordered and found.size > MAX_NUMBERS:
-        raise DataError(
-            f"the outcome {name!r} is a number with {found.size} different values, which logit "
-            "would treat as categories without order; use linear, or ordered=True, or group it"
-        )
-    if len(found.categories) < 2:
-        raise DataError(
-            f"the outcome {name!r} has one category, {found.categories[0]!r}, in all records; "
-            "a regression needs two or more"
-        )
-    return found.categories, found.codes.astype(np.intp)
+    used = _complete(pair, records, design)
+    disguised = [column.name for column in pair if isinstance(column, Attribute)]
+    reports = _used_reports(disguised, design, records, used)
+    left, right = (c if isinstance(c, Attribute) else c.take(used) for c in pair)
+    sample = regression_sample(sampling, records.rows, design, used)
+    return PairProblem((left, right), reports, sample)
 
 
 def _column(records: SourceRows, name: str, design: Design) -> Column:
@@ -406,23 +371,3 @@ def _outcome(records: SourceRows, name: str, design: Design) -> Column | Attribu
     if name in design.schema and not design.is_exact(name):
         return design.schema[name]
     return _column(records, name, design)
-
-
-def _complete(columns: Sequence[Column | Attribute], n_records: int) -> Mask:
-    """The records without a missing cell."""
-    kept = np.ones(n_records, bool)
-    for column in columns:
-        if isinstance(column, NumberColumn | CategoryColumn):
-            kept &= ~column.missing
-    if not kept.any():
-        raise DataError("every record has a missing cell in a column that the regression uses")
-    return kept
-
-
-def _check_whole_groups(design: Design, asked: Sequence[str]) -> None:
-    for name in design.closure(asked):
-        if name not in asked:
-            raise DataError(
-                f"{', '.join(map(repr, asked))} cannot be used without {name!r}: one matrix "
-                f"disguises their joint answer; add {name} to the formula"
-            )

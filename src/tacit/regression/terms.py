@@ -1,4 +1,4 @@
-"""A formula such as "smokes ~ age + C(region)": its names, and how it uses disguised ones."""
+"""Formulas such as "smokes ~ age + C(region)", and the model matrices of their terms."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class FormulaText:
     learns: bool
 
 
-def parsed(formula: str, known: Collection[str], disguised: Collection[str]) -> FormulaText:
-    """Parse a formula; every name must be known, and what is disguised may only be a category."""
+def parsed(formula: str, available: Collection[str], disguised: Collection[str]) -> FormulaText:
+    """Parse a formula of available names; what is disguised may only be a category."""
     with optional_imports():
         import formulaic
         import formulaic.errors
@@ -59,19 +59,19 @@ def parsed(formula: str, known: Collection[str], disguised: Collection[str]) -> 
             f"the formula must have the form 'outcome ~ covariates', got {formula!r}; "
             "to use a matrix of covariates, give covariates="
         )
-    if outcome not in known:
-        raise DataError(unknown("outcome", outcome, known, " in the formula"))
+    if outcome not in available:
+        raise DataError(unknown("outcome", outcome, available, " in the formula"))
     try:
         terms = formulaic.Formula(right.strip())
     except (formulaic.errors.FormulaicError, SyntaxError) as error:
         raise DataError(f"the formula {formula!r} cannot be read: {_one_line(error)}") from None
     if not isinstance(terms, formulaic.SimpleFormula):
         raise DataError(f"the formula {formula!r} has several parts; give one model")
-    uses = _uses(terms, known)
+    uses = _uses(terms, available)
     needed = set().union(*uses.values())
     for name in sorted(needed):
-        if name not in known:
-            raise DataError(unknown("name", name, known, " in the formula"))
+        if name not in available:
+            raise DataError(unknown("name", name, available, " in the formula"))
     if outcome in needed:
         raise DataError(f"{outcome!r} is on both sides of the formula {formula!r}")
     _check_uses(uses, needed & set(disguised))
@@ -86,7 +86,7 @@ def parsed(formula: str, known: Collection[str], disguised: Collection[str]) -> 
     )
 
 
-def _uses(terms: Any, known: Collection[str]) -> dict[str, set[str]]:
+def _uses(terms: Any, available: Collection[str]) -> dict[str, set[str]]:
     """The names in each expression of the formula, without those of transforms.
 
     formulaic itself lists no names within transforms that learn from the records.
@@ -101,7 +101,7 @@ def _uses(terms: Any, known: Collection[str]) -> dict[str, set[str]]:
         if factor.eval_method.value == "python":
             for variable in get_required_variables(factor.expr):
                 name, value = str(variable.root), Variable.Role.VALUE in variable.root.roles
-                if name not in functions or (value and name in known):
+                if name not in functions or (value and name in available):
                     names.add(name)
         uses[str(factor.expr)] = names
     return uses
@@ -125,8 +125,8 @@ def _offsets(terms: Any) -> frozenset[str]:
 
 def _by_c(expression: str) -> str | None:
     """The name in C(name)."""
-    found = _CATEGORY.fullmatch(expression)
-    return found["name"] if found else None
+    match = _CATEGORY.fullmatch(expression)
+    return match["name"] if match else None
 
 
 def _check_uses(uses: dict[str, set[str]], disguised: Collection[str]) -> None:
@@ -144,14 +144,6 @@ def _check_uses(uses: dict[str, set[str]], disguised: Collection[str]) -> None:
 def _one_line(error: Exception) -> str:
     """The message of formulaic without colours and line breaks."""
     return " ".join(_COLOUR.sub("", str(error)).split())
-
-
-def evaluation_error(error: Exception) -> DataError:
-    """What formulaic cannot compute, as one line."""
-    return DataError(f"the formula cannot be computed: {_one_line(error)}")
-
-
-# The terms of a regression: model matrices from a formula, or a matrix that was given.
 
 
 INTERCEPT = "Intercept"
@@ -177,7 +169,7 @@ class ModelTerms(ABC):
         """The model matrix of the records for each cell."""
 
     @abstractmethod
-    def new_matrix(self, data: Any) -> Array:
+    def new_matrix(self, true: Any) -> Array:
         """The model matrix of other records, whose true answers are known."""
 
     @abstractmethod
@@ -212,22 +204,20 @@ class MatrixTerms(ModelTerms):
     def matrices(self) -> tuple[Array, ...]:
         return (self.matrix,)
 
-    def new_matrix(self, data: Any) -> Array:
-        found = matrix_terms(data).matrix
-        if found.shape[1] != len(self.names):
-            raise DataError(f"need {len(self.names)} covariates, got {found.shape[1]}")
-        return found
+    def new_matrix(self, true: Any) -> Array:
+        matrix = matrix_terms(true).matrix
+        if matrix.shape[1] != len(self.names):
+            raise DataError(f"need {len(self.names)} covariates, got {matrix.shape[1]}")
+        return matrix
 
     def changes(self) -> Iterator[Change]:
-        varied = [i for i, column in enumerate(self.matrix.T) if np.ptp(column) > 0]
-        return (self._change(place) for place in varied)
-
-    def _change(self, place: int) -> Change:
-        step = 1e-5 * float(self.matrix[:, place].std())
-        low, high = self.matrix.copy(), self.matrix.copy()
-        low[:, place] -= step
-        high[:, place] += step
-        return Change(self.names[place], (low,), (high,), 2 * step)
+        for i, column in enumerate(self.matrix.T):
+            if np.ptp(column) > 0:
+                step = 1e-5 * float(column.std())
+                low, high = self.matrix.copy(), self.matrix.copy()
+                low[:, i] -= step
+                high[:, i] += step
+                yield Change(self.names[i], (low,), (high,), 2 * step)
 
 
 def matrix_terms(covariates: Any) -> MatrixTerms:
@@ -285,34 +275,33 @@ class FormulaTerms(ModelTerms):
         return (self.first, *self._matrices({}, skipped=1))
 
     def _matrices(self, changed: Mapping[str, Any], skipped: int = 0) -> tuple[Array, ...]:
+        """A matrix per cell; `changed` has the same values for all records."""
         columns = self.columns | {n: c for n, c in changed.items() if n in self.columns}
         plain = {name: _series(column) for name, column in columns.items()}
-        return tuple(
-            self._matrix(plain | _constants(self.disguised, cell, self.n_records), self.n_records)
-            for cell in self._cells(changed)[skipped:]
+        cells = itertools.product(*(range(a.size) for a in self.disguised))
+        constants = (
+            [changed.get(a.name, code) for a, code in zip(self.disguised, cell, strict=True)]
+            for cell in itertools.islice(cells, skipped, None)
         )
-
-    def _cells(self, changed: Mapping[str, Any]) -> list[tuple[int, ...]]:
-        sizes = [range(a.size) for a in self.disguised]
-        return [
-            tuple(changed.get(a.name, code) for a, code in zip(self.disguised, cell, strict=True))
-            for cell in itertools.product(*sizes)
-        ]
+        return tuple(
+            self._matrix(plain | _constants(self.disguised, codes, self.n_records), self.n_records)
+            for codes in constants
+        )
 
     def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
         return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
 
-    def new_matrix(self, data: Any) -> Array:
+    def new_matrix(self, true: Any) -> Array:
         from tacit.core import frames
         from tacit.core.label_codes import encode
         from tacit.core.schema import Schema
 
         hidden = [attribute.name for attribute in self.disguised]
-        frames.warn_about_reports(data, hidden, frames.NEEDS_TRUTH)
-        frame = frames.open_frame(data)
+        frames.warn_about_reports(true, hidden, frames.NEEDS_TRUTH)
+        frame = frames.open_frame(true)
         columns = {n: _series(_like(frame, n, c)) for n, c in self.columns.items()}
         for attribute in self.disguised:
-            codes = encode(data, Schema([attribute]))[:, 0]
+            codes = encode(true, Schema([attribute]))[:, 0]
             columns[attribute.name] = _category(attribute, codes.astype(np.intp))
         return self._matrix(columns, len(frame))
 
@@ -400,14 +389,9 @@ def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
             f"the formula has a transform that learns from all {total:,} records, more than "
             f"{_MOST_RECORDS:,}; add its result as a column"
         )
-    places = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
-    every = {name: column[places] for name, column in columns.items()}
-    return _materialised(spec, every, total)[0]
-
-
-def _offset(values: Any) -> Array:
-    """offset() in a formula: numbers."""
-    return np.asarray(values, np.float64)
+    repeated = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
+    records = {name: column[repeated] for name, column in columns.items()}
+    return _materialised(spec, records, total)[0]
 
 
 def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
@@ -419,14 +403,14 @@ def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[A
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)
-            made = spec.get_model_matrix(
-                frame, context={OFFSET: _offset}, output="numpy", na_action="ignore"
+            model_matrix = spec.get_model_matrix(
+                frame, context={OFFSET: np.float64}, output="numpy", na_action="ignore"
             )
     except (FormulaicError, DataMismatchWarning, ValueError, TypeError) as error:
-        raise evaluation_error(error) from None
-    matrix = np.asarray(made, np.float64)
-    _check_finite(matrix, [str(name) for name in made.model_spec.column_names])
-    return made.model_spec, matrix
+        raise DataError(f"the formula cannot be computed: {_one_line(error)}") from None
+    matrix = np.asarray(model_matrix, np.float64)
+    _check_finite(matrix, [str(name) for name in model_matrix.model_spec.column_names])
+    return model_matrix.model_spec, matrix
 
 
 def _check_finite(matrix: Array, names: Sequence[str]) -> None:
@@ -468,20 +452,19 @@ def _like(frame: Any, name: str, fitted: Column) -> Column:
     """A column of new records, with the categories of the fitted one."""
     if name not in frame.columns:
         raise DataError(unknown("column", name, frame.columns))
-    found = plain_column(frame, name)
-    if found.missing.any():
+    column = plain_column(frame, name)
+    if column.missing.any():
         raise DataError(
-            f"column {name!r}: missing at record {int(found.missing.argmax())} (counting from 0)"
+            f"column {name!r}: missing at record {int(column.missing.argmax())} (counting from 0)"
         )
-    if isinstance(fitted, NumberColumn) != isinstance(found, NumberColumn):
-        if isinstance(fitted, NumberColumn):
+    if isinstance(fitted, NumberColumn):
+        if not isinstance(column, NumberColumn):
             raise DataError(f"column {name!r} must have numbers, as when the model was fitted")
-        found = as_categories(found)
-    if isinstance(found, NumberColumn) or isinstance(fitted, NumberColumn):
-        return found
-    places = {label: place for place, label in enumerate(fitted.categories)}
-    for label in found.take(np.ones(len(found.codes), bool)).categories:
-        if label not in places:
+        return column
+    column = as_categories(column)
+    codes = {label: code for code, label in enumerate(fitted.categories)}
+    for label in column.take(np.ones(len(column.codes), bool)).categories:
+        if label not in codes:
             raise DataError(unknown("category", label, fitted.categories, f" of column {name!r}"))
-    lookup = np.array([places.get(label, -1) for label in found.categories], np.int32)
-    return CategoryColumn(fitted.categories, lookup[found.codes])
+    lookup = np.array([codes.get(label, -1) for label in column.categories], np.int32)
+    return CategoryColumn(fitted.categories, lookup[column.codes])
