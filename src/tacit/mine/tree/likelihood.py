@@ -36,26 +36,6 @@ from tacit.records import PatternTable
 _SMALL = 64
 
 
-@dataclass(frozen=True)
-class Mirror(Linear):
-    """theta * I + (1 - theta) * reverse: keep all yes/no answers of a group or turn all."""
-
-    theta: float
-    size: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.theta * columns + (1 - self.theta) * columns[::-1])
-
-    @property
-    def T(self) -> Mirror:
-        return self
-
-    def power(self, exponent: int) -> Linear:
-        return Dense(self.matrix() ** exponent)
 
 
 @dataclass(frozen=True, eq=False)
