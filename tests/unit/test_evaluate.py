@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
+from tacit.core.channel.related import KeepOrDifferWeights
 from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
@@ -26,7 +27,6 @@ from tacit.evaluate.accuracy import (
     signed_records,
 )
 from tacit.reconstruction import reconstruct
-from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
 from tacit.reconstruction.estimate import linear_estimate
 from tacit.records import count
 from tests.support.families import attributes_of, designs, seeds

@@ -36,7 +36,7 @@ from tacit.compliance.pool import (
     sample_pairs,
 )
 from tacit.core.arrays import Array
-from tacit.core.channel.numbers import distribution
+from tacit.core.channel.numbers import probabilities
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
@@ -341,7 +341,7 @@ class Careless(NoncomplianceModel):
 
     def __init__(self, anchor: str | None = None, known: Any = ()) -> None:
         object.__setattr__(self, "anchor", anchor)
-        exact = distribution(known, "known") if anchor is not None else ()
+        exact = probabilities(known, "known") if anchor is not None else ()
         object.__setattr__(self, "known", exact)
 
     @classmethod

@@ -30,12 +30,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index, Mask
+from tacit.core.channel.weights import EventMoments
 from tacit.errors import DataError
 
 # ScoreTest: how an unbiased estimate of a probability varies, whatever the truth is.
@@ -77,36 +77,6 @@ _ENDLESS = 1e18
 NO_RECORDS = 1e-9
 
 Range = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class EventMoments:
-    """Least and largest E[g^k | true answers] over the answers inside and outside an event.
-
-    g is the weight of a report for the event, k a power. The outside of a product of groups is
-    where at least one group is outside its own event.
-    """
-
-    inside: Range
-    outside: Range
-
-    def __mul__(self, other: EventMoments) -> EventMoments:
-        mixed = [(self.inside, other.outside), (self.outside, other.inside)]
-        outside = [_products(*pair) for pair in [*mixed, (self.outside, other.outside)]]
-        return EventMoments(
-            _products(self.inside, other.inside),
-            (min(low for low, _ in outside), max(high for _, high in outside)),
-        )
-
-
-#: The moments of an event whose conditions are all on undisguised attributes.
-UNDISGUISED = EventMoments((1.0, 1.0), (0.0, 0.0))
-
-
-def _products(first: Range, second: Range) -> Range:
-    """Least and largest product; a moment of an odd power may be negative."""
-    found = [a * b for a, b in product(first, second)]
-    return min(found), max(found)
 
 
 class KnownMoments(NamedTuple):

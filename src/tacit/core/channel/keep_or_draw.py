@@ -69,8 +69,8 @@ from tacit.core.channel.numbers import (
     Number,
     Probabilities,
     Unit,
-    probabilities,
     fraction,
+    probabilities,
     probability,
     uniform,
 )
