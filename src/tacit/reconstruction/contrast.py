@@ -4,7 +4,8 @@
 
 Derivatives are central differences. Each probability is that of an event, or of an event given
 another one. The interval is normal and has no bounds; `difference`, `ratio` and `odds_ratio` have
-intervals of their own that hold near the bounds.
+intervals of their own that hold near the bounds. If nobody seems to be in a group that a
+probability is given, the contrast is not a number.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
         return _number(function(_probabilities(means, conditional)))
 
     means = joint.value
+    if not (_totals(means, conditional) > 0).all():
+        return joint.contrast(np.asarray(np.nan), np.full(len(means), np.nan), name)
     slopes = np.zeros(len(means))
     value = composed(means)
     for i, mean in enumerate(means):
@@ -48,6 +51,12 @@ def _probabilities(means: Array, conditional: list[bool]) -> Array:
         found.append(means[place] / means[place + 1] if given else means[place])
         place += 1 + given
     return np.array(found)
+
+
+def _totals(means: Array, conditional: list[bool]) -> Array:
+    """P(B) of each conditional probability."""
+    places = np.cumsum([1 + given for given in conditional]) - 1
+    return np.asarray(means[places[np.array(conditional)]])
 
 
 def _number(result: Any) -> float:

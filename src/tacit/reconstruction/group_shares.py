@@ -70,7 +70,8 @@ class GroupShares:
         self, value: float, slopes: Array, name: str, limits: Callable[[float], Interval]
     ) -> Estimate:
         found = self.shares.contrast(np.asarray(value), slopes, name)
-        return replace(found, interval_of=limits, fit_of=self.shares.fit_of, no_effect=1)
+        found = replace(found, fit_of=self.shares.fit_of, warning_of=self.shares.warning_of)
+        return replace(found, interval_of=limits, no_effect=1)
 
     @property
     def _correlation(self) -> float:
