@@ -106,11 +106,11 @@ SETTINGS = (
     Setting("cheaters, few, rare", TWO, Cheaters(), (0.93, 0.05, 0.02), 500),
     Setting("lying carriers", DICE, LyingCarriers(), (0.7, 0.2, 0.1), 1000),
     Setting("lying carriers, none", DICE, LyingCarriers(), (0.8, 0.2, 0.0), 1000),
+    Setting("careless", (CROSSWISE,), KNOWN, (0.64, 0.16, 0.2), 1000),
+    Setting("careless, none", (CROSSWISE,), KNOWN, (0.8, 0.2, 0.0), 1000),
     Setting("lying carriers, 50", DICE, LyingCarriers(), (0.8, 0.14, 0.06), 50),
     Setting("lying carriers, 50, none", DICE, LyingCarriers(), (0.95, 0.05, 0.0), 50),
     Setting("lying carriers, Mangat, 50, none", MANGAT, LyingCarriers(), (0.98, 0.02, 0.0), 50),
-    Setting("careless", (CROSSWISE,), KNOWN, (0.64, 0.16, 0.2), 1000),
-    Setting("careless, none", (CROSSWISE,), KNOWN, (0.8, 0.2, 0.0), 1000),
 )
 
 

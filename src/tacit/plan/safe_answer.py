@@ -7,7 +7,7 @@ makes this category least likely: "no" in most designs. If a share f of carriers
 
 where w(safe) is the weight of that report in the estimate: for related(theta) on a yes/no question
 -f p theta / (2 theta - 1). No number of respondents makes it smaller. Near theta = 1/2 that is more
-than the share itself; as an estimated share is at least 0, the bias is then -p.
+than the share itself. An estimate below 0 counts as 0, so the bias is never below -p.
 """
 
 from __future__ import annotations
