@@ -168,7 +168,7 @@ class NoncomplianceModel(ABC):
         distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
         return ComplianceEstimate(
-            replace(distribution, warning_of=lambda _: warning),
+            replace(distribution, warning_of=lambda: warning),
             mixture_estimate(mixture, [share], (), self.share_name),
             *compliance_tests(mixture),
             *self.bounds(mixture, target),

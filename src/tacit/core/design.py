@@ -334,6 +334,9 @@ class Design:
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
         )
 
+    def __str__(self) -> str:
+        return str(self.to_table())
+
     def _repr_html_(self) -> str:
         return self.to_table().html()
 

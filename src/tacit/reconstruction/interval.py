@@ -21,7 +21,8 @@ from its estimate at the limit of r:
     upper = r s + sqrt((s (u - r))^2 + (u (u' - s))^2), at most u'
 
 So the lower limit is 0 exactly if the reports of the group allow r = 0. u may exceed 1 here: cut at
-1, it would not tell how far the reports are from contradicting r = 1.
+1, it would not tell how far the reports are from contradicting r = 1. If all records meet the
+conditions, the lower limit is l: the estimate of r s varies most if s = 1.
 """
 
 from __future__ import annotations
@@ -308,6 +309,8 @@ def _polynomial(coefficients: Array, p: Array) -> Array:
 _STEPS, _CLOSE = 60, 1e-11
 #: Reports with a variance of this many have nearly a normal sum.
 _MANY = 400.0
+#: Sums of shares of the records are rounded by this much.
+_ROUNDING = 1e-12
 #: Cells up to which all limits are searched at the same time, which takes six times the memory.
 _FEW = 1 << 14
 
@@ -390,6 +393,7 @@ def _product_interval(score: ScoreTest, low: Array, high: Array, error: float) -
         for count in (inside, outside)
     )
     most = 1 - rest
+    least = np.where(outside <= _ROUNDING * n, share, least)
     lower = r * share - np.hypot(share * (r - low), low * (share - least))
     upper = r * share + np.hypot(share * (high - r), high * (most - share))
     upper = np.where(inside < NO_RECORDS, most, np.minimum(upper, most))

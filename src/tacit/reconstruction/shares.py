@@ -127,7 +127,8 @@ def _sampled_shares(
     total = np.where(total > 0, total, np.nan)
     covariance = _covariance(found.value.reshape(groups, -1), total, table.covariance)
     sampled = found.of_sample(covariance, table.df)
-    return replace(sampled, fit_of=table.fit_of, n_left_out=table.n_left_out)
+    sampled = replace(sampled, n_left_out=table.n_left_out)
+    return replace(sampled, fit_of=table.fit_of, warning_of=table.warning_of)
 
 
 def _spreads(covariance: Array, groups: int) -> tuple[Array, Array, Array]:
