@@ -38,9 +38,9 @@ def report(
         from tacit.studio.release import Release
 
         if kind == ".pdf":
-            from tacit.studio.report_pdf import survey_report_pdf as made
+            from tacit.studio.report import survey_report_pdf as made
         else:
-            from tacit.studio.survey_report import survey_report_html as made
+            from tacit.studio.report import survey_report_html as made
     counts = records.counted()
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")

@@ -36,7 +36,7 @@ from tacit.compliance.pool import (
     sample_pairs,
 )
 from tacit.core.arrays import Array
-from tacit.core.channel.numbers import distribution
+from tacit.core.channel.numbers import probabilities
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
@@ -168,7 +168,7 @@ class NoncomplianceModel(ABC):
         distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
         return ComplianceEstimate(
-            replace(distribution, warning_of=lambda _: warning),
+            replace(distribution, warning_of=lambda: warning),
             mixture_estimate(mixture, [share], (), self.share_name),
             *compliance_tests(mixture),
             *self.bounds(mixture, target),
@@ -341,7 +341,7 @@ class Careless(NoncomplianceModel):
 
     def __init__(self, anchor: str | None = None, known: Any = ()) -> None:
         object.__setattr__(self, "anchor", anchor)
-        exact = distribution(known, "known") if anchor is not None else ()
+        exact = probabilities(known, "known") if anchor is not None else ()
         object.__setattr__(self, "known", exact)
 
     @classmethod

@@ -22,7 +22,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from tacit.core.arrays import Array, Codes
-from tacit.core.channel.coin import Distribution
+from tacit.core.channel.keep_or_draw import DrawKernel, KeepOrDrawWeights
+from tacit.core.channel.numbers import Distribution
+from tacit.core.channel.related import KeepOrComplementWeights
+from tacit.core.channel.weights import GroupWeights, SignedKernel
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.core.schema import Attribute
@@ -31,22 +34,19 @@ from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import Numbers, linear_estimate
 from tacit.reconstruction.fit import DesignFit
-from tacit.reconstruction.group_weights import GroupWeights
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
 from tacit.reconstruction.sampling.sample_columns import SamplingArguments
 from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
 from tacit.reconstruction.shares import conditional_shares
-from tacit.reconstruction.signed_kernels import DrawKernel, SignedKernel, cell_kernels
-from tacit.reconstruction.weights import KeepOrComplementWeights, KeepOrDrawWeights
 from tacit.records import PatternTable
 
 # Signed records: the mean over true records of any function of a record, from reported ones.
 #
 # E[h] = mean over reported records of g(y) = (W^T h)(y),    W = kron over groups of W_G
 #
-# Each group's W is a signed mixture of kernels (`signed_kernels`), so g(y) is a sum over copies
+# Each group's W is a signed mixture of kernels (`SignedKernel`), so g(y) is a sum over copies
 # of
 # the record, one per choice of a kernel for each group, of the product of the kernels' weights
 # times
@@ -135,7 +135,10 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
         raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
     design.channel(design.schema.names).require_reconstructable()
     reports = ReportWeights(table, design)
-    few = [reports.group(g).weights.kernels(own) for g, own in enumerate(reports.factors)]
+    few = [
+        reports.group(g).weights.kernels(factor.reported_axes)
+        for g, factor in enumerate(reports.factors)
+    ]
     cells = [math.prod(factor.channel.true_shape) for factor in reports.factors]
     fixed = [None if kernels and any(k.random for k in kernels) else kernels for kernels in few]
     chosen = fixed if math.prod(_numbers(fixed, cells)) <= FEW_COPIES else few
@@ -149,8 +152,9 @@ def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRec
             "for related groups of more than two categories"
         )
     groups = tuple(
-        kernels or cell_kernels(reports.factors[g], reports.inverse(g))
-        for g, kernels in enumerate(chosen)
+        kernels
+        or factor.channel.cell_kernels(factor.true_axes, factor.reported_axes, reports.inverse(g))
+        for g, (kernels, factor) in enumerate(zip(chosen, reports.factors, strict=True))
     )
     return SignedRecords(design, groups, draws)
 
@@ -160,7 +164,7 @@ def _numbers(chosen: Sequence[Kernels | None], cells: Sequence[int]) -> list[int
     return [len(kernels) if kernels else n for kernels, n in zip(chosen, cells, strict=True)]
 
 
-#: Draws to average for each record if copies are drawn (see `signed_kernels`).
+#: Draws to average for each record if copies are drawn (see `SignedKernel`).
 DRAWS = 8
 #: A confusion table of more cells than this is refused; its covariance would be too large.
 MOST_CELLS = 4096
@@ -426,7 +430,7 @@ def _known(
         order = tuple(map(factor.true_axes.index, range(len(sizes))))
         return float(drawn.marginal(order).cells @ classifier.correct(cells)), 0.0
     records = np.empty((LISTED_CELLS, len(sizes)), kind)
-    DrawKernel(factor, 1.0, drawn).write(records, records, rng)
+    DrawKernel(factor.true_axes, factor.reported_axes, 1.0, drawn).write(records, records, rng)
     right = classifier.correct(records)
     return float(right.mean()), float(right.var()) / LISTED_CELLS
 

@@ -36,7 +36,6 @@ from tacit.models.block_units import (
     ratio,
     side_by_side,
     tied_positions,
-    unit_channels,
 )
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable
@@ -124,24 +123,22 @@ class GroupBlocks:
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, group: Group) -> GroupBlocks:
         """The blocks of a group of the design."""
-        attributes = design.attributes_of(group)
-        reported = group.coin.reported(attributes)
-        places = [design.schema.index(a.name) for a in attributes]
-        likely = [(float(w), s) for w, s in group.coin.strategies(attributes) if w > 0]
-        units = [unit_channels(s, places, attributes, len(reported)) for _, s in likely]
-        tied = tied_positions(len(reported), (unit.reports for own in units for unit in own))
+        reported = group.coin.reported(design.attributes_of(group))
+        weights, strategies = zip(*design.unit_channels(group), strict=True)
+        units = [unit for strategy in strategies for unit in strategy]
+        tied = tied_positions(len(reported), (unit.reports for unit in units))
         blocks = []
         for members in packed_blocks(tied, [a.size for a in reported]):
-            inside = [[unit for unit in own if unit.reports[0] in members] for own in units]
-            places_reported = [patterns.schema.index(reported[i].name) for i in members]
-            columns = [patterns.patterns[:, place] for place in places_reported]
+            inside = [[unit for unit in s if unit.reports[0] in members] for s in strategies]
+            names = [reported[i].name for i in members]
+            columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
             sizes = [reported[i].size for i in members]
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
             codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])
-            strategies = tuple(side_by_side(own, reported, members) for own in inside)
-            blocks.append(AttributeBlock(codes, n_cells, strategies))
-        return cls(np.array([weight for weight, _ in likely]), tuple(blocks))
+            block_units = tuple(side_by_side(units, reported, members) for units in inside)
+            blocks.append(AttributeBlock(codes, n_cells, block_units))
+        return cls(np.array(weights), tuple(blocks))
 
     def tables(self, tables: Tables) -> BlockTables:
         """The tables of the blocks under these parameters."""

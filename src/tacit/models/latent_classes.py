@@ -26,7 +26,6 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.coin import Differ, Keep
 from tacit.core.design import Design
 from tacit.models.block_units import Tables
 from tacit.models.conditional_model import CHUNK, ConditionalModel
@@ -274,6 +273,6 @@ def _turned_groups(design: Design) -> Iterator[list[int]]:
     """Places of the yes/no attributes of each group that is kept or turned as a whole."""
     for group in design.groups:
         attributes = design.attributes_of(group)
-        kinds = [type(s) for w, s in group.coin.strategies(attributes) if w > 0]
-        if kinds == [Keep, Differ] and all(a.size == 2 for a in attributes):
+        odds = group.coin.flip_odds(attributes)
+        if odds is not None and min(odds) > 0:
             yield [design.schema.index(a.name) for a in attributes]

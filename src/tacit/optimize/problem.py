@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.numbers import distribution, fraction, log_up, probability
+from tacit.core.channel.numbers import fraction, log_up, probabilities, probability
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError
 from tacit.optimize.weight_solver import Certificate
@@ -146,7 +146,7 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
     with one axis per attribute, for a group disguised together; or an Estimate of either.
     """
     values, shape, attributes = _table(prior)
-    exact = distribution(values, "prior")
+    exact = probabilities(values, "prior")
     if len(exact) < 2:
         raise DesignError("prior has 1 category; a disguise needs at least 2")
     if 0 in exact:

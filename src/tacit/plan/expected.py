@@ -233,7 +233,7 @@ def _odds(ratio: Fraction | None) -> float:
 # question
 # -f p theta / (2 theta - 1). No number of respondents makes it smaller. Near theta = 1/2 that is
 # more
-# than the share itself; as an estimated share is at least 0, the bias is then -p.
+# than the share itself. An estimate below 0 counts as 0, so the bias is never below -p.
 
 
 #: Shares of carriers who do not comply that a plan shows.

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import DenseKernel, Kernel, entries, kernel_of, uncertainty
+from tacit.core.channel.kernels import DenseKernel, Kernel, uncertainty
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable
@@ -109,9 +109,9 @@ class _Target:
         places = tuple(group.attributes.index(n) for n in (name, *mates))
         if group.coin.separable:
             channel = group.coin.channel(attributes, places)
-            return cls(name, mates, kernel_of(channel), channel.epsilon)
+            return cls(name, mates, channel.kernel, channel.epsilon)
         channel = group.coin.channel(attributes)
-        cells = entries(channel).reshape(-1, *channel.true_shape)
+        cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
         cells = np.moveaxis(cells, 1 + places[0], 1)
         kernel = DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:])
         return cls(name, mates, kernel, channel.epsilon)

@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.channel.channel import LocallyPrivate
-from tacit.core.channel.numbers import distribution, fraction
+from tacit.core.channel.numbers import fraction, probabilities
 from tacit.core.exact_draws import Draws, Source
 from tacit.errors import DataError, DesignError, SingularChannelError
 from tacit.output.json_documents import DocumentFormat
@@ -67,7 +67,7 @@ def known_numbers(given: Any, what: str) -> KnownNumbers:
             f"likely numbers, got {given!r}"
         )
     if isinstance(given, Mapping):
-        listed, weights = list(given), distribution(list(given.values()), what)
+        listed, weights = list(given), probabilities(list(given.values()), what)
     else:
         listed = list(given)
         weights = tuple(Fraction(1, len(listed)) for _ in listed)

@@ -72,7 +72,8 @@ class GroupShares:
         self, value: float, slopes: Array, name: str, limits: Callable[[float], Interval]
     ) -> Estimate:
         found = self.shares.contrast(np.asarray(value), slopes, name)
-        return replace(found, interval_of=limits, fit_of=self.shares.fit_of, no_effect=1)
+        found = replace(found, fit_of=self.shares.fit_of, warning_of=self.shares.warning_of)
+        return replace(found, interval_of=limits, no_effect=1)
 
     @property
     def _correlation(self) -> float:
@@ -151,7 +152,8 @@ def _limits(lower: float, upper: float) -> Interval:
 # Derivatives are central differences. Each probability is that of an event, or of an event given
 # another one. The interval is normal and has no bounds; `difference`, `ratio` and `odds_ratio`
 # have
-# intervals of their own that hold near the bounds.
+# intervals of their own that hold near the bounds. If nobody seems to be in a group that a
+# probability is given, the contrast is not a number.
 
 
 #: Steps of the differences: this share of a probability, or of 1 % if it is smaller.
@@ -167,6 +169,8 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
         return _number(function(_probabilities(means, conditional)))
 
     means = joint.value
+    if not (_totals(means, conditional) > 0).all():
+        return joint.contrast(np.asarray(np.nan), np.full(len(means), np.nan), name)
     slopes = np.zeros(len(means))
     value = composed(means)
     for i, mean in enumerate(means):
@@ -184,6 +188,12 @@ def _probabilities(means: Array, conditional: list[bool]) -> Array:
         found.append(means[place] / means[place + 1] if given else means[place])
         place += 1 + given
     return np.array(found)
+
+
+def _totals(means: Array, conditional: list[bool]) -> Array:
+    """P(B) of each conditional probability."""
+    positions = np.cumsum([1 + given for given in conditional]) - 1
+    return np.asarray(means[positions[np.array(conditional)]])
 
 
 def _number(result: Any) -> float:

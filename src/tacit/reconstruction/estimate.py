@@ -72,7 +72,7 @@ class Estimate(TabularResult):
     reported_of: Callable[[], Array | None] | None = None
     no_effect: float | None = None
     errors_by: str = "inversion"
-    warning_of: Callable[[Estimate], str] | None = None
+    warning_of: Callable[[], str] | None = None
 
     @classmethod
     def of_covariance(
@@ -213,7 +213,7 @@ class Estimate(TabularResult):
     @property
     def warning(self) -> str:
         """What is suspicious about the estimate, if anything."""
-        return "" if self.warning_of is None else self.warning_of(self)
+        return "" if self.warning_of is None else self.warning_of()
 
     @property
     def reported(self) -> Array | None:

@@ -154,8 +154,8 @@ def coding_warning(coin: Coin, estimate: Estimate) -> str:
     if coin.asks == "comparison":
         suspect = estimate.interval().lower[1] > 1 / 2
     else:
-        suspect = share < 0 and estimate.fit.pvalue < MISFIT_LEVEL
-    if not suspect or not 0 <= other <= 1:
+        suspect = share < 0 and 0 <= other <= 1 and estimate.fit.pvalue < MISFIT_LEVEL
+    if not suspect:
         return ""
     meaning = coin.report_meaning(estimate.attributes)
     return (

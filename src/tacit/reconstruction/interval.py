@@ -21,7 +21,8 @@ from its estimate at the limit of r:
     upper = r s + sqrt((s (u - r))^2 + (u (u' - s))^2), at most u'
 
 So the lower limit is 0 exactly if the reports of the group allow r = 0. u may exceed 1 here: cut at
-1, it would not tell how far the reports are from contradicting r = 1.
+1, it would not tell how far the reports are from contradicting r = 1. If all records meet the
+conditions, the lower limit is l: the estimate of r s varies most if s = 1.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index, Mask
+from tacit.core.channel.weights import EventMoments
 from tacit.errors import DataError
 
 # ScoreTest: how an unbiased estimate of a probability varies, whatever the truth is.
@@ -77,36 +78,6 @@ _ENDLESS = 1e18
 NO_RECORDS = 1e-9
 
 Range = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class EventMoments:
-    """Least and largest E[g^k | true answers] over the answers inside and outside an event.
-
-    g is the weight of a report for the event, k a power. The outside of a product of groups is
-    where at least one group is outside its own event.
-    """
-
-    inside: Range
-    outside: Range
-
-    def __mul__(self, other: EventMoments) -> EventMoments:
-        mixed = [(self.inside, other.outside), (self.outside, other.inside)]
-        outside = [_products(*pair) for pair in [*mixed, (self.outside, other.outside)]]
-        return EventMoments(
-            _products(self.inside, other.inside),
-            (min(low for low, _ in outside), max(high for _, high in outside)),
-        )
-
-
-#: The moments of an event whose conditions are all on undisguised attributes.
-UNDISGUISED = EventMoments((1.0, 1.0), (0.0, 0.0))
-
-
-def _products(first: Range, second: Range) -> Range:
-    """Least and largest product; a moment of an odd power may be negative."""
-    found = [a * b for a, b in product(first, second)]
-    return min(found), max(found)
 
 
 class KnownMoments(NamedTuple):
@@ -338,6 +309,8 @@ def _polynomial(coefficients: Array, p: Array) -> Array:
 _STEPS, _CLOSE = 60, 1e-11
 #: Reports with a variance of this many have nearly a normal sum.
 _MANY = 400.0
+#: Sums of shares of the records are rounded by this much.
+_ROUNDING = 1e-12
 #: Cells up to which all limits are searched at the same time, which takes six times the memory.
 _FEW = 1 << 14
 
@@ -420,6 +393,7 @@ def _product_interval(score: ScoreTest, low: Array, high: Array, error: float) -
         for count in (inside, outside)
     )
     most = 1 - rest
+    least = np.where(outside <= _ROUNDING * n, share, least)
     lower = r * share - np.hypot(share * (r - low), low * (share - least))
     upper = r * share + np.hypot(share * (high - r), high * (most - share))
     upper = np.where(inside < NO_RECORDS, most, np.minimum(upper, most))

@@ -203,11 +203,7 @@ class Reconstruction(ReconstructionSummary):
             return self._table_given(attributes, method, given)
         problem = self._problem(attributes, with_others=method is not inversion)
         names = [a.name for a in problem.attributes]
-        found = self._with_fit(method(problem), names)
-        coin = self.design.group_of(names[0]).coin
-        if len(names) > 1 or not coin.report_words:
-            return found
-        return replace(found, warning_of=partial(coding_warning, coin))
+        return self._with_fit(method(problem), names)
 
     def _table_given(
         self, attributes: Sequence[str], method: TableMethod, given: Sequence[str]
@@ -327,7 +323,8 @@ class Reconstruction(ReconstructionSummary):
                 conditions += [own & group, group]
         joint = self._joint(conditions, (Attribute("event", range(max(2, len(conditions)))),))
         conditional = [given is not None for _, given in pairs]
-        return replace(contrast(joint, conditional, function, name), fit_of=joint.fit_of)
+        found = contrast(joint, conditional, function, name)
+        return replace(found, fit_of=joint.fit_of, warning_of=joint.warning_of)
 
     def _compared(self, event: Mapping[str, Any], between: Pair) -> GroupShares:
         """The shares of an event in two groups."""
@@ -488,10 +485,22 @@ class Reconstruction(ReconstructionSummary):
         return partial(reported_share, own, self.design, event, group)
 
     def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
-        """The estimate with the test of fit of these attributes, run on demand."""
+        """The estimate with the test of fit of these attributes and warnings, run on demand."""
         own = self._answered(names).patterns
         fit = DesignFit(own, self.design, tuple(names))
-        return replace(found, fit_of=fit, n_left_out=self.n_records - own.n_records)
+        warning = partial(self._coding_warnings, tuple(names))
+        n_left_out = self.n_records - own.n_records
+        return replace(found, fit_of=fit, warning_of=warning, n_left_out=n_left_out)
+
+    def _coding_warnings(self, names: Sequence[str]) -> str:
+        """What each of these questions says about the coding of its reports."""
+        coins = {name: self.design.group_of(name).coin for name in names}
+        warnings = [
+            coding_warning(coin, self.table([name], inversion))
+            for name, coin in coins.items()
+            if coin.report_words
+        ]
+        return "\n".join(filter(None, warnings))
 
     def _answered(self, names: Sequence[str]) -> Reconstruction:
         """The records that have answers to these attributes."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
+from tacit.core.channel.weights import Events
 from tacit.core.conditions import answers_of
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
@@ -22,7 +23,7 @@ from tacit.errors import SchemaError
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate, linear_estimate
-from tacit.reconstruction.events import Condition, Events, events_of
+from tacit.reconstruction.events import Condition, events_of
 from tacit.reconstruction.interval import Interval, ScoreTest
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
@@ -126,7 +127,8 @@ def _sampled_shares(
     total = np.where(total > 0, total, np.nan)
     covariance = _covariance(found.value.reshape(groups, -1), total, table.covariance)
     sampled = found.of_sample(covariance, table.df)
-    return replace(sampled, fit_of=table.fit_of, n_left_out=table.n_left_out)
+    sampled = replace(sampled, n_left_out=table.n_left_out)
+    return replace(sampled, fit_of=table.fit_of, warning_of=table.warning_of)
 
 
 def _spreads(covariance: Array, groups: int) -> tuple[Array, Array, Array]:

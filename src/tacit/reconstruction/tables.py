@@ -24,6 +24,7 @@ import numpy as np
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.channel import Channel, SecondMoments, moments_of
 from tacit.core.channel.linear_maps import Dense, Linear, chain
+from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
 from tacit.core.design import Axes, Design, Factor, ProductChannel, apply, arranged
 from tacit.core.schema import Attribute, Schema
@@ -34,7 +35,7 @@ from tacit.reconstruction.estimate import (
     linear_estimate,
     stderr_of_means,
 )
-from tacit.reconstruction.interval import EventMoments, KnownMoments, ScoreTest, event_moments
+from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise, most_likely
 from tacit.reconstruction.sampling.report_spread import ReportSpread
 from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError, unknown
-from tacit.studio.access import NOT_FOUND, cookie_name, device_cookie_name
 from tacit.studio.accounts import (
     DEVICE_SECONDS,
     LONGEST_NAME,
@@ -17,7 +16,17 @@ from tacit.studio.accounts import (
     Role,
 )
 from tacit.studio.guess_limits import Guess
-from tacit.studio.site import PageVisit, refused
+from tacit.studio.passkeys import SiteOrigin
+from tacit.studio.site import (
+    NOT_FOUND,
+    PageRoute,
+    PageVisit,
+    Refusal,
+    Right,
+    cookie_name,
+    device_cookie_name,
+    origin_of,
+)
 
 WRONG = "Name or password is wrong."
 OTHER_WAYS = (
@@ -213,7 +222,7 @@ def revoke_invitation(visit: PageVisit) -> bool:
 def revoke(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
     if not revoke_invitation(visit):
-        return refused(visit.studio, visit.request, NOT_FOUND)
+        return visit.refused(NOT_FOUND)
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
@@ -239,7 +248,7 @@ def change_account(visit: PageVisit) -> Response:
     accounts, number = visit.studio.accounts, visit.request.path_params["number"]
     name = next((row.name for row in accounts.all() if row.id == number), None)
     if name is None:
-        return refused(visit.studio, visit.request, NOT_FOUND)
+        return visit.refused(NOT_FOUND)
     changes = {
         "disable": (accounts.disable, True, "account disabled"),
         "enable": (accounts.disable, False, "account enabled"),
@@ -282,3 +291,106 @@ def signed_in(visit: PageVisit, account: Account, response: Response | None = No
 def too_many(seconds: float) -> str:
     """What somebody is told who has to wait after failed tries."""
     return f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
+
+
+# Adding and removing passkeys, and signing in with one; all but removing needs the script.
+
+
+_UNKNOWN_PASSKEY = Refusal(
+    "wrong", 403, "This passkey is not known here, or it took too long. Try again."
+)
+
+
+def passkey_options(visit: PageVisit) -> Response:
+    """What a browser needs to make a passkey for the account; its password is needed."""
+    person, password = visit.person, visit.json.get("password")
+    guess = guess_inside(visit)
+    wait = visit.studio.guesses.begin(guess)
+    if wait > 0:
+        return _too_many(visit, wait)
+    known = isinstance(password, str) and visit.studio.accounts.check_password(
+        person.name, password
+    )
+    if not known:
+        visit.record("passkey refused", "wrong password")
+        raise DataError("The password is wrong.")
+    visit.studio.guesses.succeeded(guess)
+    options = visit.studio.passkeys.options_to_add(person.id, person.name, _site_origin(visit))
+    return JSONResponse(options)
+
+
+def add_passkey(visit: PageVisit) -> Response:
+    """Add the passkey that a browser made."""
+    label = visit.json.get("label")
+    if not isinstance(label, str):
+        raise DataError("the key label must be a text")
+    sent, site = visit.json.get("credential"), _site_origin(visit)
+    visit.studio.passkeys.add(visit.person.id, label, sent, site)
+    visit.record("passkey added", label)
+    return JSONResponse({"to": "/account"}, 201)
+
+
+def remove_passkey(visit: PageVisit) -> Response:
+    """Remove a passkey; it stops working at once."""
+    number = visit.request.path_params["number"]
+    if visit.studio.passkeys.remove(visit.person.id, number):
+        visit.record("passkey removed", str(number))
+    return RedirectResponse("/account", 303)
+
+
+def passkey_sign_in_options(visit: PageVisit) -> Response:
+    """What a browser needs to sign in with a passkey."""
+    return JSONResponse(visit.studio.passkeys.options_to_sign_in(_site_origin(visit)))
+
+
+def sign_in_with_passkey(visit: PageVisit) -> Response:
+    """Begin a session with a passkey, which nobody can guess: failures never keep it out."""
+    sent = visit.json.get("credential")
+    number = visit.studio.passkeys.account_of(sent, _site_origin(visit))
+    account = None if number is None else visit.studio.accounts.of_number(number)
+    if account is None:
+        wait = visit.studio.guesses.failed_otherwise(visit.networks)
+        if wait > 0:  # and the audit log is not filled
+            return _too_many(visit, wait)
+        visit.studio.accounts.record("", "sign-in failed", "passkey")
+        return visit.refused(_UNKNOWN_PASSKEY)
+    visit.studio.accounts.record(account.name, "signed in", "passkey")
+    return signed_in(visit, account, JSONResponse({"to": "/"}))
+
+
+def _too_many(visit: PageVisit, seconds: float) -> Response:
+    return visit.refused(Refusal("too-many", 429, too_many(seconds)))
+
+
+def _site_origin(visit: PageVisit) -> SiteOrigin:
+    return SiteOrigin(origin_of(visit.request), visit.studio.address is not None)
+
+
+#: The pages of this module with the rights that they need.
+ROUTES = (
+    PageRoute("GET", "/set-up/{token}", Right.EVERYONE, show_set_up),
+    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, set_up),
+    PageRoute("GET", "/sign-in", Right.EVERYONE, show_sign_in),
+    PageRoute("POST", "/sign-in", Right.EVERYONE, sign_in),
+    PageRoute("POST", "/sign-out", Right.PERSON, sign_out),
+    PageRoute("GET", "/account", Right.PERSON, show_account),
+    PageRoute("POST", "/account/password", Right.PERSON, change_password),
+    PageRoute("POST", "/account/tokens", Right.PERSON, issue_token),
+    PageRoute("POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token),
+    PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
+    PageRoute("POST", "/accounts/{number:int}", Right.ADMINISTRATOR, change_account),
+    PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
+    PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, show_members),
+    PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, change_members),
+    PageRoute(
+        "POST",
+        "/surveys/{survey}/invitations/{number:int}/revoke",
+        Role.OWNER,
+        revoke,
+    ),
+    PageRoute("POST", "/account/passkeys/options", Right.PERSON, passkey_options),
+    PageRoute("POST", "/account/passkeys", Right.PERSON, add_passkey),
+    PageRoute("POST", "/account/passkeys/{number:int}/remove", Right.PERSON, remove_passkey),
+    PageRoute("POST", "/sign-in/passkey/options", Right.EVERYONE, passkey_sign_in_options),
+    PageRoute("POST", "/sign-in/passkey", Right.EVERYONE, sign_in_with_passkey),
+)

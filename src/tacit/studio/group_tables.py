@@ -15,6 +15,7 @@ from tacit.reconstruction import Estimate
 from tacit.reconstruction.comparisons import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio.disclosure import (
+    Cells,
     answering,
     hidden_table,
     require_comparable,
@@ -23,7 +24,6 @@ from tacit.studio.disclosure import (
     why_hidden,
 )
 from tacit.studio.release import Release
-from tacit.studio.small_groups import Cells
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
 GroupLabels = tuple[Any, ...]

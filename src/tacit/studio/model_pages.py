@@ -13,16 +13,13 @@ from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
 from tacit.privacy.published_model import ALL, MODEL, NOTHING, OTHERS, REPORT
-from tacit.studio.access import NOT_FOUND
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
-from tacit.studio.disclosure import AT_CLOSING
-from tacit.studio.model_folder import StoredModel
-from tacit.studio.model_request import CLASSIFIERS, CRITERIA, KINDS, ModelRequest
-from tacit.studio.question_results import question_texts
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
+from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, StoredModel
 from tacit.studio.release import Release
-from tacit.studio.site import PageRoute, PageVisit, refused
-from tacit.studio.small_groups import SMALLEST_GROUP
+from tacit.studio.results import question_texts
+from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit
 from tacit.studio.survey_pages import compared, file_response
 from tacit.studio.tree_picture import tree_picture
 from tacit.survey import Published
@@ -51,7 +48,7 @@ def show_models(visit: PageVisit) -> Response:
     return visit.page(
         "models.html",
         survey=visit.survey,
-        role=visit.person.role(visit.survey.survey.fingerprint),
+        role=visit.role,
         models=seen_models(visit),
         release=visit.studio.releases.comparable(visit.survey),
         later=AT_CLOSING,
@@ -115,7 +112,7 @@ def _sees(visit: PageVisit, model: StoredModel) -> bool:
     Two models of different records tell about the people who came in between. So whoever may not
     download records sees models of one release only: of the snapshot if there is one.
     """
-    role = visit.person.role(visit.survey.survey.fingerprint)
+    role = visit.role
     return (role is not None and role >= Role.ANALYST) or _viewers_see(visit, model)
 
 
@@ -145,7 +142,7 @@ def show_model(visit: PageVisit) -> Response:
     if model is not None:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
-        return refused(visit.studio, visit.request, NOT_FOUND)
+        return visit.refused(NOT_FOUND)
     page = visit.page("model_wait.html", survey=visit.survey, problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
@@ -232,7 +229,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     epsilon = content["privacy"]["epsilon"]
     return {
         "survey": visit.survey,
-        "role": visit.person.role(visit.survey.survey.fingerprint),
+        "role": visit.role,
         "model": model,
         "content": content,
         "summary": content["summary"],
@@ -265,15 +262,13 @@ def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, flo
     return list(found.items())
 
 
-#: The addresses of all models of a survey, and of one.
-MODELS_PATH = "/surveys/{survey}/models"
-MODEL_PATH = f"{MODELS_PATH}/{{model}}"
-#: The pages of models with the rights that they need.
-MODEL_PAGES = (
-    PageRoute("GET", MODELS_PATH, Role.VIEWER, show_models),
-    PageRoute("POST", MODELS_PATH, Role.ANALYST, learn),
-    PageRoute("GET", MODEL_PATH, Role.VIEWER, show_model),
-    PageRoute("GET", f"{MODEL_PATH}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", f"{MODEL_PATH}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{MODEL_PATH}/round", Role.OWNER, publish_round),
+_MODELS, _MODEL = "/surveys/{survey}/models", "/surveys/{survey}/models/{model}"
+#: The pages of this module with the rights that they need.
+ROUTES = (
+    PageRoute("GET", _MODELS, Role.VIEWER, show_models),
+    PageRoute("POST", _MODELS, Role.ANALYST, learn),
+    PageRoute("GET", _MODEL, Role.VIEWER, show_model),
+    PageRoute("GET", f"{_MODEL}/model.json", Role.ANALYST, model_file),
+    PageRoute("POST", f"{_MODEL}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{_MODEL}/round", Role.OWNER, publish_round),
 )

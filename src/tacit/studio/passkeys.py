@@ -37,7 +37,7 @@ from webauthn.helpers.structs import (
 )
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import delete_row, passkeys, rows_of_account
+from tacit.studio.accounts import delete_row, passkeys, rows_of_account
 
 CHALLENGE_SECONDS = 300.0
 MOST_PASSKEYS, LONGEST_LABEL = 20, 100

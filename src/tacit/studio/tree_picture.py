@@ -12,7 +12,7 @@ from typing import Any
 from tacit.mine.tree.tree import NONE
 from tacit.mine.tree.view import TreeView, alternatives, percent
 from tacit.output.number_text import number_of
-from tacit.studio.small_groups import SMALLEST_GROUP
+from tacit.studio.disclosure import SMALLEST_GROUP
 
 #: Most ends that are drawn, and the longest text in letters.
 MOST_ENDS, LONGEST = 60, 32

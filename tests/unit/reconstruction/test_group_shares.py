@@ -159,6 +159,8 @@ def test_a_group_that_nobody_seems_to_be_in_stops_no_question_and_is_marked(
         estimates.append(compared)
     for estimate in estimates:
         assert "not informative" in str(estimate)
+    odds = found.contrast(lambda p: p[0] / (1 - p[0]), [(event, {"income": "high"})])
+    assert np.isnan([float(odds), float(odds.stderr), *odds.interval()]).all()
 
 
 def test_a_comparison_without_an_upper_limit_says_so_and_why() -> None:

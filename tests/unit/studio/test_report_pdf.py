@@ -16,8 +16,7 @@ from tacit.collect.store import Store
 from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
-from tacit.studio.report_pdf import survey_report_pdf
-from tacit.studio.survey_report import survey_report_html
+from tacit.studio.report import survey_report_html, survey_report_pdf
 from tacit.survey import Published, publish, survey_from_dict
 from tests.support.grids import thinned
 from tests.support.page_surveys import HOSTILE, every_kind

@@ -39,13 +39,11 @@ from tacit.core.channel.coin import (
     Coin,
     Strategy,
     Substitute,
-    Unit,
     plain,
     require_one_yes_no,
 )
 from tacit.core.channel.linear_maps import Dense
-from tacit.core.channel.numbers import Number, distribution, probability
-from tacit.core.channel.numbers import distribution as exact_shares
+from tacit.core.channel.numbers import Number, Unit, probabilities, probability
 from tacit.core.schema import Attribute
 from tacit.errors import DesignError
 
@@ -180,7 +178,7 @@ def matrix(matrix: Any, reported: Any = None) -> Matrix:
     """
     rows = _rows(matrix)
     columns = [
-        distribution(column, f"matrix: column {j}")
+        probabilities(column, f"matrix: column {j}")
         for j, column in enumerate(zip(*rows, strict=True))
     ]
     exact = tuple(zip(*columns, strict=True))
@@ -319,7 +317,7 @@ def kuk(red_yes: Number, red_no: Number, cards: int = 1) -> Kuk:
 
 def christofides(distribution: Any) -> Christofides:
     """A number drawn with these probabilities, or, if the answer is yes, its mirror image."""
-    shares = exact_shares(distribution, "christofides: distribution")
+    shares = probabilities(distribution, "christofides: distribution")
     if len(shares) < 2:
         raise DesignError("christofides: distribution needs at least two numbers to draw from")
     for number, (share, mirrored) in enumerate(zip(shares, shares[::-1], strict=True), 1):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Codes, Index
+from tacit.core.channel.coin import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings
@@ -44,7 +45,7 @@ from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.table_tree import TableTree
 from tacit.mine.tree.tree import NONE
 from tacit.models.bayes_parameters import likelihood
-from tacit.models.block_units import Tables, UnitChannel, unit_channels
+from tacit.models.block_units import Tables
 from tacit.models.conditional_model import CHUNK, ConditionalModel
 from tacit.reconstruction import Reconstruction
 from tacit.records import PatternTable, Progress
@@ -166,26 +167,20 @@ def _units(
     design: Design, group: Group, patterns: PatternTable, tables: Tables
 ) -> tuple[tuple[UnitDraws, ...], ...]:
     """The units of each strategy that the coin may pick."""
-    attributes = design.attributes_of(group)
-    reported = group.coin.reported(attributes)
-    places = [design.schema.index(a.name) for a in attributes]
+    reported = group.coin.reported(design.attributes_of(group))
     columns = [patterns.schema.index(a.name) for a in reported]
-    found = []
-    for weight, strategy in group.coin.strategies(attributes):
-        if weight > 0:
-            channels = unit_channels(strategy, places, attributes, len(reported))
-            found.append(
-                tuple(
-                    UnitDraws.of(
-                        channel,
-                        tuple(columns[i] for i in channel.reports),
-                        tuple(reported[i].size for i in channel.reports),
-                        tables,
-                    )
-                    for channel in channels
-                )
+    return tuple(
+        tuple(
+            UnitDraws.of(
+                channel,
+                tuple(columns[i] for i in channel.reports),
+                tuple(reported[i].size for i in channel.reports),
+                tables,
             )
-    return tuple(found)
+            for channel in channels
+        )
+        for _, channels in design.unit_channels(group)
+    )
 
 
 # Bags: weighted true records to grow trees from, one resample of the reports per bag.

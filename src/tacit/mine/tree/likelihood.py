@@ -18,9 +18,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.channel import Channel
-from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.related import AgreementChannel
+from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import Design, ProductChannel
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.growth import GrowthSettings, grow, right_and_wrong
@@ -31,31 +29,6 @@ from tacit.models.bayes_parameters import class_dependence, projected_prior, shr
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem
 from tacit.records import PatternTable
-
-#: Groups of at most this many cells are multiplied as matrices.
-_SMALL = 64
-
-
-@dataclass(frozen=True)
-class Mirror(Linear):
-    """theta * I + (1 - theta) * reverse: keep all yes/no answers of a group or turn all."""
-
-    theta: float
-    size: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.theta * columns + (1 - self.theta) * columns[::-1])
-
-    @property
-    def T(self) -> Mirror:
-        return self
-
-    def power(self, exponent: int) -> Linear:
-        return Dense(self.matrix() ** exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +49,7 @@ class JointChannel:
 
     @cached_property
     def _forward(self) -> list[Linear]:
-        return [_fast(factor.channel) for factor in self.channel.factors]
+        return [factor.channel.fast_forward for factor in self.channel.factors]
 
     @cached_property
     def _backward(self) -> list[Linear]:
@@ -114,14 +87,6 @@ class JointChannel:
         schema = self.channel.reported
         columns = patterns.patterns[:, [patterns.schema.index(name) for name in schema.names]]
         return np.asarray(np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes))
-
-
-def _fast(channel: Channel) -> Linear:
-    """The channel in the form that is applied fastest."""
-    size = math.prod(channel.true_shape)
-    if isinstance(channel, AgreementChannel) and set(channel.sizes) == {2}:
-        return Mirror(float(channel.theta), size)
-    return Dense(channel.matrix) if size <= _SMALL else channel.forward
 
 
 # joint_table: P(features, class) of largest penalised likelihood, from reports.

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.coin import uniform
+from tacit.core.channel.keep_or_draw import KeepOrDrawWeights
+from tacit.core.channel.numbers import uniform
+from tacit.core.channel.weights import GroupWeights, States
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError
@@ -25,9 +27,7 @@ from tacit.mine.tree.cells import (
 )
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.report_weights import GroupReports, ReportWeights
-from tacit.reconstruction.weights import KeepOrDrawWeights
 from tacit.records import PatternTable
 from tacit.records.keys import Unsigned
 from tacit.records.remote_patterns import RemotePatterns

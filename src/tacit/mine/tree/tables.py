@@ -23,11 +23,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.channel.weights import Events, GroupWeights, States
 from tacit.mine.tree.cells import CellCounts, CellSplits, CodedAnswers, ranges
 from tacit.mine.tree.reports import Rows, TreeReports
 from tacit.mine.tree.tree import NONE
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.group_weights import GroupWeights, States
 
 #: Numbers that are processed at once.
 _AT_ONCE = 1 << 21

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import Array
-from tacit.core.channel.coin import Distribution
+from tacit.core.channel.numbers import Distribution
 from tacit.privacy.disclosure.latent_classes import Evidence, LatentClasses
 from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
 from tacit.privacy.disclosure.likely_tables import small_tables

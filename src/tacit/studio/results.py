@@ -1,23 +1,102 @@
-"""The results of a survey as values that pages, exports and the API show."""
+"""Warnings beside results: reports that hardly fit the design, and what safe answers would do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.bounds import is_undisguised
+from tacit.core.design import Group
+from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
+from tacit.plan.assumptions import assume_all
+from tacit.plan.expected import safe_answer_biases
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.reconstruction.sampling.incomplete_patterns import answered
+from tacit.records import read_text, write_text
 from tacit.studio.disclosure import shown_estimates, why_hidden
+from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
-from tacit.studio.result_warnings import misfit_text, safe_answer_text
 from tacit.survey import Published
 from tacit.survey.fields import text_in
+
+#: A fit with a smaller p-value is a warning.
+SMALLEST_P = 0.001
+#: The joint fit of a group is tested up to this many cells.
+_MOST_CELLS = 256
+_HARDLY = (
+    "hardly fit the design (p < .001). Some people may not have followed the instructions, or the "
+    "records come from another survey."
+)
+
+
+def misfit_text(estimate: Estimate) -> str | None:
+    """A warning if the reports contradict the design."""
+    fit = estimate.fit
+    return None if fit is None or fit.pvalue >= SMALLEST_P else f"These reports {_HARDLY}"
+
+
+def group_warnings(release: Release, questions: Mapping[str, str]) -> list[str]:
+    """Warnings about answers that were disguised together, of which each may fit alone.
+
+    `questions` are the texts of the attributes.
+    """
+    return release.once(
+        "groups",
+        lambda: [
+            f"The reports of {_listed(group, questions)}, taken together, {_HARDLY}"
+            for group in release.survey.design.groups
+            if _joint_misfit(release, group)
+        ],
+    )
+
+
+def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate) -> str | None:
+    """A warning if the bias of safe answers may exceed the interval of the second answer.
+
+    For disguised questions with two answers: who should report the second one, and gives the safe
+    answer instead, is missing from the estimate.
+    """
+    design, shares = release.survey.design, np.asarray(estimate.value).ravel()
+    if len(shares) != 2 or is_undisguised(design.group_of(name)):
+        return None
+    share = float(np.clip(shares[1], 0, 1))
+    low, high = estimate.interval()
+    planned = float(np.ravel(high)[1] - np.ravel(low)[1]) / 2
+    assumed = assume_all(design, {name: share})
+    for found in safe_answer_biases(design, name, assumed, estimate.n_records):
+        if abs(found.bias) > planned:
+            people = f"{100 * found.carriers:g} % of the people whose answer is \u201c{label}\u201d"
+            moved = f"{100 * abs(found.bias):.1f} points too {'low' if found.bias < 0 else 'high'}"
+            return (
+                f"If {people} always gave the safe answer, the estimate would be {moved}: more "
+                f"than the interval of ± {100 * planned:.1f} points allows for, and more records "
+                "would not help."
+            )
+    return None
+
+
+def _joint_misfit(release: Release, group: Group) -> bool:
+    names = list(group.attributes)
+    cells = math.prod(release.survey.design.schema[name].size for name in names)
+    if len(names) < 2 or cells > _MOST_CELLS or is_undisguised(group):
+        return False
+    return misfit_text(release.reconstruction.table(names)) is not None
+
+
+def _listed(group: Group, questions: Mapping[str, str]) -> str:
+    return "; ".join(f"\u201c{questions[name]}\u201d" for name in group.attributes)
+
+
+# The results of a survey as values that pages, exports and the API show.
 
 
 @dataclass(frozen=True)
@@ -247,3 +326,80 @@ def waiting_text(release: Release | None, records: int) -> str:
         f"answer can be read from a change. The next update needs "
         f"{number_of(left, 'more record')}; once the survey is closed, all records are shown."
     )
+
+
+# ReleaseHistory: how many records each release of a survey had, and how wide its intervals were.
+#
+# No time is finer than a day. A point is added when a release is made, so the history tells
+# nothing
+# that its readers could not have seen on that day.
+
+
+FORMAT = DocumentFormat("releases", "history of releases", (("design", "releases"),))
+
+
+@dataclass(frozen=True)
+class ReleasePoint:
+    """One release: its day, its records, and half the widest interval of each question."""
+
+    day: str
+    records: int
+    widths: Mapping[str, float]
+
+    @property
+    def widest(self) -> str:
+        """The question with the widest interval."""
+        return max(self.widths, key=self.widths.__getitem__)
+
+    @property
+    def narrowest(self) -> str:
+        """The question with the narrowest interval."""
+        return min(self.widths, key=self.widths.__getitem__)
+
+
+def history_figures(points: Sequence[ReleasePoint]) -> list[LineFigure]:
+    """Records and widest intervals of the releases, as two figures; none of a single release."""
+    if len(points) < 2:
+        return []
+    last = len(points) - 1
+    days = [(float(k), points[k].day) for k in sorted({0, last // 2, last})]
+    values = {
+        "records": [float(point.records) for point in points],
+        "points": [100 * point.widths[point.widest] for point in points],
+    }
+    made = [
+        line_figure(
+            [FigureCurve(name, tuple(enumerate(found)))], "day of the release", name, named=days
+        )
+        for name, found in values.items()
+    ]
+    return [figure for figure in made if figure is not None]
+
+
+class ReleaseHistory:
+    """The releases of all surveys, as JSON files in a folder."""
+
+    def __init__(self, folder: Path, today: Callable[[], date] = date.today) -> None:
+        self._folder, self._today = folder, today
+
+    def of(self, survey: Published) -> list[ReleasePoint]:
+        """The releases of a survey, oldest first."""
+        path = self._path(survey)
+        if not path.exists():
+            return []
+        content = read_document(read_text(path), FORMAT)
+        return [ReleasePoint(**point) for point in content["releases"]]
+
+    def add(self, release: Release) -> None:
+        """Add a release, unless it is the last one already."""
+        points, n = self.of(release.survey), release.counts.n_records
+        if points and points[-1].records == n:
+            return
+        widths = {result.name: result.half_width for result in question_results(release)}
+        points.append(ReleasePoint(self._today().isoformat(), n, widths))
+        content = {"design": release.survey.fingerprint, "releases": [*map(asdict, points)]}
+        text = json.dumps(FORMAT.header | content, ensure_ascii=False, indent=1)
+        write_text(self._path(release.survey), text + "\n")
+
+    def _path(self, survey: Published) -> Path:
+        return self._folder / f"{survey.survey.fingerprint}-releases.json"

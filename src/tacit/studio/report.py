@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Any
 
 from tacit import __version__
 from tacit.core.conditions import QuestionCondition
 from tacit.core.design import Design, Group
+from tacit.core.imports import optional_imports
+from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.tables import chains, estimable_together
+from tacit.studio.page_templates import page_templates
 from tacit.studio.release import Release
+from tacit.studio.results import (
+    CategoryResult,
+    QuestionResult,
+    group_warnings,
+    hidden_questions,
+    question_results,
+    question_texts,
+    result_notes,
+)
 
 #: A matrix with more entries is not written out.
 MOST_ENTRIES = 100
@@ -201,3 +216,104 @@ FAMILY_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
         f"column per true answer{_shown_matrix(given['matrix'])} (Huang & Du, 2008)."
     ),
 }
+
+
+# The report of a survey: one HTML file without script, for a paper's appendix.
+
+
+def survey_report(release: Release) -> str:
+    """Methods, a table and a figure per question, warnings and references, as HTML."""
+    template = page_templates().get_template("report.html")
+    return template.render(**report_values(release), notes=result_notes)
+
+
+def survey_report_html(release: Release) -> bytes:
+    """The same as a file."""
+    return survey_report(release).encode()
+
+
+def report_values(release: Release) -> dict[str, Any]:
+    """What a report says, in whatever format."""
+    design, methods = design_sentences(release.survey.design), methods_sentences(release)
+    return {
+        "survey": release.survey,
+        "language": release.survey.survey.languages[0],
+        "records": release.counts.n_records,
+        "design": design,
+        "methods": methods,
+        "references": cited([*design, *methods]),
+        "results": question_results(release),
+        "hidden": hidden_questions(release),
+        "warnings": group_warnings(release, question_texts(release.survey)),
+    }
+
+
+# The report of a survey as PDF, set by Typst from the same values as the HTML report.
+
+
+with optional_imports():
+    import typst
+
+_LANGUAGE = re.compile("[a-z]{2,3}")
+
+
+def survey_report_pdf(release: Release) -> bytes:
+    """Methods, a table and a figure per question, warnings and references, as PDF.
+
+    Texts of the survey are data of the template: nothing in them is taken for markup. The same
+    records give the same file.
+    """
+    values = report_values(release)
+    results: list[QuestionResult] = values["results"]
+    content = {
+        "title": values["survey"].title,
+        "language": _language(values["language"]),
+        "subtitle": f"{values['records']:,} records; {values['survey'].survey.terms}.",
+        "warnings": [
+            *values["warnings"],
+            *(f"{result.name}: {result.misfit}" for result in results if result.misfit),
+        ],
+        **{name: values[name] for name in ("methods", "design", "references", "hidden")},
+        "results": [_question(result, values["records"]) for result in results],
+    }
+    return _compiled(json.dumps(content))
+
+
+def _compiled(data: str) -> bytes:
+    """An accessible PDF (PDF/UA), unless no font of this machine has one of its characters."""
+    template = files("tacit.studio").joinpath("templates", "report.typ").read_bytes()
+    standards: tuple[Any, ...] = (["ua-1"], [])
+    for standard in standards:
+        try:
+            made: bytes = typst.compile(template, sys_inputs={"data": data}, pdf_standards=standard)
+        except typst.TypstError as error:
+            found = str(error)
+        else:
+            return made
+    raise DataError(f"the report cannot be set as PDF: {found}; use HTML")
+
+
+def _question(result: QuestionResult, records: int) -> dict[str, Any]:
+    return {
+        "text": result.text,
+        "misfit": result.misfit,
+        "caption": f"{result.name}: estimated shares of the true answers with 95 % intervals, and "
+        "shares of the reports",
+        "categories": [_category(one) for one in result.categories],
+        "notes": result_notes(result, records),
+    }
+
+
+def _category(one: CategoryResult) -> dict[str, Any]:
+    shown = {
+        "estimate": f"{100 * one.share:.1f} %",
+        "interval": f"{100 * one.low:.1f} to {100 * one.high:.1f} %",
+        "reported": "-" if one.reported is None else f"{100 * one.reported:.1f} %",
+    }
+    return {**vars(one), "shown": shown}
+
+
+def _language(tag: str) -> str:
+    """The language of a tag such as pt-br, as Typst knows it."""
+    found = _LANGUAGE.match(tag.lower())
+    return found[0] if found else "en"

@@ -13,10 +13,8 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.core.arrays import Array, Mask
+from tacit.core.channel.weights import Events, GroupWeights
 from tacit.mine import DecisionTree
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.group_weights import GroupWeights
-from tacit.reconstruction.weights import weights_of_channel
 from tests.support.families import CASES, Case
 from tests.support.tables import cells_of
 
@@ -32,7 +30,7 @@ def inverse(case: Case) -> Array:
 
 def weights_for(case: Case) -> GroupWeights:
     places = tuple(range(len(case.attributes)))
-    return weights_of_channel(places, case.coin.channel(case.attributes), lambda: inverse(case))
+    return case.coin.channel(case.attributes).weights(places, lambda: inverse(case))
 
 
 def conditions(sizes: tuple[int, ...], rng: np.random.Generator) -> list[tuple[int, Mask]]:
@@ -116,7 +114,7 @@ def test_only_groups_that_always_tell_the_truth_are_exact() -> None:
     attributes = (Attribute("a", ["x", "y"]),)
 
     def exact(coin: Any) -> bool:
-        return weights_of_channel((0,), coin.channel(attributes), lambda: np.eye(2)).exact
+        return coin.channel(attributes).weights((0,), lambda: np.eye(2)).exact
 
     assert exact(truthful())
     assert not exact(related(0.9))

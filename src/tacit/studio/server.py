@@ -28,22 +28,20 @@ from tacit.collect.limits import TrustedProxies
 from tacit.collect.settings import ServiceSettings, networks, settings
 from tacit.collect.store import Store
 from tacit.errors import ServiceError
-from tacit.studio import account_pages, export_pages, group_pages, plan_pages, survey_pages
-from tacit.studio.access import NOT_FOUND, Right, origin
-from tacit.studio.account_tables import open_engine
-from tacit.studio.accounts import Accounts, Role
-from tacit.studio.api_description import api_description
-from tacit.studio.api_pages import API_PAGES
-from tacit.studio.draft_forms import FORM_PAGES
-from tacit.studio.draft_pages import DRAFT_PAGES
-from tacit.studio.logo_pages import LOGO_PAGES
-from tacit.studio.model_folder import ModelFolder
-from tacit.studio.model_pages import MODEL_PAGES
-from tacit.studio.passkey_pages import PASSKEY_PAGES
-from tacit.studio.preview_pages import PREVIEW_PAGES
+from tacit.studio import account_pages, api, draft_pages, model_pages, plan_pages, survey_pages
+from tacit.studio.accounts import Accounts, open_engine
+from tacit.studio.models import ModelFolder
 from tacit.studio.release import Releases
-from tacit.studio.release_history import ReleaseHistory
-from tacit.studio.site import PageRoute, PageVisit, Studio, application, refused
+from tacit.studio.results import ReleaseHistory
+from tacit.studio.site import (
+    NOT_FOUND,
+    PageRoute,
+    PageVisit,
+    Right,
+    Studio,
+    application,
+    origin,
+)
 
 ACCOUNTS_FILE = "accounts.db"
 #: Pages work without them, but for passkeys.
@@ -68,7 +66,7 @@ def _script(visit: PageVisit) -> Response:
     """A script of the few pages that have one."""
     name = visit.request.path_params["name"]
     if name not in SCRIPTS:
-        return refused(visit.studio, visit.request, NOT_FOUND)
+        return visit.refused(NOT_FOUND)
     return Response(_file(name), media_type="text/javascript")
 
 
@@ -78,7 +76,7 @@ def _file(name: str) -> bytes:
 
 def _description(visit: PageVisit) -> Response:
     """The API description."""
-    return JSONResponse(api_description(PAGES))
+    return JSONResponse(api.api_description(PAGES))
 
 
 #: Every page with the right that it needs.
@@ -87,49 +85,12 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/scripts/{name}", Right.EVERYONE, _script),
     PageRoute("GET", "/favicon.ico", Right.EVERYONE, _icon),
     PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
-    PageRoute("GET", "/set-up/{token}", Right.EVERYONE, account_pages.show_set_up),
-    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, account_pages.set_up),
-    PageRoute("GET", "/sign-in", Right.EVERYONE, account_pages.show_sign_in),
-    PageRoute("POST", "/sign-in", Right.EVERYONE, account_pages.sign_in),
-    PageRoute("POST", "/sign-out", Right.PERSON, account_pages.sign_out),
-    PageRoute("GET", "/account", Right.PERSON, account_pages.show_account),
-    PageRoute("POST", "/account/password", Right.PERSON, account_pages.change_password),
-    PageRoute("POST", "/account/tokens", Right.PERSON, account_pages.issue_token),
-    PageRoute(
-        "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, account_pages.revoke_token
-    ),
-    PageRoute("GET", "/accounts", Right.ADMINISTRATOR, account_pages.show_accounts),
-    PageRoute("POST", "/accounts/{number:int}", Right.ADMINISTRATOR, account_pages.change_account),
-    PageRoute("GET", "/audit", Right.ADMINISTRATOR, account_pages.show_audit),
-    PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, account_pages.show_members),
-    PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, account_pages.change_members),
-    PageRoute(
-        "POST",
-        "/surveys/{survey}/invitations/{number:int}/revoke",
-        Role.OWNER,
-        account_pages.revoke,
-    ),
-    PageRoute("GET", "/", Right.PERSON, survey_pages.show_surveys),
-    PageRoute("GET", "/new", Right.ADMINISTRATOR, survey_pages.show_new),
-    PageRoute("POST", "/new", Right.ADMINISTRATOR, survey_pages.new),
-    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, survey_pages.show_results),
-    *group_pages.ROUTES,
+    *account_pages.ROUTES,
+    *survey_pages.ROUTES,
     *plan_pages.ROUTES,
-    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, survey_pages.close),
-    PageRoute("POST", "/surveys/{survey}/snapshot", Role.OWNER, survey_pages.freeze),
-    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, survey_pages.invite),
-    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, export_pages.surveys_json),
-    *(
-        PageRoute("GET", f"/surveys/{{survey}}/{name}", needs, handler)
-        for name, (needs, handler) in export_pages.FILES.items()
-    ),
-    *PASSKEY_PAGES,
-    *DRAFT_PAGES,
-    *FORM_PAGES,
-    *LOGO_PAGES,
-    *PREVIEW_PAGES,
-    *API_PAGES,
-    *MODEL_PAGES,
+    *draft_pages.ROUTES,
+    *model_pages.ROUTES,
+    *api.ROUTES,
 )
 
 
