@@ -9,13 +9,25 @@ shares that approximates log L to the second order (the constrained Newton metho
 "On fast computation of the non-parametric maximum likelihood estimate of a mixing distribution",
 J. R. Statist. Soc. B 69, 185-198). The gap max_c d log L / d a_c / n - 1 bounds how much log L
 per record can still grow.
+
+Confidence limits are those of the profile likelihood. A quantity is a ratio r = (u . a) / (v . a)
+of two sums of the shares. The shares with r fixed satisfy one linear equation, (u - r v) . a = 0.
+They are a polytope whose corners lie on the edges of the simplex, so they are again a mixture, of
+the corners. The interval holds all r with
+
+    2 (log L(maximum) - log L(profile at r)) <= chi-squared quantile with 1 degree of freedom.
+
+It stays within [0, 1]. If another share is 0 at one of the two maxima, the statistic is not
+chi-squared: in the limit, the coverage of a 95 % interval would be 93.8 % only (Self & Liang, 1987,
+case 8), and less for few records. The quantile is then multiplied by 1.14, which in the limit makes
+the coverage 95 % also in the worst case, a correlation of 1 (and 90 or 99 % for those levels).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -87,9 +99,9 @@ class ReportMixture:
         """The log-likelihood of the reported shares themselves."""
         return _log_likelihood(self.reports, self.reports / self.sizes)
 
-    def of_classes(self, kept: Sequence[int]) -> ReportMixture:
+    def of_classes(self, classes: Sequence[int]) -> ReportMixture:
         """The mixture of these classes only."""
-        return ReportMixture(self.counts, tuple(matrix[:, list(kept)] for matrix in self.matrices))
+        return ReportMixture(self.counts, tuple(m[:, list(classes)] for m in self.matrices))
 
     @property
     def rank(self) -> int:
@@ -160,10 +172,10 @@ def _newton_target(slopes: Array, frequencies: Array, fallback: Array) -> Array:
     right = np.zeros(left.shape[0])
     right[-1] = 1
     try:
-        found, _ = nnls(left, right)
+        shares, _ = nnls(left, right)
     except RuntimeError:
         return fallback
-    return found / found.sum() if found.sum() > 0 else fallback
+    return shares / shares.sum() if shares.sum() > 0 else fallback
 
 
 def _line_search(
@@ -197,25 +209,6 @@ def _log_likelihood(reports: Array, expected: Array) -> float:
     if (expected[seen] <= 0).any():
         return -np.inf
     return float(reports[seen] @ np.log(expected[seen]))
-
-
-# Confidence limits of shares by profile likelihood.
-#
-# A quantity is a ratio r = (u . a) / (v . a) of two sums of the shares of a mixture. The shares
-# with
-# r fixed satisfy one linear equation, (u - r v) . a = 0. They are a polytope whose corners lie on
-# the
-# edges of the simplex, so they are again a mixture, of the corners: the profile likelihood is
-# the maximum of a mixture. The interval holds all r with
-#
-# 2 (log L(maximum) - log L(profile at r)) <= chi-squared quantile with 1 degree of freedom.
-#
-# It stays within [0, 1]. If another share is 0 at one of the two maxima, the statistic is not
-# chi-squared: in the limit, the coverage of a 95 % interval would be 93.8 % only (Self & Liang,
-# 1987,
-# case 8), and less for few records. The quantile is then multiplied by 1.14, which in the limit
-# makes
-# the coverage 95 % also in the worst case, a correlation of 1 (and 90 or 99 % for those levels).
 
 
 #: Factor of the quantile if a share that is not in question is 0, and what counts as 0.
@@ -265,8 +258,8 @@ def excess(mixture: ReportMixture, quantity: Quantity, at: float, level: float) 
     root = math.sqrt(max(0.0, 2 * lost)) if math.isfinite(lost) else _FARTHEST
     cut = -float(ndtri((1 - level) / 2))
     at_border = any(
-        0 < value < 1 and own.min() <= _NO_SHARE
-        for value, own in ((quantity.value(shares), shares), (at, restricted))
+        0 < value < 1 and parts.min() <= _NO_SHARE
+        for value, parts in ((quantity.value(shares), shares), (at, restricted))
     )
     return min(root, _FARTHEST) - cut * math.sqrt(_AT_BORDER if at_border else 1.0)
 
@@ -275,23 +268,18 @@ def profile_intervals(
     mixture: ReportMixture, quantities: Sequence[Quantity], level: float
 ) -> Interval:
     """Confidence limits of each quantity."""
-    limits = [_limits(mixture, quantity, level) for quantity in quantities]
-    lower, upper = np.array(limits).T
-    return Interval(lower, upper)
-
-
-def _limits(mixture: ReportMixture, quantity: Quantity, level: float) -> tuple[float, float]:
-    middle = quantity.value(mixture.maximum[0])
-    beyond = partial(excess, mixture, quantity, level=level)
-    return _limit(beyond, middle, 0.0), _limit(beyond, middle, 1.0)
-
-
-def _limit(beyond: Callable[[float], float], middle: float, end: float) -> float:
     from scipy.optimize import brentq  # slow to load
 
-    if middle == end or beyond(end) <= 0:
-        return end
-    return float(brentq(beyond, middle, end, xtol=_LIMIT_TOLERANCE))
+    def limit(quantity: Quantity, end: float) -> float:
+        middle, beyond = quantity.value(mixture.maximum[0]), partial(excess, mixture, quantity)
+        if middle == end or beyond(end, level) <= 0:
+            return end
+        return float(brentq(beyond, middle, end, (level,), xtol=_LIMIT_TOLERANCE))
+
+    lower, upper = (
+        np.array([limit(quantity, end) for quantity in quantities]) for end in (0.0, 1.0)
+    )
+    return Interval(lower, upper)
 
 
 def _corners(weights: Array) -> Array:
@@ -301,12 +289,9 @@ def _corners(weights: Array) -> Array:
     below = np.flatnonzero(weights < -_ZERO * scale)
     level = np.setdiff1d(np.arange(weights.size), np.concatenate([above, below]))
     unit = np.eye(weights.size)
-    i, j = (found.ravel() for found in np.meshgrid(above, below, indexing="ij"))
+    i, j = (pairs.ravel() for pairs in np.meshgrid(above, below, indexing="ij"))
     part = weights[i] / (weights[i] - weights[j])
     return np.concatenate([unit[:, level], (1 - part) * unit[:, i] + part * unit[:, j]], axis=1)
-
-
-# Quantities of a mixture as estimates with covariance and profile-likelihood intervals.
 
 
 def mixture_estimate(
@@ -323,6 +308,12 @@ def mixture_estimate(
     value = np.array([quantity.value(shares) for quantity in quantities]).reshape(shape)
     gradients = np.array([q.gradient(shares, mixture.n_records) for q in quantities])
     covariance = mixture.covariance(gradients)
+
+    def interval(level: float) -> Interval:
+        check_level(level)
+        lower, upper = profile_intervals(mixture, quantities, level)
+        return Interval(lower.reshape(shape), upper.reshape(shape))
+
     return Estimate(
         attributes,
         value,
@@ -331,25 +322,14 @@ def mixture_estimate(
         "maximum likelihood",
         name,
         partial(np.asarray, covariance),
-        interval_of=partial(_interval, mixture, tuple(quantities), shape),
+        interval_of=interval,
         n_left_out=mixture.n_left_out,
     )
-
-
-def _interval(
-    mixture: ReportMixture, quantities: tuple[Quantity, ...], shape: tuple[int, ...], level: float
-) -> Interval:
-    check_level(level)
-    lower, upper = profile_intervals(mixture, quantities, level)
-    return Interval(lower.reshape(shape), upper.reshape(shape))
 
 
 def share_of_all(part: Array) -> Quantity:
     """A sum of shares, as a share of everyone."""
     return Quantity(part, np.ones(part.size))
-
-
-# MixtureResult: what every result of a fitted mixture has; likelihood-ratio tests of mixtures.
 
 
 #: Statistics below this are rounding errors.
@@ -401,9 +381,21 @@ class MixtureResult(ABC):
         """The distribution as a data frame."""
         return self.estimates[0].to_frame(level, backend)
 
+    def to_table(self, level: float = 0.95) -> Table:
+        """All estimates in one table, with the tests below."""
+        rows = [
+            (estimate.name, " & ".join(row[:-3]), *row[-3:])
+            for estimate in self.estimates
+            for row in estimate.to_table(level).rows
+        ]
+        heads = ("quantity", "answer", "estimate", "std. error", f"{100 * level:g} % interval")
+        return Table(heads, rows, align="llrrr", note="\n".join(map(line, self.tests)))
+
     def tables(self, level: float = 0.95) -> list[Table]:
-        """The estimates and the tests as people read them."""
-        return [*(each.to_table(level) for each in self.estimates), _tests_table(self.tests)]
+        """The estimates and the tests, a table each."""
+        heads = ("hypothesis", "likelihood ratio", "df", "p-value")
+        tests = [(t.hypothesis, decimals(t.statistic), t.df, t.shown_p) for t in self.tests]
+        return [*(each.to_table(level) for each in self.estimates), Table(heads, tests)]
 
     def to_markdown(self, level: float = 0.95) -> str:
         """The tables in Markdown."""
@@ -432,7 +424,8 @@ class MixtureResult(ABC):
 
 def interior_test(hypothesis: str, gain: float, df: int, n_records: int) -> HypothesisTest:
     """2 * gain is chi-squared; without degrees of freedom the p-value is 1."""
-    return HypothesisTest.of(hypothesis, "likelihood ratio", _statistic(gain), df, n_records)
+    statistic = 2 * gain if 2 * gain > _NO_GAIN else 0.0
+    return HypothesisTest.of(hypothesis, "likelihood ratio", statistic, df, n_records)
 
 
 def boundary_test(hypothesis: str, gain: float, n_records: int) -> HypothesisTest:
@@ -441,21 +434,11 @@ def boundary_test(hypothesis: str, gain: float, n_records: int) -> HypothesisTes
     2 * gain is then 0 in half of all surveys, else chi-squared with 1 degree of freedom
     (Self & Liang, 1987, case 5).
     """
-    found = interior_test(hypothesis, gain, 1, n_records)
-    return replace(found, pvalue=found.pvalue / 2 if found.statistic > 0 else 1.0)
+    test = interior_test(hypothesis, gain, 1, n_records)
+    return replace(test, pvalue=test.pvalue / 2 if test.statistic > 0 else 1.0)
 
 
 def line(test: HypothesisTest) -> str:
     """A test in one line."""
     shown = test.shown_p if test.shown_p.startswith("<") else f"= {test.shown_p}"
     return f"{test.hypothesis}: G = {test.statistic:.4f}, df = {test.df}, p {shown}"
-
-
-def _tests_table(tests: list[HypothesisTest]) -> Table:
-    heads = ("hypothesis", "likelihood ratio", "df", "p-value")
-    rows = [(test.hypothesis, decimals(test.statistic), test.df, test.shown_p) for test in tests]
-    return Table(heads, rows)
-
-
-def _statistic(gain: float) -> float:
-    return 2 * gain if 2 * gain > _NO_GAIN else 0.0

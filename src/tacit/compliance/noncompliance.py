@@ -37,14 +37,10 @@ from tacit.compliance.pool import (
 )
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import probabilities
-from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-
-# ComplianceEstimate: the result of a model of non-compliance.
-
 
 #: Shares below this are 0.
 _ABSENT = 1e-9
@@ -70,8 +66,8 @@ class ComplianceEstimate(MixtureResult):
     @property
     def estimates(self) -> list[Estimate]:
         """Distribution, bounds if there are any, and share."""
-        found = [self.distribution, self.at_least, self.at_most, self.share]
-        return [estimate for estimate in found if estimate is not None]
+        estimates = [self.distribution, self.at_least, self.at_most, self.share]
+        return [estimate for estimate in estimates if estimate is not None]
 
     @property
     def tests(self) -> list[HypothesisTest]:
@@ -87,7 +83,7 @@ class ComplianceEstimate(MixtureResult):
             "test": self.test.to_dict(),
             "fit": self.fit.to_dict(),
             "log_likelihood": self.log_likelihood,
-            **{name: each.to_dict(level) for name, each in bounds.items() if each is not None},
+            **{name: bound.to_dict(level) for name, bound in bounds.items() if bound is not None},
         }
 
 
@@ -131,10 +127,10 @@ class NoncomplianceModel(ABC):
         self, samples: Sequence[Sample], attribute: str | None
     ) -> tuple[list[SampleCounts], Attribute]:
         """Count the samples; also the attribute whose distribution is estimated."""
-        found = read_samples(samples, attribute)
-        if len(found[0].attributes) != 1:
+        read = read_samples(samples, attribute)
+        if len(read[0].attributes) != 1:
             raise DataError("a model of non-compliance needs one attribute")
-        return found, found[0].attributes[0]
+        return read, read[0].attributes[0]
 
     def distribution(self, target: Attribute) -> list[Quantity]:
         """The share of each category: by default among people who comply."""
@@ -208,35 +204,30 @@ def _coding_warning(samples: Sequence[SampleCounts], mixture: ReportMixture) -> 
     )
 
 
-def safe_code(safe: Label | None, attribute: Attribute, place: str) -> int:
+def safe_code(safe: Label | None, attribute: Attribute, label: str) -> int:
     """Code of the safe answer among the categories of an attribute; the first by default."""
     if safe is None:
         return 0
     texts = [str(label) for label in attribute.categories]
     if str(safe) not in texts:
         message = unknown("answer", safe, texts, f" to {attribute.name!r}")
-        raise DataError(f"{place}: {message}")
+        raise DataError(f"{label}: {message}")
     return texts.index(str(safe))
-
-
-# Cheaters: people who always give the safe answer, whatever the coin says.
-#
-# q_j = M_j a + b e_safe,    sum a + b = 1
-#
-# Clark & Desharnais (1998), "Honest answers to embarrassing questions: detecting cheating in the
-# randomized response model", Psychological Methods 3, 160-168. Two samples with different coins
-# identify honest carriers, honest non-carriers and cheaters; here for any channels and any number
-# of
-# categories. What cheaters would answer is not known: the share of a category among all people
-# lies
-# between a_c and a_c + b.
 
 
 @dataclass(frozen=True)
 class Cheaters(NoncomplianceModel):
     """A share of people reports `safe`, by default the first category, whatever is true.
 
-    The distribution is that of the people who comply.
+        q_j = M_j a + b e_safe,    sum a + b = 1
+
+    The distribution is that of the people who comply. Two samples with different coins identify
+    honest carriers, honest non-carriers and cheaters, here for any channels and any number of
+    categories. What cheaters would answer is not known: the share of a category among all people
+    lies between a_c and a_c + b.
+
+    Reference: Clark & Desharnais (1998), Honest answers to embarrassing questions: detecting
+    cheating in the randomized response model, Psychological Methods 3, 160-168.
     """
 
     safe: Label | None = None
@@ -245,7 +236,7 @@ class Cheaters(NoncomplianceModel):
 
     def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
         (reported,) = sample.channel.reported.attributes
-        return sample.matrix, np.eye(reported.size)[safe_code(self.safe, reported, sample.place)]
+        return sample.matrix, np.eye(reported.size)[safe_code(self.safe, reported, sample.label)]
 
     def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
         unit = np.eye(target.size + 1)
@@ -259,23 +250,20 @@ class Cheaters(NoncomplianceModel):
         )
 
 
-# LyingCarriers: carriers who deny, with some probability, where they should admit.
-#
-# q_j = M_j,no (1 - pi) + M_j,yes pi t + e_no pi (1 - t)
-#
-# Moshagen, Musch & Erdfelder (2012), "A stochastic lie detector", Behavior Research Methods 44,
-# 222-231, with the channel of Mangat (1994): carriers are asked to admit, non-carriers to answer
-# truthfully with probability p_j only, so q_j,yes = pi t + (1 - pi)(1 - p_j). Here for any
-# channel
-# of a yes/no answer. The classes are those of `Cheaters`; the assumption that all who deny are
-# carriers identifies the prevalence pi instead of bounds on it.
-
-
 @dataclass(frozen=True)
 class LyingCarriers(NoncomplianceModel):
     """Carriers report `safe`, by default the first category, with some probability.
 
-    The distribution is that of all people; the share is that of carriers who deny.
+        q_j = M_j,no (1 - pi) + M_j,yes pi t + e_no pi (1 - t)
+
+    The distribution is that of all people; the share is that of carriers who deny. The classes are
+    those of `Cheaters`; the assumption that all who deny are carriers identifies the prevalence pi
+    instead of bounds on it.
+
+    Reference: Moshagen, Musch & Erdfelder (2012), A stochastic lie detector, Behavior Research
+    Methods 44, 222-231, with the channel of Mangat (1994): carriers are asked to admit,
+    non-carriers to answer truthfully with probability p_j only, so
+    q_j,yes = pi t + (1 - pi)(1 - p_j). Here for any channel of a yes/no answer.
     """
 
     safe: Label | None = None
@@ -288,11 +276,11 @@ class LyingCarriers(NoncomplianceModel):
         sizes = target.size, reported.size
         if sizes != (2, 2):
             raise DataError(
-                f"{sample.place}: carriers who deny need a yes/no answer with two reports, but "
+                f"{sample.label}: carriers who deny need a yes/no answer with two reports, but "
                 f"{reported.name!r} has {sizes[0]} categories and {sizes[1]} reports; "
                 "use Cheaters"
             )
-        return sample.matrix, np.eye(2)[safe_code(self.safe, reported, sample.place)]
+        return sample.matrix, np.eye(2)[safe_code(self.safe, reported, sample.label)]
 
     def distribution(self, target: Attribute) -> list[Quantity]:
         unit = np.eye(3)
@@ -306,32 +294,25 @@ class LyingCarriers(NoncomplianceModel):
     def given(self, sample: SampleCounts, target: Attribute, share: float) -> Array:
         matrix, others = self.matrices(sample, target)
         denied = (1 - share) * matrix + share * others[:, None]
-        safe = safe_code(self.safe, target, sample.place)
+        safe = safe_code(self.safe, target, sample.label)
         denied[:, safe] = matrix[:, safe]
         return denied
-
-
-# Careless: people who answer at random, measured by an anchor question.
-#
-# q = (1 - b) M p + b uniform,    q_anchor = (1 - b) M' known + b uniform
-#
-# Atsusaka & Stevenson (2023), "A bias-corrected estimator for the crosswise model with
-# inattentive
-# respondents", Political Analysis 31(1), 134-148: the anchor is a question whose true prevalence
-# is
-# known, 0 in their study. Here for any channel and any number of categories. If the same people
-# answer both questions, the pairs of reports are used: careless people answer both at random,
-# independently; for the others, answer and anchor are independent, as they are if everybody has
-# the
-# same answer to the anchor.
 
 
 @dataclass(frozen=True)
 class Careless(NoncomplianceModel):
     """A share of people answers at random; the distribution of the `anchor` question is `known`.
 
+        q = (1 - b) M p + b uniform,    q_anchor = (1 - b) M' known + b uniform
+
     The anchor may be an attribute of the same records, of other samples, or both. The distribution
-    is that of the people who comply.
+    is that of the people who comply. If the same people answer both questions, the pairs of
+    reports are used: careless people answer both at random, independently; for the others, answer
+    and anchor are independent, as they are if everybody has the same answer to the anchor.
+
+    Reference: Atsusaka & Stevenson (2023), A bias-corrected estimator for the crosswise model with
+    inattentive respondents, Political Analysis 31(1), 134-148, with an anchor of prevalence 0. Here
+    for any channel and any number of categories.
     """
 
     anchor: str | None = None
@@ -356,40 +337,34 @@ class Careless(NoncomplianceModel):
         self, samples: Sequence[Sample], attribute: str | None
     ) -> tuple[list[SampleCounts], Attribute]:
         pairs = sample_pairs(samples)
-        name = self._name(pairs[0][1], attribute)
-        wanted = [name] if self.anchor is None else [name, self.anchor]
-        found = []
-        for number, (data, design) in enumerate(pairs, start=1):
-            names = [each for each in wanted if each in design.schema]
-            found.append(read_sample(data, design, names or [name], f"sample {number}"))
-        target = check_same(found, name)
+        name = attribute
+        if name is None:
+            others = [name for name in pairs[0][1].schema.names if name != self.anchor]
+            if len(others) != 1:
+                raise DataError(f"name the attribute to estimate: {', '.join(others)}")
+            name = others[0]
+        read = []
+        for number, (reported, design) in enumerate(pairs, start=1):
+            names = [n for n in (name, self.anchor) if n is not None and n in design.schema]
+            read.append(read_sample(reported, design, names or [name], f"sample {number}"))
+        target = check_same(read, name)
         if self.anchor is not None:
-            self._check_known(check_same(found, self.anchor))
-        return found, target
-
-    def _name(self, design: Design, attribute: str | None) -> str:
-        if attribute is not None:
-            return attribute
-        others = [name for name in design.schema.names if name != self.anchor]
-        if len(others) != 1:
-            raise DataError(f"name the attribute to estimate: {', '.join(others)}")
-        return others[0]
-
-    def _check_known(self, anchor: Attribute) -> None:
-        if anchor.size != len(self.known):
-            raise DataError(
-                f"known needs {anchor.size} shares, one per category of {anchor.name!r}, "
-                f"got {len(self.known)}"
-            )
+            anchor = check_same(read, self.anchor)
+            if anchor.size != len(self.known):
+                raise DataError(
+                    f"known needs {anchor.size} shares, one per category of {anchor.name!r}, "
+                    f"got {len(self.known)}"
+                )
+        return read, target
 
     def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
         matrix = sample.matrix
         rows = len(matrix)
         others = np.full(rows, 1 / rows)
-        known = np.array([float(p) for p in self.known])
+        anchored = np.array([float(p) for p in self.known])
         names = [a.name for a in sample.attributes]
         if names == [target.name]:
             return matrix, others
         if names == [self.anchor]:
-            return np.outer(matrix @ known, np.ones(target.size)), others
-        return matrix.reshape(rows, target.size, -1) @ known, others
+            return np.outer(matrix @ anchored, np.ones(target.size)), others
+        return matrix.reshape(rows, target.size, -1) @ anchored, others

@@ -56,7 +56,7 @@ class SampleCounts:
     counts: Array
     channel: ProductChannel
     design: Design
-    place: str
+    label: str
     n_left_out: int = 0
 
     @property
@@ -73,14 +73,20 @@ class SampleCounts:
 def read_samples(samples: Any, attributes: Sequence[str] | str | None) -> list[SampleCounts]:
     """Count each sample; the attributes must have the same categories in all of them."""
     pairs = sample_pairs(samples)
-    names = _names(attributes, pairs[0][1])
-    found = [
-        read_sample(data, design, names, f"sample {number}")
-        for number, (data, design) in enumerate(pairs, start=1)
+    names = [attributes] if isinstance(attributes, str) else attributes
+    if names is None:
+        names = pairs[0][1].schema.names
+        if len(names) > 1:
+            raise DataError(
+                f"the design has several attributes; name the one to estimate: {', '.join(names)}"
+            )
+    counts = [
+        read_sample(reported, design, names, f"sample {number}")
+        for number, (reported, design) in enumerate(pairs, start=1)
     ]
     for name in names:
-        check_same(found, name)
-    return found
+        check_same(counts, name)
+    return counts
 
 
 def sample_pairs(samples: Any) -> list[Sample]:
@@ -106,55 +112,46 @@ def check_same(samples: Sequence[SampleCounts], name: str) -> Attribute:
         other = sample.channel.true[name]
         if first != other:
             raise DataError(
-                f"{sample.place}: {name!r} has the categories {list(other.categories)}, "
-                f"but {list(first.categories)} in {having[0].place}; all samples need the same"
+                f"{sample.label}: {name!r} has the categories {list(other.categories)}, "
+                f"but {list(first.categories)} in {having[0].label}; all samples need the same"
             )
     return first
 
 
-def read_sample(data: Any, design: Design, names: Sequence[str], place: str) -> SampleCounts:
+def read_sample(reported: Any, design: Design, names: Sequence[str], label: str) -> SampleCounts:
     """The counts of these attributes in one sample."""
     for name in names:
         if name not in design.schema:
             message = unknown("attribute", name, design.schema.names)
-            raise DataError(f"{place}: {message}")
+            raise DataError(f"{label}: {message}")
     whole = design.closure(names)
     if len(whole) != len(names):
         raise DataError(
-            f"{place}: one matrix disguises {', '.join(whole)} together; name all of them"
+            f"{label}: one matrix disguises {', '.join(whole)} together; name all of them"
         )
     channel = design.channel(names)
     if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) > _MOST_CELLS:
         raise DataError(f"{', '.join(names)}: more than {_MOST_CELLS:,} joint categories")
     try:
-        given = isinstance(data, Reconstruction)
-        patterns = checked_plain(data.patterns if given else reconstruct(data, design).patterns)
+        given = isinstance(reported, Reconstruction)
+        patterns = checked_plain(
+            reported.patterns if given else reconstruct(reported, design).patterns
+        )
     except TacitError as error:
-        raise type(error)(f"{place}: {error}") from None
-    if given and data.design != design:
-        raise DataError(f"{place}: the reconstruction has another design")
+        raise type(error)(f"{label}: {error}") from None
+    if given and reported.design != design:
+        raise DataError(f"{label}: the reconstruction has another design")
     reports = channel.reported.names
-    known = patterns.complete(reports) if isinstance(patterns, IncompletePatterns) else patterns
-    counts = known.marginal(reports).astype(np.float64).ravel()
-    missing = patterns.n_records - known.n_records
-    return SampleCounts(counts, channel, design, place, missing)
+    complete = patterns.complete(reports) if isinstance(patterns, IncompletePatterns) else patterns
+    counts = complete.marginal(reports).astype(np.float64).ravel()
+    missing = patterns.n_records - complete.n_records
+    return SampleCounts(counts, channel, design, label, missing)
 
 
 def mixture_of(samples: Sequence[SampleCounts], matrices: Iterable[Array]) -> ReportMixture:
     """The reports of the samples, with the matrix of each."""
     missing = sum(sample.n_left_out for sample in samples)
     return ReportMixture(tuple(sample.counts for sample in samples), tuple(matrices), missing)
-
-
-def _names(attributes: Sequence[str] | str | None, design: Design) -> tuple[str, ...]:
-    if isinstance(attributes, str):
-        return (attributes,)
-    if attributes is not None:
-        return tuple(attributes)
-    if len(design.schema.names) > 1:
-        known = ", ".join(design.schema.names)
-        raise DataError(f"the design has several attributes; name the one to estimate: {known}")
-    return tuple(design.schema.names)
 
 
 #: An unrelated question of more categories than this must have a known distribution.
@@ -185,10 +182,10 @@ class Pooled(MixtureResult):
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready result."""
-        known = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
+        question = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
         return {
             "distribution": self.estimate.to_dict(level),
-            **known,
+            **question,
             "agreement": self.agreement.to_dict(),
             "log_likelihood": self.log_likelihood,
         }
@@ -206,33 +203,31 @@ def pool(
     designs state about the distribution of unrelated questions is ignored and estimated, too.
     """
     read = read_samples(samples, attributes)
-    found = read[0].attributes
-    cells = int(np.prod([a.size for a in found]))
+    estimated = read[0].attributes
+    n_cells = int(np.prod([a.size for a in estimated]))
     if unknown_question:
-        mixture, asked, drawn = _unknown(read, cells)
+        mixture, answers, drawn = _unknown(read, n_cells)
+        refusal = (
+            "these samples cannot identify an unrelated question of unknown prevalence; use two "
+            "samples with different theta, or a truthful sample beside"
+        )
     else:
         mixture = mixture_of(read, (sample.matrix for sample in read))
-        asked, drawn = np.eye(cells), None
-    if not all(mixture.identified(part) for part in asked):
-        raise DataError(_refusal(unknown_question))
-    estimate = _table(mixture, asked, found, _name(found, len(read)))
-    agreement = samples_agree(mixture)
+        answers, drawn = np.eye(n_cells), None
+        refusal = (
+            "these samples cannot identify the distribution: their channels lose the same "
+            "differences between categories; add a sample under another design"
+        )
+    if not all(mixture.identified(part) for part in answers):
+        raise DataError(refusal)
+    name = f"{', '.join(a.name for a in estimated)} in {number_of(len(read), 'sample')}"
+    estimate = mixture_estimate(mixture, list(map(share_of_all, answers)), estimated, name)
     unrelated = None
     if drawn is not None:
-        question = Attribute("unrelated question", found[0].categories)
-        unrelated = _table(mixture, drawn, (question,), "unrelated question")
-    return Pooled(estimate, agreement, mixture.maximum[1], unrelated)
-
-
-def _table(
-    mixture: ReportMixture, parts: Array, attributes: tuple[Attribute, ...], name: str
-) -> Estimate:
-    return mixture_estimate(mixture, [share_of_all(part) for part in parts], attributes, name)
-
-
-def _name(attributes: tuple[Attribute, ...], samples: int) -> str:
-    names = ", ".join(a.name for a in attributes)
-    return f"{names} in {number_of(samples, 'sample')}"
+        question = Attribute("unrelated question", estimated[0].categories)
+        shares = list(map(share_of_all, drawn))
+        unrelated = mixture_estimate(mixture, shares, (question,), question.name)
+    return Pooled(estimate, samples_agree(mixture), mixture.maximum[1], unrelated)
 
 
 def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Array, Array]:
@@ -243,31 +238,19 @@ def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Ar
             f"{_MOST_UNKNOWN} categories"
         )
     unit = np.eye(cells)
-    asked: Array = np.repeat(unit, cells, axis=1)
+    answers: Array = np.repeat(unit, cells, axis=1)
     drawn: Array = np.tile(unit, cells)
-    (name,) = (a.name for a in samples[0].attributes)
+    name = samples[0].attributes[0].name
     coins = [sample.design.group_of(name).coin for sample in samples]
     if not any(isinstance(coin, Unrelated) for coin in coins):
         raise DataError(f"no sample disguises {name!r} with unrelated()")
     matrices = [
-        float(coin.theta) * asked + float(1 - coin.theta) * drawn
+        float(coin.theta) * answers + float(1 - coin.theta) * drawn
         if isinstance(coin, Unrelated)
-        else sample.matrix @ asked
+        else sample.matrix @ answers
         for coin, sample in zip(coins, samples, strict=True)
     ]
-    return mixture_of(samples, matrices), asked, drawn
-
-
-def _refusal(unknown_question: bool) -> str:
-    if unknown_question:
-        return (
-            "these samples cannot identify an unrelated question of unknown prevalence; use two "
-            "samples with different theta, or a truthful sample beside"
-        )
-    return (
-        "these samples cannot identify the distribution: their channels lose the same differences "
-        "between categories; add a sample under another design"
-    )
+    return mixture_of(samples, matrices), answers, drawn
 
 
 def samples_agree(mixture: ReportMixture) -> HypothesisTest:

@@ -61,8 +61,8 @@ class SensitivityCurve(TabularResult):
             "category": categories * len(self.shares),
             "estimate": self.value.ravel().tolist(),
             "stderr": self.stderr.ravel().tolist(),
-            "lower": np.ravel([each.lower for each in limits]).tolist(),
-            "upper": np.ravel([each.upper for each in limits]).tolist(),
+            "lower": np.ravel([interval.lower for interval in limits]).tolist(),
+            "upper": np.ravel([interval.upper for interval in limits]).tolist(),
         }
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
@@ -132,7 +132,7 @@ class SensitivityCurve(TabularResult):
 
 
 def sensitivity(
-    data: Any,
+    reported: Any,
     design: Design,
     model: NoncomplianceModel,
     shares: Sequence[float] = _SHARES,
@@ -144,8 +144,13 @@ def sensitivity(
     """
     if not isinstance(model, NoncomplianceModel):
         raise DataError(f"model must be Cheaters(), LyingCarriers() or Careless(), got {model!r}")
-    assumed = _checked(shares)
-    (sample,), target = model.read([(data, design)], attribute)
+    try:
+        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(f"shares must be numbers, got {shares!r}") from None
+    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
+        raise DataError("shares must be one or more numbers from 0 to below 1")
+    (sample,), target = model.read([(reported, design)], attribute)
     sample.channel.require_reconstructable()
     quantities = [share_of_all(part) for part in np.eye(target.size)]
     estimates = tuple(
@@ -158,13 +163,3 @@ def sensitivity(
         for share in assumed.tolist()
     )
     return SensitivityCurve(target, model.share_name, assumed, estimates)
-
-
-def _checked(shares: Sequence[float]) -> Array:
-    try:
-        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
-    except (TypeError, ValueError):
-        raise DataError(f"shares must be numbers, got {shares!r}") from None
-    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
-        raise DataError("shares must be one or more numbers from 0 to below 1")
-    return assumed
