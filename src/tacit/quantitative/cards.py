@@ -1,4 +1,4 @@
-"""CardScrambling: respondents draw a card with a number and combine it with the true number."""
+"""Scrambling by cards: respondents draw a number and combine it with the true one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,32 @@ class CardScrambling(Scrambling):
     def ratio(self) -> Fraction | None:
         return None
 
+    @property
+    def truth(self) -> Fraction:
+        """The probability of reporting the true number without drawing a card."""
+        return Fraction(0)
+
     @abstractmethod
-    def scrambled(self, true: Array, drawn: Array) -> Array:
-        """The report, from true and drawn numbers."""
+    def scrambled(self, true: Any, drawn: Any) -> Any:
+        """The report, a linear function of the true number; of arrays or exact fractions."""
+
+    def law(self, true: Fraction) -> dict[Fraction, Fraction]:
+        """The exact probability of each report of a true number."""
+        chances = {true: self.truth}
+        for card, share in zip(self.noise.values, self.noise.shares, strict=True):
+            report = self.scrambled(true, card)
+            chances[report] = chances.get(report, Fraction(0)) + (1 - self.truth) * share
+        return {report: chance for report, chance in chances.items() if chance}
+
+    @cached_property
+    def moments(self) -> Moments:
+        # A line and a parabola in the true number are fixed by their values at -1, 0 and 1.
+        laws = [self.law(Fraction(x)) for x in (-1, 0, 1)]
+        _, shift, line = (sum((y * p for y, p in law.items()), Fraction(0)) for law in laws)
+        low, constant, high = (
+            sum((y * y * p for y, p in law.items()), Fraction(0)) for law in laws
+        )
+        return Moments(line - shift, shift, (high + low) / 2 - constant, (high - low) / 2, constant)
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,7 @@ class AlwaysScrambled(CardScrambling):
         )
 
     def draw(self, true: Array, source: Source) -> Array:
-        return self.scrambled(true, self.noise.draw(len(true), source))
+        return np.asarray(self.scrambled(true, self.noise.draw(len(true), source)))
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,10 @@ class TruthOrScrambled(CardScrambling):
 
     p: Fraction
     noise: KnownNumbers
+
+    @property
+    def truth(self) -> Fraction:
+        return self.p
 
     @property
     def instructions(self) -> str:
@@ -72,45 +99,36 @@ class TruthOrScrambled(CardScrambling):
         return np.asarray(np.where(other, self.scrambled(true, drawn), true))
 
 
-# additive: report the sum of the true number and a drawn one.
-#
-# y = x + s        E[y | x] = x + E s        E[y^2 | x] = x^2 + 2 x E s + E s^2
-#
-# mean(x) = mean(y) - E s        var(x) = var(y) - var(s)
-#
-# The noise s has a known distribution over finitely many numbers. So a report says how far away
-# the
-# true number may be, and epsilon is infinite.
-#
-# References: K. H. Pollock and Y. Bek, A comparison of three randomized response models for
-# quantitative data, Journal of the American Statistical Association 71 (1976) 884-886.
-
-
 class Additive(AlwaysScrambled):
-    """The true number plus a drawn one."""
+    """Report the sum of the true number and a drawn one.
+
+        y = x + s        E[y | x] = x + E s        E[y^2 | x] = x^2 + 2 x E s + E s^2
+
+        mean(x) = mean(y) - E s        var(x) = var(y) - var(s)
+
+    The noise s has a known distribution over finitely many numbers. So a report says how far away
+    the true number may be, and epsilon is infinite.
+
+    Reference: K. H. Pollock and Y. Bek, A comparison of three randomized response models for
+    quantitative data, Journal of the American Statistical Association 71 (1976) 884-886.
+    """
 
     family: ClassVar[str] = "additive"
     use_of_card: ClassVar[str] = "Add its number to your true answer. Report only the sum."
 
-    @cached_property
-    def moments(self) -> Moments:
-        mean, one = self.noise.moment(1), Fraction(1)
-        return Moments(one, mean, one, 2 * mean, self.noise.moment(2))
-
     @property
     def privacy(self) -> str:
-        low, high = (_less(self.noise.values[place]) for place in (-1, 0))
+        low, high = (
+            f"y - {number}" if number >= 0 else f"y + {-number}"
+            for number in (self.noise.values[-1], self.noise.values[0])
+        )
         return (
             f"No epsilon: a report y shows that the true number lies between {low} and {high}, "
             "and numbers outside are ruled out."
         )
 
-    def scrambled(self, true: Array, drawn: Array) -> Array:
+    def scrambled(self, true: Any, drawn: Any) -> Any:
         return true + drawn
-
-
-def _less(number: Fraction) -> str:
-    return f"y - {number}" if number >= 0 else f"y + {-number}"
 
 
 def additive(noise: Any) -> Additive:
@@ -118,28 +136,21 @@ def additive(noise: Any) -> Additive:
     return Additive(known_numbers(noise, "additive: noise"))
 
 
-# multiplicative: report the product of the true number and a drawn one.
-#
-# y = x s        E[y | x] = x E s        E[y^2 | x] = x^2 E s^2
-#
-# mean(x) = mean(y) / E s        Var = (E s^2 E x^2 / (E s)^2 - (E x)^2) / n
-#
-# A true 0 is always reported as 0 and a sign is never hidden, so epsilon is infinite.
-#
-# Reference: B. H. Eichhorn and L. S. Hayre, Scrambled randomized response methods for obtaining
-# sensitive quantitative data, Journal of Statistical Planning and Inference 7 (1983) 307-316.
-
-
 class Multiplicative(AlwaysScrambled):
-    """The true number times a drawn one."""
+    """Report the product of the true number and a drawn one.
+
+        y = x s        E[y | x] = x E s        E[y^2 | x] = x^2 E s^2
+
+        mean(x) = mean(y) / E s        Var = (E s^2 E x^2 / (E s)^2 - (E x)^2) / n
+
+    A true 0 is always reported as 0 and a sign is never hidden, so epsilon is infinite.
+
+    Reference: B. H. Eichhorn and L. S. Hayre, Scrambled randomized response methods for obtaining
+    sensitive quantitative data, Journal of Statistical Planning and Inference 7 (1983) 307-316.
+    """
 
     family: ClassVar[str] = "multiplicative"
     use_of_card: ClassVar[str] = "Multiply your true answer by its number. Report only the product."
-
-    @cached_property
-    def moments(self) -> Moments:
-        none = Fraction(0)
-        return Moments(self.noise.moment(1), none, self.noise.moment(2), none, none)
 
     @property
     def privacy(self) -> str:
@@ -148,40 +159,32 @@ class Multiplicative(AlwaysScrambled):
             f"{len(self.noise.values)} true numbers that times a drawn one give it."
         )
 
-    def scrambled(self, true: Array, drawn: Array) -> Array:
+    def scrambled(self, true: Any, drawn: Any) -> Any:
         return true * drawn
 
 
 def multiplicative(noise: Any) -> Multiplicative:
     """The true number times a draw from `noise`: numbers with probabilities, or a list of them."""
-    found = Multiplicative(known_numbers(noise, "multiplicative: noise"))
-    found.require_estimable()
-    return found
-
-
-# bar_lev: report the true number with probability p, else its product with a drawn one.
-#
-# E[y | x] = x (p + (1-p) E s)        E[y^2 | x] = x^2 (p + (1-p) E s^2)
-#
-# With p = 0 it is `multiplicative`. A true 0 is always reported as 0, so epsilon is infinite.
-#
-# Reference: S. K. Bar-Lev, E. Bobovitch and B. Boukai, A note on randomized response models for
-# quantitative data, Metrika 60 (2004) 255-260.
+    scrambling = Multiplicative(known_numbers(noise, "multiplicative: noise"))
+    scrambling.require_estimable()
+    return scrambling
 
 
 class BarLev(TruthOrScrambled):
-    """The true number, or that times a drawn one."""
+    """Report the true number with probability p, else its product with a drawn one.
+
+        E[y | x] = x (p + (1-p) E s)        E[y^2 | x] = x^2 (p + (1-p) E s^2)
+
+    With p = 0 it is `multiplicative`. A true 0 is always reported as 0, so epsilon is infinite.
+
+    Reference: S. K. Bar-Lev, E. Bobovitch and B. Boukai, A note on randomized response models for
+    quantitative data, Metrika 60 (2004) 255-260.
+    """
 
     family: ClassVar[str] = "bar_lev"
     use_of_card: ClassVar[str] = (
         "multiply your true answer by its number and report only the product."
     )
-
-    @cached_property
-    def moments(self) -> Moments:
-        none, rest = Fraction(0), 1 - self.p
-        first, second = (self.p + rest * self.noise.moment(power) for power in (1, 2))
-        return Moments(first, none, second, none, none)
 
     @property
     def privacy(self) -> str:
@@ -190,47 +193,37 @@ class BarLev(TruthOrScrambled):
             "is always reported as 0."
         )
 
-    def scrambled(self, true: Array, drawn: Array) -> Array:
+    def scrambled(self, true: Any, drawn: Any) -> Any:
         return true * drawn
 
 
 def bar_lev(p: Number, noise: Any) -> BarLev:
     """The true number with probability p, else that times a draw from `noise`."""
-    found = BarLev(probability(p, "bar_lev: p"), known_numbers(noise, "bar_lev: noise"))
-    found.require_estimable()
-    return found
-
-
-# eriksson: report the true number with probability p, else one from a known list.
-#
-# E[y | x] = p x + (1-p) E s        E[y^2 | x] = p x^2 + (1-p) E s^2
-#
-# mean(x) = (mean(y) - (1-p) E s) / p
-#
-# A number that is not on the list is certainly true, so epsilon is infinite, unless all true
-# numbers
-# are on the list (`listed`). Then the report is that of `forced` for these numbers, and
-#
-# epsilon = log((p + (1-p) q) / ((1-p) q))        q: the smallest probability on the list
-#
-# Reference: S. A. Eriksson, A new model for randomized response, International Statistical Review
-# 41
-# (1973) 101-113.
+    scrambling = BarLev(probability(p, "bar_lev: p"), known_numbers(noise, "bar_lev: noise"))
+    scrambling.require_estimable()
+    return scrambling
 
 
 @dataclass(frozen=True)
 class Eriksson(TruthOrScrambled):
-    """The true number, or one from the list."""
+    """Report the true number with probability p, else one from a known list.
+
+        E[y | x] = p x + (1-p) E s        E[y^2 | x] = p x^2 + (1-p) E s^2
+
+        mean(x) = (mean(y) - (1-p) E s) / p
+
+    A number that is not on the list is certainly true, so epsilon is infinite, unless all true
+    numbers are on the list (`listed`). Then the report is that of `forced` for these numbers, and
+
+        epsilon = log((p + (1-p) q) / ((1-p) q))        q: the smallest probability on the list
+
+    Reference: S. A. Eriksson, A new model for randomized response, International Statistical
+    Review 41 (1973) 101-113.
+    """
 
     listed: bool
     family: ClassVar[str] = "eriksson"
     use_of_card: ClassVar[str] = "and report its number."
-
-    @cached_property
-    def moments(self) -> Moments:
-        none, rest = Fraction(0), 1 - self.p
-        first, second = (rest * self.noise.moment(power) for power in (1, 2))
-        return Moments(self.p, first, self.p, none, second)
 
     @property
     def ratio(self) -> Fraction | None:
@@ -257,16 +250,16 @@ class Eriksson(TruthOrScrambled):
             self._check_listed(reported)
 
     def _check_listed(self, numbers: Array) -> None:
-        known = [float(value) for value in self.noise.values]
-        wrong = np.flatnonzero(~np.isin(numbers, known))
+        listed = [float(value) for value in self.noise.values]
+        wrong = np.flatnonzero(~np.isin(numbers, listed))
         if wrong.size:
             raise DataError(
                 f"{numbers[wrong[0]]:g} in place {wrong[0]} is not on the list of eriksson: "
-                + ", ".join(f"{value:g}" for value in known[:12])
-                + (", ..." if len(known) > 12 else "")
+                + ", ".join(f"{value:g}" for value in listed[:12])
+                + (", ..." if len(listed) > 12 else "")
             )
 
-    def scrambled(self, true: Array, drawn: Array) -> Array:
+    def scrambled(self, true: Any, drawn: Any) -> Any:
         return drawn
 
 
@@ -277,6 +270,7 @@ def eriksson(p: Number, noise: Any, listed: bool = False) -> Eriksson:
     """
     if not isinstance(listed, bool):
         raise DesignError(f"eriksson: listed must be True or False, got {listed!r}")
-    found = Eriksson(probability(p, "eriksson: p"), known_numbers(noise, "eriksson: noise"), listed)
-    found.require_estimable()
-    return found
+    numbers = known_numbers(noise, "eriksson: noise")
+    scrambling = Eriksson(probability(p, "eriksson: p"), numbers, listed)
+    scrambling.require_estimable()
+    return scrambling

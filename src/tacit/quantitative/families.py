@@ -1,4 +1,4 @@
-"""scramble: draw reported numbers from true ones; and read a description from its file."""
+"""The families of scrambling by name: draw, read from a file, make a matrix of categories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tacit.errors import DataError, DesignError, FileError, unknown
 from tacit.output.json_documents import read_document
 from tacit.quantitative.cards import (
     CardScrambling,
-    TruthOrScrambled,
     additive,
     bar_lev,
     eriksson,
@@ -72,15 +71,6 @@ def check_scrambling(scrambling: object) -> None:
         )
 
 
-# as_matrix: card scrambling of a few whole numbers as a channel of categories.
-#
-# Column x of the matrix has the probabilities of all reports of the true number x. With it a
-# design,
-# a survey and the respondent's page can ask for the number, and everything that takes a design
-# can
-# estimate from the reports.
-
-
 #: More reports are not practical for people.
 _MOST_REPORTS = 200
 
@@ -88,7 +78,10 @@ _MOST_REPORTS = 200
 def as_matrix(scrambling: Scrambling, numbers: Iterable[Any]) -> Matrix:
     """The coin of a group with one attribute, whose categories are these numbers in order.
 
-    Reports are numbers as text, from the smallest to the largest.
+    Reports are numbers as text, from the smallest to the largest. Column x of the matrix has the
+    probabilities of all reports of the true number x. With it a design, a survey and the
+    respondent's page can ask for the number, and everything that takes a design can estimate from
+    the reports.
 
     >>> from tacit.quantitative import additive
     >>> as_matrix(additive([0, 1]), [0, 1]).to_dict()["matrix"]
@@ -104,7 +97,7 @@ def as_matrix(scrambling: Scrambling, numbers: Iterable[Any]) -> Matrix:
     if len(set(true)) < max(2, len(true)):
         raise DataError("numbers must be at least two different numbers")
     scrambling.check_true(np.array([float(x) for x in true]))
-    laws = [_law(scrambling, x) for x in true]
+    laws = [scrambling.law(x) for x in true]
     reports = sorted(set().union(*laws))
     if len(reports) > _MOST_REPORTS:
         raise DataError(
@@ -113,14 +106,3 @@ def as_matrix(scrambling: Scrambling, numbers: Iterable[Any]) -> Matrix:
         )
     rows = [[law.get(report, Fraction(0)) for law in laws] for report in reports]
     return matrix(rows, [str(report) for report in reports])
-
-
-def _law(scrambling: CardScrambling, x: Fraction) -> dict[Fraction, Fraction]:
-    """The exact probability of each report of a true number."""
-    combine: Any = scrambling.scrambled  # arithmetic that also works on fractions
-    truth = scrambling.p if isinstance(scrambling, TruthOrScrambled) else Fraction(0)
-    found = {x: truth} if truth else {}
-    for card, share in zip(scrambling.noise.values, scrambling.noise.shares, strict=True):
-        report = combine(x, card)
-        found[report] = found.get(report, Fraction(0)) + (1 - truth) * share
-    return {report: share for report, share in found.items() if share}

@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -41,35 +41,53 @@ from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
-from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling, SamplingArguments
+from tacit.reconstruction.sampling.linearised import linearised
+from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
+from tacit.reconstruction.sampling.sample_rows import ErrorMethod
 
 #: Skewness below this is rounding.
 _SYMMETRIC = 1e-9
 
 
-def mean(reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]) -> Estimate:
+def mean(
+    reported: Any,
+    scrambling: Scrambling,
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
+) -> Estimate:
     """The mean of the true numbers, with its standard error.
 
-    `weights=`, `strata=` and `clusters=` say how people were sampled, one value per number; see
-    `reconstruct`.
+    `weights`, `strata` and `clusters` say how people were sampled, one value per number; `errors`
+    is a method of `tacit.reconstruction.sampling`. `fpc` is refused.
     """
-    weights, _ = _weights(reported, scrambling)
-    people = _People(sampling, len(weights))
+    g, _ = _weights(reported, scrambling)
+    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(g))
     unit, origin = float(scrambling.unit), float(scrambling.origin)
-    center = people.mean(weights)
+    center = people.mean(g)
     floor = unit**2 * _noise(scrambling, center) / people.n
-    return people.estimate("mean", origin + unit * center, unit * weights, floor=floor)
+    return people.estimate("mean", origin + unit * center, unit * g, floor=floor)
 
 
 def variance(
-    reported: Any, scrambling: Scrambling, **sampling: Unpack[SamplingArguments]
+    reported: Any,
+    scrambling: Scrambling,
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """The variance of the true numbers, with its standard error; limits are never below 0.
 
     Arguments as for `mean`.
     """
     first, second = _weights(reported, scrambling)
-    people = _People(sampling, len(first))
+    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(first))
     center, square = people.mean(first), float(scrambling.unit) ** 2
     value = people.mean(second) - center**2 + people.variance_of_mean(first)
     influence = square * (second - 2 * center * first)
@@ -103,18 +121,17 @@ def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
 class _People:
     """How people were sampled: means of weights of their reports, and what these vary by."""
 
-    def __init__(self, sampling: SamplingArguments, n: int) -> None:
-        given = Sampling(**sampling)
-        if given.fpc is not None:
+    def __init__(self, sampling: Sampling, n: int) -> None:
+        if sampling.fpc is not None:
             raise DataError("fpc is not used for scrambled numbers; leave it out")
-        if given.columns:
+        if sampling.columns:
             raise DataError("weights, strata and clusters need one value per reported number")
-        if not callable(given.errors):
+        if not callable(sampling.errors):
             raise DataError(
                 "errors must be linearised, jackknife or bootstrap() of "
                 "tacit.reconstruction.sampling"
             )
-        self.n, self.sample = n, SampleData(given, {}, None, n).rows() if given else None
+        self.n, self.sample = n, SampleData(sampling, {}, None, n).rows() if sampling else None
 
     def mean(self, values: Array) -> float:
         """The weighted mean."""
@@ -140,7 +157,9 @@ class _People:
         Its variance is at least `floor`, and `more` comes on top.
         """
         spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
-        simple = self._simple(name, value, max(spread, floor) + more)
+        covariance = np.asarray([[max(spread, floor) + more]])
+        center = np.asarray(value)
+        simple = Estimate.of_covariance((), center, covariance, self.n, "moments", name)
         sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
         if sample is not None:  # the skewness of totals of few clusters is not known
             variance = np.asarray([[max(self.variance_of_mean(influence), floor) + more]])
@@ -148,11 +167,6 @@ class _People:
             simple = simple.of_sample(variance, df)
         limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
         return replace(simple, interval_of=limits)
-
-    def _simple(self, name: str, value: float, variance: float) -> Estimate:
-        """The estimate as if from a simple random sample."""
-        center, covariance = np.asarray(value), np.asarray([[variance]])
-        return Estimate.of_covariance((), center, covariance, self.n, "moments", name)
 
 
 def _skewness(weights: Array) -> float:

@@ -27,21 +27,16 @@ from tacit.core.exact_draws import Draws, Source
 from tacit.errors import DataError, DesignError, SingularChannelError
 from tacit.output.json_documents import DocumentFormat
 
-# KnownNumbers: a known distribution of finitely many numbers, such as the cards of a deck.
-
 
 @dataclass(frozen=True)
 class KnownNumbers:
-    """Distinct numbers in increasing order, and the exact probability of each."""
+    """A known distribution of finitely many numbers, such as the cards of a deck.
+
+    Distinct numbers in increasing order, and the exact probability of each.
+    """
 
     values: tuple[Fraction, ...]
     shares: tuple[Fraction, ...]
-
-    def moment(self, power: int) -> Fraction:
-        """The mean of the numbers to a power."""
-        return sum(
-            (s * v**power for v, s in zip(self.values, self.shares, strict=True)), Fraction(0)
-        )
 
     def draw(self, size: int, source: Source) -> Array:
         """Independent draws, exact for the shares."""
@@ -75,10 +70,10 @@ def known_numbers(given: Any, what: str) -> KnownNumbers:
     shares: dict[Fraction, Fraction] = {}
     for number, share in zip(numbers, weights, strict=True):
         shares[number] = shares.get(number, Fraction(0)) + share
-    kept = sorted((number, share) for number, share in shares.items() if share > 0)
-    if not kept:
+    possible = sorted((number, share) for number, share in shares.items() if share > 0)
+    if not possible:
         raise DesignError(f"{what} must have at least one number")
-    return KnownNumbers(*zip(*kept, strict=True))
+    return KnownNumbers(*zip(*possible, strict=True))
 
 
 FORMAT = DocumentFormat("scrambling", "scrambling file", (("family", "parameters"),))

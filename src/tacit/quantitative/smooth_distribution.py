@@ -1,10 +1,26 @@
-"""The most likely smooth distribution of points behind reports of the square wave.
+"""distribution: the shares of ranges of the true numbers, from reports of the square wave.
 
-Expectation-maximisation with smoothing (EMS): after each EM step the shares of neighbouring points
-are averaged with the weights 1/4, 1/2, 1/4. Without it, EM fits the noise.
+The shares come from expectation-maximisation with smoothing (EMS): after each EM step the shares of
+neighbouring points are averaged with the weights 1/4, 1/2, 1/4. Without it, EM fits the noise.
 
-Reference: Li et al. (SIGMOD 2020), section 5.4; the smoothing is that of D. Nychka, Some properties
-of adding a smoothing step to the EM algorithm, Statistics & Probability Letters 9 (1990) 187-193.
+Their errors come from a smooth fit by least squares with a penalty on roughness:
+
+    minimise  n (f - M p)^T D^-1 (f - M p) + lambda |second differences of p|^2,   sum of p = 1
+
+f are the shares of reports, D = diag(M p0) for the distribution p0 of smoothed EM. Read as a normal
+prior for the second differences, the penalty gives a posterior covariance, which contains the
+expected bias of smoothing besides the noise (Wahba, 1983). lambda has a marginal likelihood too. We
+take the least lambda within `_WITHIN` of its maximum: too much smoothing gives short intervals that
+miss the truth, too little only long ones.
+
+Limits are those of the fit, moved to contain the share and to stay within 0 and 1. They hold for
+distributions that are smooth on the scale of a range: see the measured coverage in
+docs/quantitative.md. A point with a large share, such as many zeros, is not smooth.
+
+References: Li et al. (SIGMOD 2020), section 5.4. D. Nychka, Some properties of adding a smoothing
+step to the EM algorithm, Statistics & Probability Letters 9 (1990) 187-193. G. Wahba, Bayesian
+confidence intervals for the cross-validated smoothing spline, Journal of the Royal Statistical
+Society B 45 (1983) 133-150.
 """
 
 from __future__ import annotations
@@ -86,24 +102,6 @@ def _smooth(shares: Array) -> Array:
     return np.asarray(smooth / smooth.sum())
 
 
-# The error of a smooth distribution of points: least squares with a penalty on roughness.
-#
-# minimise  n (f - M p)^T D^-1 (f - M p) + lambda |second differences of p|^2,   sum of p = 1
-#
-# f are the shares of reports, D = diag(M p0) for the distribution p0 of smoothed EM. Read as a
-# normal
-# prior for the second differences, the penalty gives a posterior covariance, which contains the
-# expected bias of smoothing besides the noise (Wahba, 1983). lambda has a marginal likelihood
-# too. We
-# take the least lambda within `_WITHIN` of its maximum: too much smoothing gives short intervals
-# that
-# miss the truth, too little only long ones.
-#
-# Reference: G. Wahba, Bayesian confidence intervals for the cross-validated smoothing spline,
-# Journal
-# of the Royal Statistical Society B 45 (1983) 133-150.
-
-
 #: Units of log-likelihood below the maximum; 2 covers 3 points less than 4 at steep places.
 _WITHIN = 4.0
 #: Values of lambda that are tried, from 1 to steps ** _POWER.
@@ -123,9 +121,9 @@ def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> Smooth
 
     scale = np.sqrt(n / wave.forward(likely))
     design = scale[:, None] * wave.forward(np.eye(wave.steps))
-    known = design.T @ design
+    gram = design.T @ design
     score = design.T @ (scale * reported)
-    factor = _chosen(known, score)
+    factor = _precision(gram, score)
     shares, covariance = cho_solve(factor, score), cho_solve(factor, np.eye(wave.steps))
     with_total = covariance.sum(axis=1)
     total = with_total.sum()
@@ -133,32 +131,22 @@ def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> Smooth
     return SmoothFit(shares, covariance - np.outer(with_total, with_total) / total)
 
 
-def _chosen(known: Array, score: Array) -> Any:
+def _precision(gram: Array, score: Array) -> Any:
     """The factored precision at the least lambda that the reports do not contradict."""
     from scipy.linalg import cho_factor, cho_solve  # slow to load
 
-    steps = len(known)
+    steps = len(gram)
     differences = np.diff(np.eye(steps), 2, axis=0)
     rough = differences.T @ differences
     weights = np.exp(np.linspace(0, _POWER * np.log(steps), _TRIED))
     likelihoods = []
     for weight in weights:
-        factor = cho_factor(known + weight * rough, lower=True)
+        factor = cho_factor(gram + weight * rough, lower=True)
         size = np.log(np.diag(factor[0])).sum()
         fit = score @ cho_solve(factor, score)
         likelihoods.append(0.5 * (steps - 2) * np.log(weight) - size + 0.5 * fit)
     least = int(np.argmax(np.array(likelihoods) >= max(likelihoods) - _WITHIN))
-    return cho_factor(known + weights[least] * rough, lower=True)
-
-
-# distribution: the shares of ranges of the true numbers, from reports of the square wave.
-#
-# The shares come from smoothed EM (`smoothed_em`), their errors from a smooth fit by least
-# squares
-# (`roughness_penalty`). Limits are those of the fit, moved to contain the share and to stay
-# within 0
-# and 1. They hold for distributions that are smooth on the scale of a range: see the measured
-# coverage in docs/quantitative.md. A point with a large share, such as many zeros, is not smooth.
+    return cho_factor(gram + weights[least] * rough, lower=True)
 
 
 def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estimate:
@@ -180,8 +168,11 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
     ranges = sums_over_ranges(scrambling.steps, bins)
     covariance = ranges @ fit.covariance @ ranges.T
     value, stderr = ranges @ likely, np.sqrt(covariance.diagonal())
+    low, high = scrambling.low, scrambling.high
+    edges = [float(low + (high - low) * i / bins) for i in range(bins + 1)]
+    labels = [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
     return Estimate(
-        (_attribute(scrambling, bins),),
+        (Attribute("range", labels, edges=edges[1:-1]),),
         value,
         stderr,
         len(codes),
@@ -204,13 +195,6 @@ def sums_over_ranges(steps: int, bins: int) -> Array:
     low = np.maximum(starts, edges[:-1, None])
     high = np.minimum(ends, edges[1:, None])
     return np.asarray(np.maximum(high - low, 0) / (ends - starts))
-
-
-def _attribute(scrambling: SquareWave, bins: int) -> Attribute:
-    low, high = scrambling.low, scrambling.high
-    edges = [float(low + (high - low) * i / bins) for i in range(bins + 1)]
-    labels = [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
-    return Attribute("range", labels, edges=edges[1:-1])
 
 
 def _limits(value: Array, center: Array, stderr: Array, level: float) -> Interval:
