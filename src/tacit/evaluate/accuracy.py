@@ -1,9 +1,9 @@
 """accuracy, confusion, recall: how well a classifier does on true records, from reported ones.
 
 Accuracy is the mean of h(record) = [model(record) = class] over true records, the entries of the
-confusion table those of h = [class = c, model(record) = v]; see `signed_records`. One estimator
-serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan & Matwin,
-section 3.4, are the cases in `paper_accuracies`).
+confusion table those of h = [class = c, model(record) = v]; see `SignedRecords`. One estimator
+serves every design, the class disguised or not. Du & Zhan (2003, section 4.3) and Zhan & Matwin
+(section 3.4) print cases of it, here `complement_accuracy` and `personal_accuracy`.
 
 Intervals lie in [0, 1]. They assume that the disguise adds as much noise to records that are
 classified correctly as to others.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -37,27 +37,11 @@ from tacit.reconstruction.fit import DesignFit
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
-from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling.linearised import linearised
+from tacit.reconstruction.sampling.sample_rows import ErrorMethod
 from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
 from tacit.reconstruction.shares import conditional_shares
 from tacit.records import PatternTable
-
-# Signed records: the mean over true records of any function of a record, from reported ones.
-#
-# E[h] = mean over reported records of g(y) = (W^T h)(y),    W = kron over groups of W_G
-#
-# Each group's W is a signed mixture of kernels (`SignedKernel`), so g(y) is a sum over copies
-# of
-# the record, one per choice of a kernel for each group, of the product of the kernels' weights
-# times
-# h(copy). The copies are plain records: h may be whatever a classifier predicts for them. g
-# groups
-# with two kernels each make 2^g copies (METHODS 2).
-#
-# Kernels that draw do so independently for every record, and the mean of `draws` draws is taken:
-# g
-# stays unbiased and independent from record to record, so its empirical variance is correct.
-
 
 Kernels = tuple[SignedKernel, ...]
 
@@ -71,7 +55,20 @@ RECORD_BLOCK, COPY_BLOCK = 1 << 14, 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class SignedRecords:
-    """The copies that undo a design: the kernels of each group."""
+    """The copies that undo a design: the kernels of each group.
+
+    The mean over true records of any function h of a record, from reported ones, is
+
+        E[h] = mean over reported records of g(y) = (W^T h)(y),    W = kron over groups of W_G
+
+    Each group's W is a signed mixture of kernels (`SignedKernel`), so g(y) is a sum over copies of
+    the record, one per choice of a kernel for each group, of the product of the kernels' weights
+    times h(copy). The copies are plain records: h may be whatever a classifier predicts for them.
+    g groups with two kernels each make 2^g copies.
+
+    Kernels that draw do so independently for every record, and the mean of `draws` draws is taken:
+    g stays unbiased and independent from record to record, so its empirical variance is correct.
+    """
 
     design: Design
     groups: tuple[Kernels, ...]
@@ -180,31 +177,30 @@ def accuracy(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Share of true records that the model classifies correctly.
 
-    `model` is anything with `predict` (see `classifier`), `reported` whatever `reconstruct` takes.
+    `model` is anything with `predict` (see `Classifier`), `reported` whatever `reconstruct` takes.
     `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
     designs that replace answers of many categories; None always draws the same. `weights`,
-    `strata`, `clusters` and `fpc` say how people were sampled, as in `reconstruct`. Records with
-    missing answers are left out.
+    `strata`, `clusters`, `fpc` and `errors` say how people were sampled, as in `reconstruct`.
+    Records with missing answers are left out.
     """
-    table, left_out = _test_records(reported, design, sampling)
+    read = reconstruct(
+        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
+    )
     classifier = Classifier(model, design.schema, target)
-    own = _model_weights(model, table, design)
-    if own is not None:
-        right_weights = own.trace(axis1=1, axis2=2)
-        return _tested([(right_weights, table.counts)], "accuracy", table, design, left_out)
 
     def right(records: Codes) -> Predicted:
         return classifier.correct(records).astype(np.intp)
 
-    signed = signed_records(design, table, draws)
-    table = _drawn_alone(table, signed)
-    blocks = outcome_weights(signed, table, right, 2, rng)
-    rights = ((weights[:, 1], counts) for weights, counts in blocks)
-    return _tested(rights, "accuracy", table, design, left_out)
+    return _tested(model, read.patterns, design, right, 2, rng, draws, "accuracy")
 
 
 def confusion(
@@ -214,13 +210,20 @@ def confusion(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
 
     The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
-    table, left_out = _test_records(reported, design, sampling)
+    read = reconstruct(
+        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
+    )
     classifier = Classifier(model, design.schema, target)
     true, cells = classifier.target, classifier.target.size**2
     if cells > MOST_CELLS:
@@ -234,13 +237,7 @@ def confusion(
 
     name = "predicted_" if true.name == "predicted" else "predicted"
     title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
-    own = _model_weights(model, table, design)
-    if own is not None:
-        return _tested([(own, table.counts)], title, table, design, left_out, attributes)
-    signed = signed_records(design, table, draws)
-    table = _drawn_alone(table, signed)
-    blocks = outcome_weights(signed, table, cell, cells, rng)
-    return _tested(blocks, title, table, design, left_out, attributes)
+    return _tested(model, read.patterns, design, cell, cells, rng, draws, title, attributes)
 
 
 def recall(
@@ -250,7 +247,12 @@ def recall(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Share of each class that is classified correctly; arguments as for `accuracy`.
 
@@ -259,51 +261,51 @@ def recall(
     See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is not
     positive; the interval is then all of [0, 1].
     """
-    table = confusion(model, reported, design, target, rng, draws, **sampling)
-    own, name = table.attributes[0], f"recall by {table.attributes[0].name}"
-    each = np.arange(own.size) * (own.size + 1)
-    return conditional_shares(table, 1, name).part(each, (own,), name)
-
-
-def _test_records(
-    reported: Any, design: Design, sampling: SamplingArguments
-) -> tuple[PatternTable, int]:
-    """The records to test on, and how many were left out because answers are missing."""
-    found = reconstruct(reported, design, **sampling).patterns
-    if isinstance(found, IncompletePatterns):
-        complete = found.complete(found.schema.names)
-        return complete, found.n_records - complete.n_records
-    return found, 0
-
-
-def _drawn_alone(table: PatternTable, signed: SignedRecords) -> PatternTable:
-    """A row per record of a sample, if copies are drawn."""
-    return table.expanded() if signed.random and isinstance(table, WeightedPatterns) else table
+    table = confusion(
+        model, reported, design, target, rng, draws,
+        weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors,
+    )  # fmt: skip
+    true, name = table.attributes[0], f"recall by {table.attributes[0].name}"
+    diagonal = np.arange(true.size) * (true.size + 1)
+    return conditional_shares(table, 1, name).part(diagonal, (true,), name)
 
 
 def _tested(
-    blocks: Iterable[tuple[Numbers, Numbers]],
-    name: str,
+    model: Any,
     table: PatternTable,
     design: Design,
-    left_out: int,
+    outcome: Outcome,
+    n_outcomes: int,
+    rng: np.random.Generator | None,
+    draws: int,
+    name: str,
     attributes: tuple[Attribute, ...] = (),
 ) -> Estimate:
-    """Probabilities from weights of reports, with the test of fit of the design."""
-    sample = sample_of(table)
-    found = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
-    fit = DesignFit(table, design, design.schema.names)
-    return replace(found, fit_of=fit, n_left_out=left_out)
+    """Probabilities of the outcomes; without attributes, of outcome 1 alone.
 
-
-def _model_weights(model: Any, table: PatternTable, design: Design) -> Array | None:
-    """Weights of patterns for each true and predicted class, if the model can compute them.
-
-    A tree can: each of its leaves is an event with few conditions, so whole records need not be
-    copied and the design may have any number of groups.
+    A tree computes weights of patterns for each true and predicted class itself (`outcomes`): each
+    of its leaves is an event with few conditions, so whole records need not be copied and the
+    design may have any number of groups.
     """
-    outcomes = getattr(model, "outcomes", None)
-    return None if outcomes is None else np.asarray(outcomes(table, design))
+    n_records = table.n_records
+    if isinstance(table, IncompletePatterns):
+        table = table.complete(table.schema.names)
+    left_out = n_records - table.n_records
+    blocks: Iterable[tuple[Numbers, Numbers]]
+    if hasattr(model, "outcomes"):
+        by_class = np.asarray(model.outcomes(table, design))
+        blocks = [(by_class if attributes else by_class.trace(axis1=1, axis2=2), table.counts)]
+    else:
+        signed = signed_records(design, table, draws)
+        if signed.random and isinstance(table, WeightedPatterns):  # a row per record
+            table = table.expanded()
+        blocks = outcome_weights(signed, table, outcome, n_outcomes, rng)
+        if not attributes:
+            blocks = ((weights[:, 1], counts) for weights, counts in blocks)
+    sample = sample_of(table)
+    estimate = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
+    fit = DesignFit(table, design, design.schema.names)
+    return replace(estimate, fit_of=fit, n_left_out=left_out)
 
 
 def outcome_weights(
@@ -319,11 +321,11 @@ def outcome_weights(
     """
     source = generator(rng)
     for reported, counts in records.blocks(table, max(256, min(RECORD_BLOCK, 2**22 // outcomes))):
-        places = np.arange(len(reported)) * outcomes
+        first_cells = np.arange(len(reported)) * outcomes
         result = np.zeros(len(reported) * outcomes)
         for batch, weights in records.of(reported, source):
-            found = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
-            result += np.bincount((found + places).ravel(), weights.ravel(), result.size)
+            results = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
+            result += np.bincount((results + first_cells).ravel(), weights.ravel(), result.size)
         yield result.reshape(len(reported), outcomes), counts
 
 
@@ -400,17 +402,24 @@ def personal_accuracy(
     right = linear_estimate([(classifier.correct(patterns.patterns), patterns.counts)], "accuracy")
     variance = float(right.stderr**2)
     if results is None:
-        personal, spread = _known(classifier, design, weights.drawn, generator(rng))
+        personal, spread = _on_personal_answers(classifier, design, weights.drawn, generator(rng))
         variance += (1 - theta) ** 2 * spread
     else:
-        answers = _checked(results, n)
-        personal, own = float(answers.mean()), float(answers.var())
-        variance += (1 - theta) ** 2 * own * (1 / len(answers) - 2 / n)
+        answers = np.asarray(results)
+        good = answers.ndim == 1 and answers.dtype.kind in "biuf" and np.isin(answers, (0, 1)).all()
+        if not good or not 1 <= len(answers) <= n:
+            raise DataError(
+                f"results must be a list of 0 and 1, at least one and at most one per reported "
+                f"record ({n:,}), got an array of {answers.dtype} of shape {answers.shape}"
+            )
+        answers = answers.astype(np.float64)
+        personal, spread = float(answers.mean()), float(answers.var())
+        variance += (1 - theta) ** 2 * spread * (1 / len(answers) - 2 / n)
     value = np.asarray((float(right) - (1 - theta) * personal) / theta)
     covariance = np.full((1, 1), max(variance / theta**2, 0.0))
-    found = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
+    estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
     fit = DesignFit(patterns, design, design.schema.names)
-    return replace(found.as_probability(), fit_of=fit)
+    return replace(estimate.as_probability(), fit_of=fit)
 
 
 def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:
@@ -419,7 +428,7 @@ def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:
     return ReportWeights(patterns, design).group(0).weights if len(design.groups) == 1 else None
 
 
-def _known(
+def _on_personal_answers(
     classifier: Classifier, design: Design, drawn: Distribution, rng: np.random.Generator
 ) -> tuple[float, float]:
     """P(Y cc) under the known distribution, and the variance of that figure if it is drawn."""
@@ -433,15 +442,3 @@ def _known(
     DrawKernel(factor.true_axes, factor.reported_axes, 1.0, drawn).write(records, records, rng)
     right = classifier.correct(records)
     return float(right.mean()), float(right.var()) / LISTED_CELLS
-
-
-def _checked(results: Any, n_records: int) -> Array:
-    """Results as an array of 0 and 1, at most one per record."""
-    answers = np.asarray(results)
-    good = answers.ndim == 1 and answers.dtype.kind in "biuf" and np.isin(answers, (0, 1)).all()
-    if not good or not 1 <= len(answers) <= n_records:
-        raise DataError(
-            f"results must be a list of 0 and 1, at least one and at most one per reported record "
-            f"({n_records:,}), got an array of {answers.dtype} of shape {answers.shape}"
-        )
-    return answers.astype(np.float64)
