@@ -14,10 +14,11 @@ from tacit import __version__
 from tacit.collect.http import PROBLEM
 from tacit.errors import DataError
 from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
-from tacit.studio.accounts import Invitation, Role, utc_text
+from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
 from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, group_table
 from tacit.studio.models import StoredModel
+from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.release import next_release_at
 from tacit.studio.site import (

@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
 from tacit.errors import DataError, SurveyError
-from tacit.studio.accounts import drafts, roles, utc_text
+from tacit.studio.accounts import drafts, roles
 from tacit.studio.forms import FormContext, kinds
+from tacit.studio.page_templates import utc_text
 from tacit.survey import Published, survey_from_text
 from tacit.survey.questions import YES_NO
 from tacit.survey.yaml_text import comments, parse, patched

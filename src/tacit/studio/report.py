@@ -1,4 +1,4 @@
-"""What a paper says about a survey's methods: design, estimator, intervals, with references."""
+"""The report of a survey for a paper's appendix: its methods in words, as HTML and as PDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tacit.core.imports import optional_imports
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.tables import chains, estimable_together
-from tacit.studio.page_templates import page_templates
 from tacit.studio.release import Release
 from tacit.studio.results import (
     CategoryResult,
@@ -25,23 +24,7 @@ from tacit.studio.results import (
     question_texts,
     result_notes,
 )
-
-#: References of the methods, by how a text cites them; those of the families are at their coins.
-REFERENCES = {
-    "Clopper & Pearson, 1934": (
-        "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits "
-        "illustrated in the case of the binomial. Biometrika, 26(4), 404-413."
-    ),
-    "Susko, 2013": (
-        "Susko, E. (2013). Likelihood ratio tests with boundary constraints using data-dependent "
-        "degrees of freedom. Biometrika, 100(4), 1019-1023."
-    ),
-    "Theil, 1971": "Theil, H. (1971). Principles of econometrics. Wiley.",
-    "Wilson, 1927": (
-        "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
-        "inference. Journal of the American Statistical Association, 22(158), 209-212."
-    ),
-}
+from tacit.studio.words import FAMILY_WORDS, cited
 
 
 def design_sentences(design: Design) -> list[str]:
@@ -49,6 +32,18 @@ def design_sentences(design: Design) -> list[str]:
     groups = [_group_sentence(design, group) for group in design.groups]
     conditions = [_condition_sentence(design, condition) for condition in design.conditions]
     return [*groups, *conditions, *(_chain_sentence(design, names) for names in chains(design))]
+
+
+def _group_sentence(design: Design, group: Group) -> str:
+    given = group.coin.to_dict()
+    family = str(given["family"])
+    names = ", ".join(group.attributes)
+    several = len(group.attributes) > 1 and family != "matrix"
+    together = " One draw decides for all of these questions together." if several else ""
+    coding = ""
+    if group.coin.report_words:
+        coding = f" A report is {group.coin.report_meaning(design.attributes_of(group))}."
+    return f"{names}: {FAMILY_WORDS[family](given)}{together}{coding}"
 
 
 def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
@@ -108,35 +103,12 @@ def _missing_sentence(release: Release) -> str:
     )
 
 
-def references(design: Design, texts: list[str]) -> list[str]:
-    """The sources of the design's families and of what these texts cite, in alphabetical order."""
-    whole = " ".join(texts)
-    cited = {full for short, full in REFERENCES.items() if short in whole}
-    return sorted(cited | {group.coin.reference for group in design.groups} - {""})
-
-
-def _group_sentence(design: Design, group: Group) -> str:
-    names = ", ".join(group.attributes)
-    several = len(group.attributes) > 1 and group.coin.family != "matrix"
-    together = " One draw decides for all of these questions together." if several else ""
-    coding = ""
-    if group.coin.report_words:
-        coding = f" A report is {group.coin.report_meaning(design.attributes_of(group))}."
-    return f"{names}: {group.coin.methods_text}{together}{coding}"
-
-
-# The report of a survey: one HTML file without script, for a paper's appendix.
-
-
 def survey_report(release: Release) -> str:
     """Methods, a table and a figure per question, warnings and references, as HTML."""
+    with optional_imports():  # a codebook needs no templates
+        from tacit.studio.page_templates import page_templates
     template = page_templates().get_template("report.html")
     return template.render(**report_values(release), notes=result_notes)
-
-
-def survey_report_html(release: Release) -> bytes:
-    """The same as a file."""
-    return survey_report(release).encode()
 
 
 def report_values(release: Release) -> dict[str, Any]:
@@ -148,20 +120,11 @@ def report_values(release: Release) -> dict[str, Any]:
         "records": release.counts.n_records,
         "design": design,
         "methods": methods,
-        "references": references(release.survey.design, [*design, *methods]),
+        "references": cited([*design, *methods]),
         "results": question_results(release),
         "hidden": hidden_questions(release),
         "warnings": group_warnings(release, question_texts(release.survey)),
     }
-
-
-# The report of a survey as PDF, set by Typst from the same values as the HTML report.
-
-
-with optional_imports():
-    import typst
-
-_LANGUAGE = re.compile("[a-z]{2,3}")
 
 
 def survey_report_pdf(release: Release) -> bytes:
@@ -171,10 +134,11 @@ def survey_report_pdf(release: Release) -> bytes:
     records give the same file.
     """
     values = report_values(release)
+    language = re.match("[a-z]{2,3}", values["language"].lower())  # of a tag such as pt-br
     results: list[QuestionResult] = values["results"]
     content = {
         "title": values["survey"].title,
-        "language": _language(values["language"]),
+        "language": language[0] if language else "en",
         "subtitle": f"{values['records']:,} records; {values['survey'].survey.terms}.",
         "warnings": [
             *values["warnings"],
@@ -188,16 +152,18 @@ def survey_report_pdf(release: Release) -> bytes:
 
 def _compiled(data: str) -> bytes:
     """An accessible PDF (PDF/UA), unless no font of this machine has one of its characters."""
+    with optional_imports():
+        import typst
     template = files("tacit.studio").joinpath("templates", "report.typ").read_bytes()
     standards: tuple[Any, ...] = (["ua-1"], [])
     for standard in standards:
         try:
-            made: bytes = typst.compile(template, sys_inputs={"data": data}, pdf_standards=standard)
+            pdf: bytes = typst.compile(template, sys_inputs={"data": data}, pdf_standards=standard)
         except typst.TypstError as error:
-            found = str(error)
+            reason = str(error)
         else:
-            return made
-    raise DataError(f"the report cannot be set as PDF: {found}; use HTML")
+            return pdf
+    raise DataError(f"the report cannot be set as PDF: {reason}; use HTML")
 
 
 def _question(result: QuestionResult, records: int) -> dict[str, Any]:
@@ -206,21 +172,16 @@ def _question(result: QuestionResult, records: int) -> dict[str, Any]:
         "misfit": result.misfit,
         "caption": f"{result.name}: estimated shares of the true answers with 95 % intervals, and "
         "shares of the reports",
-        "categories": [_category(one) for one in result.categories],
+        "categories": [_category(category) for category in result.categories],
         "notes": result_notes(result, records),
     }
 
 
-def _category(one: CategoryResult) -> dict[str, Any]:
+def _category(category: CategoryResult) -> dict[str, Any]:
+    reported = category.reported
     shown = {
-        "estimate": f"{100 * one.share:.1f} %",
-        "interval": f"{100 * one.low:.1f} to {100 * one.high:.1f} %",
-        "reported": "-" if one.reported is None else f"{100 * one.reported:.1f} %",
+        "estimate": f"{100 * category.share:.1f} %",
+        "interval": f"{100 * category.low:.1f} to {100 * category.high:.1f} %",
+        "reported": "-" if reported is None else f"{100 * reported:.1f} %",
     }
-    return {**vars(one), "shown": shown}
-
-
-def _language(tag: str) -> str:
-    """The language of a tag such as pt-br, as Typst knows it."""
-    found = _LANGUAGE.match(tag.lower())
-    return found[0] if found else "en"
+    return {**vars(category), "shown": shown}

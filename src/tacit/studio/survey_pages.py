@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from tacit.core.imports import optional_imports
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.reconstruction.sampling.incomplete_patterns import with_missing
@@ -18,7 +17,7 @@ from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparab
 from tacit.studio.group_tables import group_table
 from tacit.studio.record_files import LabelledRecords, codebook, csv_line, r_script
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
-from tacit.studio.report import survey_report
+from tacit.studio.report import survey_report, survey_report_pdf
 from tacit.studio.results import (
     group_warnings,
     hidden_questions,
@@ -222,8 +221,6 @@ def show_report(visit: PageVisit) -> Response:
 def report_pdf(visit: PageVisit) -> Response:
     """The report of a survey as PDF."""
     release = released(visit)
-    with optional_imports():
-        from tacit.studio.report import survey_report_pdf
     content = release.once("report.pdf", lambda: survey_report_pdf(release))
     return file_response(content, "application/pdf", f"{visit.survey.slug}-report.pdf")
 
