@@ -72,6 +72,14 @@ class Refusal(ProblemType):
         return self.content() | self.details
 
 
+class RefusalError(Exception):
+    """Raised by a page that refuses a visit after all."""
+
+    def __init__(self, why: Refusal) -> None:
+        super().__init__(why.title)
+        self.why = why
+
+
 SIGN_IN = Refusal("sign-in", 401, "Sign in first.")
 NOT_FOUND = Refusal("not-found", 404, "There is no such page, or you may not see it.")
 NOT_ALLOWED = Refusal("not-allowed", 403, "Your role does not allow this.")
@@ -350,10 +358,6 @@ class PageVisit:
         policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
         return HTMLResponse(text, status, policy)
 
-    def refused(self, why: Refusal) -> Response:
-        """The response to a visit that is refused after all."""
-        return refused(self.studio, self.request, why)
-
     def record(self, action: str, subject: str = "") -> None:
         """Add what was done to the audit log."""
         name = "" if self.account is None else self.account.name
@@ -488,12 +492,14 @@ async def _answer(studio: Studio, page: PageRoute, request: Request, turns_of: T
 def _guarded(studio: Studio, request: Request, work: Callable[[], T]) -> T | Response:
     try:
         return work()
+    except RefusalError as error:
+        return refused(studio, request, error.why)
     except TacitError as error:
         return refused(studio, request, _refusal_of(error))
 
 
-def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit | Response:
-    """A visit without what was sent; a response if it is not allowed."""
+def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit:
+    """A visit without what was sent, if it is allowed."""
     account = account_of(request, studio.accounts)
     named = {} if account is None else request.path_params  # strangers make us look up nothing
     survey = studio.survey(named["survey"]) if "survey" in named else None
@@ -504,7 +510,7 @@ def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit | Res
     if why is None and (missing or request.path_params.get("number", 0) > LARGEST_NUMBER):
         why = NOT_FOUND
     if why is not None:
-        return refused(studio, request, why)
+        raise RefusalError(why)
     secret = None if account else request.cookies.get(device_cookie_name(request))
     device = None if secret is None else studio.accounts.device(secret)
     return PageVisit(studio, request, account, survey, draft, device)
