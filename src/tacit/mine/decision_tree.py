@@ -26,7 +26,7 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, follow, grow, right_and_wrong
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, follow, grow
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
@@ -138,7 +138,11 @@ class DecisionTree(TreeMiner):
         if by_likelihood:
             tree = likelihood_tree(found, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
-            tree = grow(TreeReports.restored(found, target.name), settings)
+            # The reconstructed joint table, with its negative shares, gives the same tables at
+            # every node, for any design, but not their noise.
+            joint, sizes = found.joint(), design.schema.sizes
+            cells = TreeReports.of_cells(joint, sizes, found.n_records, reports.target)
+            tree = grow(cells, settings)
         else:
             tree = grow(reports, settings)
         self.restore(tree, reports.target)
@@ -221,7 +225,7 @@ class DecisionTree(TreeMiner):
         """
         check_is_fitted(self)
         reports = TreeReports.of(patterns, design, str(self.target))
-        return right_and_wrong(self.tree_, reports)
+        return confusion_weights(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""

@@ -40,7 +40,7 @@ from tacit.mine.argument_checks import non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
 from tacit.mine.record_split import folds_of
-from tacit.mine.tree.growth import Visit
+from tacit.mine.tree.growth import NodeWalk
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.output.number_text import number_of
@@ -63,7 +63,7 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
     doubt, tree = non_negative("caution", caution), model.tree_
     reports = TreeReports.of(reported_patterns(reported, None, design, target), design, target)
     cut = np.zeros(len(tree), bool)
-    _prune((Visit.root(tree, model.reports_), Visit.root(tree, reports)), doubt, cut)
+    _prune((NodeWalk.root(tree, model.reports_), NodeWalk.root(tree, reports)), doubt, cut)
     return model.cut(cut)
 
 
@@ -90,7 +90,7 @@ def _check_tree(model: Any) -> None:
     check_is_fitted(model)
 
 
-def _prune(node: tuple[Visit, Visit], caution: float, cut: Mask) -> tuple[Array, Array]:
+def _prune(node: tuple[NodeWalk, NodeWalk], caution: float, cut: Mask) -> tuple[Array, Array]:
     """Mark the nodes to cut in a subtree; gives the weight of each pattern for a correct answer.
 
     A node is given as it is in the learning reports and in the validation reports.
@@ -112,7 +112,7 @@ def _prune(node: tuple[Visit, Visit], caution: float, cut: Mask) -> tuple[Array,
     return learnt, validation
 
 
-def _mean(visit: Visit, weights: Array) -> tuple[float, float]:
+def _mean(visit: NodeWalk, weights: Array) -> tuple[float, float]:
     """The mean over reports of the weights of patterns, and its variance, which is positive."""
     reports = visit.tables.reports
     weighted = reports.shares * weights
@@ -242,7 +242,7 @@ def choose_depth(
 def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
     """The weight of each pattern for a correct answer of the tree cut at each depth from 0 on."""
     found = np.zeros((deepest + 1, len(reports.shares)))
-    waiting = [(Visit.root(tree, reports), 0)]
+    waiting = [(NodeWalk.root(tree, reports), 0)]
     while waiting:
         visit, depth = waiting.pop()
         last = visit.is_leaf or depth == deepest

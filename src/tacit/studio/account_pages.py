@@ -22,6 +22,7 @@ from tacit.studio.site import (
     PageRoute,
     PageVisit,
     Refusal,
+    RefusalError,
     Right,
     cookie_name,
     device_cookie_name,
@@ -48,15 +49,15 @@ def set_up(visit: PageVisit) -> Response:
     try:
         if password != visit.form.get("again", ""):
             raise DataError("the two passwords differ; type the same one twice")
-        made = visit.studio.accounts.create(token, name, password)
+        account = visit.studio.accounts.create(token, name, password)
     except DataError as error:
         return visit.page("set_up.html", 400, works=True, problem=str(error))
-    if made is None:
+    if account is None:
         return visit.page("set_up.html", 404, works=False, problem=None)
-    inviter = next(row.invited_by for row in visit.studio.accounts.all() if row.id == made.id)
+    inviter = next(row.invited_by for row in visit.studio.accounts.all() if row.id == account.id)
     note = "" if inviter is None else f"invited by {inviter}"
-    visit.studio.accounts.record(made.name, "account made", note)
-    return signed_in(visit, made)
+    visit.studio.accounts.record(account.name, "account made", note)
+    return signed_in(visit, account)
 
 
 def show_sign_in(visit: PageVisit) -> Response:
@@ -89,8 +90,8 @@ def _guess(visit: PageVisit, name: str) -> Guess:
         return Guess(name[:LONGEST_NAME], visit.networks)
     secret = request.cookies.get(device_cookie_name(request))  # also beside that of a session
     device = None if secret is None else accounts.device(secret)
-    known = device is not None and accounts.signed_in_on(number, device)
-    return Guess(number, visit.networks, device if known else None)
+    signed_in_before = device is not None and accounts.signed_in_on(number, device)
+    return Guess(number, visit.networks, device if signed_in_before else None)
 
 
 def guess_inside(visit: PageVisit) -> Guess:
@@ -152,7 +153,9 @@ def issue_token(visit: PageVisit) -> Response:
     """Make an API token and show it once."""
     scope = Role.named(visit.form.get("scope", "viewer"))
     slug = visit.form.get("survey", "")
-    only = next((one for one in visit.studio.surveys(visit.person) if one.slug == slug), None)
+    only = next(
+        (survey for survey in visit.studio.surveys(visit.person) if survey.slug == slug), None
+    )
     if slug and only is None:
         raise DataError("there is no such survey; choose one of the list")
     fingerprint = None if only is None else only.survey.fingerprint
@@ -177,7 +180,9 @@ def show_members(visit: PageVisit, link: str | None = None) -> Response:
         "members.html",
         survey=survey,
         members=accounts.members(survey.survey.fingerprint),
-        invitations=[(one, survey) for one in accounts.invitations(survey.survey.fingerprint)],
+        invitations=[
+            (invitation, survey) for invitation in accounts.invitations(survey.survey.fingerprint)
+        ],
         link=link,
     )
 
@@ -185,28 +190,28 @@ def show_members(visit: PageVisit, link: str | None = None) -> Response:
 def change_members(visit: PageVisit) -> Response:
     """Invite somebody with a role, or change or end the role of a member."""
     accounts, survey = visit.studio.accounts, visit.survey.survey.fingerprint
-    asked = visit.form.get("role", "viewer")
-    role = None if asked == "none" else Role.named(asked)
+    chosen = visit.form.get("role", "viewer")
+    role = None if chosen == "none" else Role.named(chosen)
     member = visit.form.get("member", "")
     if not member:
         if role is None:
             raise DataError("choose a role for the new member")
         _, link = invite(visit, role)
         return show_members(visit, link)
-    known = {str(one.id): one.name for one in accounts.members(survey)}
-    if member not in known:
+    names = {str(row.id): row.name for row in accounts.members(survey)}
+    if member not in names:
         raise DataError("there is no such member; choose one of the list")
     accounts.give(int(member), survey, role)
-    visit.record("role changed", f"{visit.survey.title}: {known[member]} {asked}")
+    visit.record("role changed", f"{visit.survey.title}: {names[member]} {chosen}")
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
 def invite(visit: PageVisit, role: Role) -> tuple[Invitation, str]:
     """An invitation to the survey of a page, and its link."""
     survey = visit.survey
-    made, secret = visit.studio.accounts.invite(visit.person, survey.survey.fingerprint, role)
+    invitation, secret = visit.studio.accounts.invite(visit.person, survey.survey.fingerprint, role)
     visit.record("member invited", f"{survey.title}: {role.name.lower()}")
-    return made, f"{visit.request.base_url}set-up/{secret}"
+    return invitation, f"{visit.request.base_url}set-up/{secret}"
 
 
 def revoke_invitation(visit: PageVisit) -> bool:
@@ -222,17 +227,17 @@ def revoke_invitation(visit: PageVisit) -> bool:
 def revoke(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
     if not revoke_invitation(visit):
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
 def show_accounts(visit: PageVisit, problem: str | None = None) -> Response:
     """All accounts, and the invitations to all surveys."""
-    surveys = {one.survey.fingerprint: one for one in visit.studio.store.published()}
+    surveys = {survey.survey.fingerprint: survey for survey in visit.studio.store.published()}
     invitations = [
-        (one, surveys[one.survey])
-        for one in visit.studio.accounts.invitations()
-        if one.survey in surveys
+        (survey, surveys[survey.survey])
+        for survey in visit.studio.accounts.invitations()
+        if survey.survey in surveys
     ]
     return visit.page(
         "accounts.html",
@@ -248,7 +253,7 @@ def change_account(visit: PageVisit) -> Response:
     accounts, number = visit.studio.accounts, visit.request.path_params["number"]
     name = next((row.name for row in accounts.all() if row.id == number), None)
     if name is None:
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     changes = {
         "disable": (accounts.disable, True, "account disabled"),
         "enable": (accounts.disable, False, "account enabled"),
@@ -289,12 +294,11 @@ def signed_in(visit: PageVisit, account: Account, response: Response | None = No
 
 
 def too_many(seconds: float) -> str:
-    """What somebody is told who has to wait after failed tries."""
+    """Throttling message after failed tries."""
     return f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
 
 
-# Adding and removing passkeys, and signing in with one; all but removing needs the script.
-
+# Passkeys; all but removing needs the script ------------------------------------------------------
 
 _UNKNOWN_PASSKEY = Refusal(
     "wrong", 403, "This passkey is not known here, or it took too long. Try again."
@@ -308,10 +312,10 @@ def passkey_options(visit: PageVisit) -> Response:
     wait = visit.studio.guesses.begin(guess)
     if wait > 0:
         return _too_many(visit, wait)
-    known = isinstance(password, str) and visit.studio.accounts.check_password(
+    correct = isinstance(password, str) and visit.studio.accounts.check_password(
         person.name, password
     )
-    if not known:
+    if not correct:
         visit.record("passkey refused", "wrong password")
         raise DataError("The password is wrong.")
     visit.studio.guesses.succeeded(guess)
@@ -353,13 +357,13 @@ def sign_in_with_passkey(visit: PageVisit) -> Response:
         if wait > 0:  # and the audit log is not filled
             return _too_many(visit, wait)
         visit.studio.accounts.record("", "sign-in failed", "passkey")
-        return visit.refused(_UNKNOWN_PASSKEY)
+        raise RefusalError(_UNKNOWN_PASSKEY)
     visit.studio.accounts.record(account.name, "signed in", "passkey")
     return signed_in(visit, account, JSONResponse({"to": "/"}))
 
 
 def _too_many(visit: PageVisit, seconds: float) -> Response:
-    return visit.refused(Refusal("too-many", 429, too_many(seconds)))
+    raise RefusalError(Refusal("too-many", 429, too_many(seconds)))
 
 
 def _site_origin(visit: PageVisit) -> SiteOrigin:

@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
@@ -36,13 +35,9 @@ from sqlalchemy.schema import CreateColumn
 
 from tacit.errors import DataError, StoreError, unknown
 
-# The tables of the studio: accounts, roles, sessions, links, tokens, drafts and the audit log.
-#
-# They are in an SQLite file of their own, so that nothing here touches the records of
-# respondents.
-# Secrets are stored as hashes: reading the file is not enough to sign in.
-
-
+#: The tables of the studio: accounts, roles, sessions, links, tokens, drafts and the audit log.
+#: They are in an SQLite file of their own, so that nothing here touches the records of respondents.
+#: Secrets are stored as hashes: reading the file is not enough to sign in.
 metadata = sa.MetaData()
 #: Lines of the audit log about a sign-in that failed, and about a name that no account has.
 FAILED_SIGN_IN, UNKNOWN_NAME = "sign-in failed", "unknown name"
@@ -154,23 +149,18 @@ drafts = sa.Table(
 )
 
 
-def utc_text(seconds: float) -> str:
-    """A time of day, UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
 def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
     """What an account has in a table, oldest first."""
-    own = sa.select(table).where(table.c.account == account).order_by(table.c.id)
+    rows = select(table).where(table.c.account == account).order_by(table.c.id)
     with engine.connect() as connection:
-        return connection.execute(own).all()
+        return connection.execute(rows).all()
 
 
 def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
     """Delete a row of an account; whether there was one."""
-    own = sa.and_(table.c.account == account, table.c.id == number)
+    row = and_(table.c.account == account, table.c.id == number)
     with engine.begin() as connection:
-        return connection.execute(sa.delete(table).where(own)).rowcount == 1
+        return connection.execute(delete(table).where(row)).rowcount == 1
 
 
 def open_engine(path: Path) -> sa.Engine:
@@ -196,8 +186,8 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     Its links did not say who made them, so that they cannot be checked: they no longer work. Its
     audit log had whatever was typed as a name, passwords too: only names of accounts stay.
     """
-    typed = sa.and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
-    others = sa.and_(typed, audit.c.account.not_in(sa.select(accounts.c.name)))
+    typed = and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
+    others = and_(typed, audit.c.account.not_in(select(accounts.c.name)))
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE IF EXISTS studio_setup_links"))
         for table in metadata.sorted_tables:
@@ -206,14 +196,17 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
                 if column.name not in present:
                     layout = CreateColumn(column).compile(connection)
                     connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN {layout}"))
-        changed = sa.update(audit).where(others).values(account="", subject=UNKNOWN_NAME)
-        connection.execute(changed)
+        connection.execute(update(audit).where(others).values(account="", subject=UNKNOWN_NAME))
 
 
 def _set_up(connection: Any, record: Any) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "busy_timeout = 5000",
+    ):
         connection.execute(f"PRAGMA {pragma}").fetchall()
-    connection.execute("PRAGMA busy_timeout = 5000").fetchall()
 
 
 #: Seconds that a session lasts after it was last used, and that an invitation can be used.
@@ -267,8 +260,8 @@ class Account:
         """The role for a survey; None if the account may not see it."""
         if self.only not in (None, survey):
             return None
-        own = Role.OWNER if self.administrator else self.roles.get(survey)
-        return None if own is None else min(own, self.most)
+        role = Role.OWNER if self.administrator else self.roles.get(survey)
+        return None if role is None else min(role, self.most)
 
 
 @dataclass(frozen=True)
@@ -328,28 +321,28 @@ class Accounts:
             raise DataError(f"a survey has at most {MOST_INVITATIONS} invitations; revoke some")
         row = dict(account=by.id, token=by.token, survey=survey, role=role.name.lower())
         number, secret = self._new_link(**row)
-        for made in self.invitations(survey):
-            if made.id == number:
-                return made, secret
+        for invitation in self.invitations(survey):
+            if invitation.id == number:
+                return invitation, secret
         raise DataError("you may no longer invite to this survey")
 
     def _new_link(self, **row: Any) -> tuple[int, str]:
         secret = secrets.token_urlsafe(24)
         values = dict(hash=_hash(secret), expires=self.now() + LINK_SECONDS, **row)
         with self.engine.begin() as connection:
-            made = connection.execute(insert(invitations).values(**values)).inserted_primary_key
+            number = _inserted(connection, invitations, values)
             self._drop_invitations(connection)
-        return int(made[0]) if made else 0, secret
+        return number, secret
 
     def invitations(self, survey: str | None = None) -> list[Invitation]:
         """The open invitations to a survey, or to all surveys; the first to expire comes first."""
-        wanted = select(invitations, accounts.c.name).join(
+        links = select(invitations, accounts.c.name).join(
             accounts, accounts.c.id == invitations.c.account
         )
         if survey is not None:
-            wanted = wanted.where(invitations.c.survey == survey)
+            links = links.where(invitations.c.survey == survey)
         with self.engine.connect() as connection:
-            rows = connection.execute(wanted.order_by(invitations.c.expires, invitations.c.id))
+            rows = connection.execute(links.order_by(invitations.c.expires, invitations.c.id))
             return [
                 Invitation(row.id, row.name, row.survey, Role.named(row.role), row.expires)
                 for row in self._working(connection, rows.all())
@@ -412,8 +405,7 @@ class Accounts:
                 (link,) = links
                 row = dict(name=name, password=hashed, invited_by=link.account)
                 row |= dict(administrator=link.account is None)
-                made = connection.execute(insert(accounts).values(**row)).inserted_primary_key
-                number = int(made[0]) if made else 0
+                number = _inserted(connection, accounts, row)
                 if link.survey is not None:
                     given = dict(account=number, survey=link.survey, role=link.role)
                     connection.execute(insert(roles).values(**given))
@@ -480,10 +472,10 @@ class Accounts:
         """The account, if name and password are right; both mistakes take the same time."""
         with self.engine.connect() as connection:
             row = connection.execute(select(accounts).where(accounts.c.name == name)).first()
-        known = row.password if row is not None else self._other
+        stored = row.password if row is not None else self._other
         try:
             with self._hashing:
-                self._hasher.verify(known, password[:LONGEST_PASSWORD])
+                self._hasher.verify(stored, password[:LONGEST_PASSWORD])
         except (Argon2Error, InvalidHashError):
             return None
         return None if row is None else self.of_number(row.id)
@@ -532,10 +524,10 @@ class Accounts:
 
         A secret that is not ours is replaced by a new one.
         """
-        known = secret is not None and self.device(secret) is not None
-        own = secret if secret is not None and known else secrets.token_urlsafe(32)
-        mine = and_(devices.c.hash == _hash(own), devices.c.account == account.id)
-        row = dict(hash=_hash(own), account=account.id, expires=self.now() + DEVICE_SECONDS)
+        if secret is None or self.device(secret) is None:
+            secret = secrets.token_urlsafe(32)
+        mine = and_(devices.c.hash == _hash(secret), devices.c.account == account.id)
+        row = dict(hash=_hash(secret), account=account.id, expires=self.now() + DEVICE_SECONDS)
         newest = select(devices.c.hash).where(devices.c.account == account.id)
         newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
         with self.engine.begin() as connection:
@@ -544,7 +536,7 @@ class Accounts:
             connection.execute(insert(devices).values(**row))
             others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
             connection.execute(delete(devices).where(others))
-        return own
+        return secret
 
     def device(self, secret: str) -> bytes | None:
         """The name of a device on which somebody has signed in; None if there is no such."""
@@ -555,9 +547,9 @@ class Accounts:
         return self._devices(and_(devices.c.hash == device, devices.c.account == account))
 
     def _devices(self, which: ColumnElement[bool]) -> bool:
-        wanted = select(devices).where(which, devices.c.expires >= self.now())
+        valid = select(devices).where(which, devices.c.expires >= self.now())
         with self.engine.connect() as connection:
-            return connection.execute(wanted).first() is not None
+            return connection.execute(valid).first() is not None
 
     def number_of(self, name: str) -> int | None:
         """The number of the account with a name, also if it is disabled."""
@@ -607,17 +599,17 @@ class Accounts:
         row = connection.execute(select(accounts).where(enabled)).first()
         if row is None:
             return None
-        given = connection.execute(select(roles).where(roles.c.account == number))
-        own = {one.survey: Role.named(one.role) for one in given}
-        return Account(row.id, row.name, row.administrator, own, **limits)
+        rows = connection.execute(select(roles).where(roles.c.account == number))
+        roles_of = {role.survey: Role.named(role.role) for role in rows}
+        return Account(row.id, row.name, row.administrator, roles_of, **limits)
 
     # The audit log -----------------------------------------------------------------------------
 
     def record_failed_sign_in(self, name: str) -> None:
-        """Add a failed sign-in. A name that no account has may be a password: it is not kept."""
+        """Add a failed sign-in. A name that no account has may be a password: it is not stored."""
         with self.engine.connect() as connection:
-            known = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
-        self.record(known or "", FAILED_SIGN_IN, "" if known else UNKNOWN_NAME)
+            account = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
+        self.record(account or "", FAILED_SIGN_IN, "" if account else UNKNOWN_NAME)
 
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
@@ -629,6 +621,12 @@ class Accounts:
         """The newest lines of the audit log."""
         with self.engine.connect() as connection:
             return connection.execute(select(audit).order_by(audit.c.id.desc()).limit(most)).all()
+
+
+def _inserted(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
+    """The number of a row that is added."""
+    key = connection.execute(insert(table).values(**row)).inserted_primary_key
+    return int(key[0]) if key else 0
 
 
 def _links(connection: Connection, secret: str) -> Sequence[Any]:

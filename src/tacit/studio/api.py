@@ -14,10 +14,11 @@ from tacit import __version__
 from tacit.collect.http import PROBLEM
 from tacit.errors import DataError
 from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
-from tacit.studio.accounts import Invitation, Role, utc_text
+from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
 from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, group_table
 from tacit.studio.models import StoredModel
+from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.release import next_release_at
 from tacit.studio.site import (
@@ -30,6 +31,7 @@ from tacit.studio.site import (
     PageRoute,
     PageVisit,
     Refusal,
+    RefusalError,
     Right,
     RouteNote,
     has_right,
@@ -56,17 +58,17 @@ def survey_table(visit: PageVisit) -> Response:
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
     test = table.test
-    found = None
+    result = None
     if test is not None:
-        found = {"statistic": _number(test.statistic), "df": test.df, "p": _number(test.pvalue)}
+        result = {"statistic": _number(test.statistic), "df": test.df, "p": _number(test.pvalue)}
     head = {"row": row, "column": column, "layer": layer or None}
     return JSONResponse(
         {
             **head,
             "records": release.counts.n_records,
             "cells": [_cell(cell) for cell in table.cells],
-            "comparisons": [_comparison(one) for one in table.comparisons],
-            "test": found,
+            "comparisons": [_comparison(comparison) for comparison in table.comparisons],
+            "test": result,
         }
     )
 
@@ -76,15 +78,20 @@ def _cell(cell: GroupCell) -> dict[str, Any]:
     return {
         **_group(cell.group),
         "row": str(cell.answer),
-        **{name: None if own is None else _number(own) for name, own in numbers.items()},
+        **{name: None if number is None else _number(number) for name, number in numbers.items()},
         "suppressed": cell.hidden,
     }
 
 
-def _comparison(one: GroupComparison) -> dict[str, Any]:
-    numbers = {"difference": one.difference, "low": one.low, "high": one.high}
-    against = str(one.second[-1])
-    return {**_group(one.first), "against": against, "row": str(one.answer), **numbers}
+def _comparison(comparison: GroupComparison) -> dict[str, Any]:
+    numbers = {"difference": comparison.difference, "low": comparison.low, "high": comparison.high}
+    against = str(comparison.second[-1])
+    return {
+        **_group(comparison.first),
+        "against": against,
+        "row": str(comparison.answer),
+        **numbers,
+    }
 
 
 def _group(labels: GroupLabels) -> dict[str, Any]:
@@ -108,9 +115,9 @@ def freeze_snapshot(visit: PageVisit) -> Response:
 def new_links(visit: PageVisit) -> Response:
     """Make one-time links to an invited survey; they are shown only here."""
     number = visit.json.get("n")
-    asked = str(number) if type(number) is int else ""
+    links = str(number) if type(number) is int else ""
     base = _text(visit, "base") if "base" in visit.json else visit.studio.respondents or ""
-    return JSONResponse({"links": survey_pages.new_links(visit, asked, base)}, 201)
+    return JSONResponse({"links": survey_pages.new_links(visit, links, base)}, 201)
 
 
 def list_invitations(visit: PageVisit) -> Response:
@@ -128,7 +135,7 @@ def new_invitation(visit: PageVisit) -> Response:
 def revoke_invitation(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
     if not account_pages.revoke_invitation(visit):
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     return Response(status_code=204)
 
 
@@ -152,7 +159,7 @@ def delete_survey(visit: PageVisit) -> Response:
 def duplicate_survey(visit: PageVisit) -> Response:
     """Make a draft with the content of a published survey."""
     if not has_right(visit.person, Right.AUTHOR):
-        return visit.refused(NOT_ALLOWED)
+        raise RefusalError(NOT_ALLOWED)
     text = draft_pages.survey_text(visit.survey)
     return JSONResponse(_draft(draft_pages.new_draft(visit, text)), 201)
 
@@ -181,7 +188,7 @@ def save_draft(visit: PageVisit) -> Response:
     if not saved:
         details = {"version": newest.version, "text": newest.text}
         why = Refusal("changed", 409, newest.conflict, details=details)
-        return visit.refused(why)
+        raise RefusalError(why)
     return JSONResponse(_draft(newest))
 
 
@@ -200,8 +207,8 @@ def check_draft(visit: PageVisit) -> Response:
 
 def publish_draft(visit: PageVisit) -> Response:
     """Publish a draft; 422 with its problems if it has some."""
-    made = draft_pages.published_draft(visit)
-    return JSONResponse({"slug": made.slug, "fingerprint": made.survey.fingerprint}, 201)
+    survey = draft_pages.published_draft(visit)
+    return JSONResponse({"slug": survey.slug, "fingerprint": survey.survey.fingerprint}, 201)
 
 
 def preview_draft(visit: PageVisit) -> Response:
@@ -234,7 +241,7 @@ def show_model(visit: PageVisit) -> Response:
     if model is not None:
         return JSONResponse(_described(model) | {key: model.content[key] for key in _SHOWN})
     if problem is None:
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     state = FAILED if problem else LEARNING
     return JSONResponse({"name": name, "state": state, **({"problem": problem} if problem else {})})
 
@@ -250,8 +257,8 @@ def publish_round(visit: PageVisit) -> Response:
     theta = visit.json.get("theta")
     if not isinstance(theta, str):
         raise DataError('the key theta must be a text such as "3/4"')
-    made = model_pages.published_round(visit, theta)
-    return JSONResponse({"slug": made.slug, "fingerprint": made.survey.fingerprint}, 201)
+    survey = model_pages.published_round(visit, theta)
+    return JSONResponse({"slug": survey.slug, "fingerprint": survey.survey.fingerprint}, 201)
 
 
 def _described(model: StoredModel) -> dict[str, Any]:
@@ -314,10 +321,10 @@ def _iso(utc: str) -> str:
 
 
 def _text(visit: PageVisit, key: str) -> str:
-    found = visit.json.get(key)
-    if not isinstance(found, str):
+    text = visit.json.get(key)
+    if not isinstance(text, str):
         raise DataError(f"the key {key} must be a text")
-    return found
+    return text
 
 
 def _number(value: Any) -> float | None:
@@ -598,7 +605,7 @@ def _operation(page: PageRoute) -> dict[str, Any]:
     note = page.note or RouteNote()
     handler: Any = page.handler.func if isinstance(page.handler, partial) else page.handler
     words = re.sub(r"\W+", "-", _PARAMETER.sub(r"\1", page.path)).strip("-") or "start"
-    made: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": f"{page.method.lower()}-{words}",
         "summary": " ".join((handler.__doc__ or "").split("\n\n")[0].split()),
         "tags": ["api" if page.note else "pages"],
@@ -609,14 +616,14 @@ def _operation(page: PageRoute) -> dict[str, Any]:
     }
     if page.note is not None and note.body is not None:
         content = {"application/json": {"schema": _reference(note.body)}}
-        made["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": True, "content": content}
     elif page.note is None and page.method == "POST":
-        made["requestBody"] = {"content": {_FORM: {"schema": {"type": "object"}}}}
-    return made
+        operation["requestBody"] = {"content": {_FORM: {"schema": {"type": "object"}}}}
+    return operation
 
 
 def _parameters(page: PageRoute, note: RouteNote) -> list[dict[str, Any]]:
-    found = [
+    parameters = [
         {
             "name": name,
             "in": "path",
@@ -626,9 +633,9 @@ def _parameters(page: PageRoute, note: RouteNote) -> list[dict[str, Any]]:
         for name, kind in _PARAMETER.findall(page.path)
     ]
     for name in (*note.query, *note.optional):
-        asked = {"in": "query", "required": name in note.query, "schema": {"type": "string"}}
-        found.append({"name": name, **asked})
-    return found
+        query = {"in": "query", "required": name in note.query, "schema": {"type": "string"}}
+        parameters.append({"name": name, **query})
+    return parameters
 
 
 def _responses(page: PageRoute, note: RouteNote) -> dict[str, Any]:

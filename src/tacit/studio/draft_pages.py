@@ -1,9 +1,9 @@
-"""Pages for drafts: the list, the text, checking, publishing, copies, deleting."""
+"""Pages for drafts: the list, the text, publishing, forms, the logo, previews."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -39,6 +39,7 @@ from tacit.studio.site import (
     PageRoute,
     PageVisit,
     Refusal,
+    RefusalError,
     Right,
     has_right,
 )
@@ -103,8 +104,8 @@ def save_text(visit: PageVisit) -> Response:
     text = checked_text(visit.form.get("text", ""))
     if visit.form.get("action") == "check":
         status = 400 if DraftDocument(text).problems else 200
-        return _text_page(visit, visit.draft, text, status, sent_version(visit))
-    newest, saved = saved_text(visit, text)
+        return _text_page(visit, visit.draft, text, status, sent_version(visit.form))
+    newest, saved = saved_text(visit, text, sent_version(visit.form))
     if not saved:
         return _text_page(visit, newest, text, 409)
     return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
@@ -120,10 +121,10 @@ def download(visit: PageVisit) -> Response:
 def publish(visit: PageVisit) -> Response:
     """Publish a draft; servers that collect serve it from now on."""
     try:
-        made = published_draft(visit)
+        survey = published_draft(visit)
     except SurveyError:
         return show_draft(visit, 400)
-    return RedirectResponse(f"/surveys/{made.slug}", 303)
+    return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
 def duplicate(visit: PageVisit) -> Response:
@@ -134,7 +135,7 @@ def duplicate(visit: PageVisit) -> Response:
 def duplicate_survey(visit: PageVisit) -> Response:
     """A new draft with the content of a published survey."""
     if not has_right(visit.person, Right.AUTHOR):
-        return visit.refused(NOT_ALLOWED)
+        raise RefusalError(NOT_ALLOWED)
     return _opened(new_draft(visit, survey_text(visit.survey)))
 
 
@@ -178,23 +179,22 @@ def survey_text(survey: Published) -> str:
 
 def new_draft(visit: PageVisit, text: str) -> Draft:
     """Make a draft of the account."""
-    made = visit.studio.drafts.create(text, visit.person.id, visit.person.name)
-    visit.record("draft made", made.title)
-    return made
+    draft = visit.studio.drafts.create(text, visit.person.id, visit.person.name)
+    visit.record("draft made", draft.title)
+    return draft
 
 
-def sent_version(visit: PageVisit) -> int:
+def sent_version(form: Mapping[str, str]) -> int:
     """The version that a form was made from."""
-    sent = visit.form.get("version", "")
+    sent = form.get("version", "")
     if not sent.isascii() or not sent.isdigit() or len(sent) > 9:
         raise DataError("the form has no version; open the page again")
     return int(sent)
 
 
-def saved_text(visit: PageVisit, text: str, version: int | None = None) -> tuple[Draft, bool]:
-    """Save a text; the newest draft, and whether it is this one."""
-    based_on = sent_version(visit) if version is None else version
-    newest, saved = visit.studio.drafts.save(visit.draft.id, based_on, text, visit.person.name)
+def saved_text(visit: PageVisit, text: str, version: int) -> tuple[Draft, bool]:
+    """Save a text over a version; the newest draft, and whether it is this one."""
+    newest, saved = visit.studio.drafts.save(visit.draft.id, version, text, visit.person.name)
     if saved:
         visit.record("draft saved", newest.title)
     return newest, saved
@@ -202,9 +202,9 @@ def saved_text(visit: PageVisit, text: str, version: int | None = None) -> tuple
 
 def preview_path(visit: PageVisit) -> str:
     """The path of a new preview of a draft."""
-    made = visit.studio.previews.add(_correct(visit))
+    secret = visit.studio.previews.add(_correct(visit))
     visit.record("preview made", visit.draft.title)
-    return f"/preview/{made}/"
+    return f"/preview/{secret}/"
 
 
 def _correct(visit: PageVisit) -> Published:
@@ -218,7 +218,7 @@ def published_draft(visit: PageVisit) -> Published:
     """Publish a draft; its members get the same roles for the survey."""
     survey = _correct(visit)
     fingerprint = survey.survey.fingerprint
-    if fingerprint in {one.survey.fingerprint for one in visit.studio.store.published()}:
+    if fingerprint in {other.survey.fingerprint for other in visit.studio.store.published()}:
         raise DataError(
             "this survey is published already, word for word; change the title or something else"
         )
@@ -267,7 +267,7 @@ def _text_page(
     )
 
 
-# Forms that edit the text of a draft: its settings, one question, one group.
+# Forms: settings, one question, one group --------------------------------------------------------
 
 
 #: A theta that a die, a birth month and the page can make.
@@ -280,25 +280,25 @@ UNREADABLE = Refusal(
 
 def show_settings(visit: PageVisit) -> Response:
     """The form for title, texts, languages and terms."""
-    data = visit.draft.document.data
-    if data is None:
-        return visit.refused(UNREADABLE)
-    return _form_page(visit, "settings", survey_fields(), data)
+    return _form_page(visit, "settings", survey_fields(), _data(visit))
 
 
 def save_settings(visit: PageVisit) -> Response:
     """Save the settings; keys that the form does not show stay as they are."""
-    document = visit.draft.document
-    if document.data is None:
-        return visit.refused(UNREADABLE)
-    fields = survey_fields()
-    context = document.context()
+    before, document, fields = _data(visit), visit.draft.document, survey_fields()
     try:
-        data = changed(document.data, fields, visit.form, context)
-        made = document.with_data(_ordered(data, document.data))
+        data = changed(before, fields, visit.form, document.context())
     except DataError as error:
-        return _form_page(visit, "settings", fields, document.data, problem=str(error))
-    return _saved(visit, *made, "settings", fields)
+        return _form_page(visit, "settings", fields, before, problem=str(error))
+    return _saved(visit, *document.with_data(_ordered(data, before)), "settings", fields)
+
+
+def _data(visit: PageVisit) -> dict[str, Any]:
+    """The values of the draft."""
+    data = visit.draft.document.data
+    if data is None:
+        raise RefusalError(UNREADABLE)
+    return data
 
 
 def show_item(visit: PageVisit, part: str) -> Response:
@@ -307,7 +307,7 @@ def show_item(visit: PageVisit, part: str) -> Response:
     item = visit.draft.document.item(part, number)
     if item is None:
         there = 1 <= number <= len(visit.draft.document.items(part))
-        return visit.refused(UNREADABLE if there else NOT_FOUND)
+        raise RefusalError(UNREADABLE if there else NOT_FOUND)
     return _form_page(visit, part, item_fields(part, item[KIND[part]]), item, number)
 
 
@@ -317,7 +317,7 @@ def save_item(visit: PageVisit, part: str) -> Response:
     document = visit.draft.document
     item, items = document.item(part, number), list(document.items(part))
     if not 1 <= number <= len(items):
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     action = visit.form.get("action", "save")
     fields: tuple[FormField, ...] = ()
     if action == "delete":
@@ -327,7 +327,7 @@ def save_item(visit: PageVisit, part: str) -> Response:
         if 0 <= other < len(items):
             items[number - 1], items[other] = items[other], items[number - 1]
     elif item is None:
-        return visit.refused(UNREADABLE)
+        raise RefusalError(UNREADABLE)
     else:
         fields = item_fields(part, item[KIND[part]])
         try:
@@ -340,20 +340,28 @@ def save_item(visit: PageVisit, part: str) -> Response:
 def add_item(visit: PageVisit, part: str) -> Response:
     """Add a question or a group of a kind, and open its form."""
     document, kind = visit.draft.document, visit.form.get("kind", "")
-    if document.data is None or not isinstance(document.data.get(part) or [], list):
-        return visit.refused(UNREADABLE)
-    if kind not in kinds(part):
-        raise DataError(f"choose one of {', '.join(kinds(part))}")
-    items = [*document.items(part), _new_item(document, part, kind)]
-    text, _ = document.with_items(part, items)
-    newest, saved = saved_text(visit, text)
-    if not saved:
-        return _conflict(visit, newest)
+    if not isinstance(_data(visit).get(part) or [], list):
+        raise RefusalError(UNREADABLE)
+    items = [*document.items(part), _new_item(document, part, _checked_kind(part, kind))]
+    _save(visit, document.with_items(part, items)[0], sent_version(visit.form))
     return RedirectResponse(f"/drafts/{visit.draft.id}/{part}/{len(items)}", 303)
 
 
-def _conflict(visit: PageVisit, newest: Draft) -> Response:
-    return visit.refused(Refusal("changed", 409, newest.conflict))
+def _checked_kind(part: str, kind: Any) -> str:
+    if kind not in kinds(part):
+        raise DataError(f"choose one of {', '.join(kinds(part))}")
+    return str(kind)
+
+
+def _save(visit: PageVisit, text: str, version: int) -> None:
+    """Save a text; refused if there is a newer version."""
+    newest, saved = saved_text(visit, text, version)
+    if not saved:
+        raise RefusalError(_conflict(newest))
+
+
+def _conflict(newest: Draft) -> Refusal:
+    return Refusal("changed", 409, newest.conflict)
 
 
 def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
@@ -366,10 +374,10 @@ def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
     groups = [group for group in document.items("groups") if isinstance(group, dict)]
     listed = [group["questions"] for group in groups if isinstance(group.get("questions"), list)]
     grouped = {str(name) for names in listed for name in names}
-    open_ones = [str(q.get("name")) for q in questions if q.get("sensitive", True)]
-    made = {"questions": [name for name in open_ones if name not in grouped], "family": kind}
-    own = {field.name for field in item_fields(part, kind)}
-    return made | ({"theta": _FIRST_THETA} if "theta" in own else {})
+    sensitive = [str(q.get("name")) for q in questions if q.get("sensitive", True)]
+    group = {"questions": [name for name in sensitive if name not in grouped], "family": kind}
+    keys = {field.name for field in item_fields(part, kind)}
+    return group | ({"theta": _FIRST_THETA} if "theta" in keys else {})
 
 
 def _changed_item(
@@ -380,12 +388,10 @@ def _changed_item(
     fields: Sequence[FormField],
 ) -> dict[str, Any]:
     """The item of a form. If its kind changes, keys that only the old kind has are left out."""
-    made = changed(item, fields, visit.form, document.context(item))
-    kind = made.get(KIND[part])
-    if kind not in kinds(part):
-        raise DataError(f"choose one of {', '.join(kinds(part))}")
-    known = {field.name for field in fields} - {field.name for field in item_fields(part, kind)}
-    return {key: value for key, value in made.items() if key not in known}
+    entered = changed(item, fields, visit.form, document.context(item))
+    kind = _checked_kind(part, entered.get(KIND[part]))
+    old = {field.name for field in fields} - {field.name for field in item_fields(part, kind)}
+    return {key: value for key, value in entered.items() if key not in old}
 
 
 def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -394,7 +400,7 @@ def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     keys = [key for key in data if key in before]
     for key in data:
         if key not in before:
-            earlier = [one for one in usual[: usual.index(key)] if one in keys]
+            earlier = [name for name in usual[: usual.index(key)] if name in keys]
             keys.insert(keys.index(earlier[-1]) + 1 if earlier else 0, key)
     return {key: data[key] for key in keys}
 
@@ -407,14 +413,14 @@ def _saved(
     fields: Sequence[FormField],
     number: int | None = None,
 ) -> Response:
-    newest, saved = saved_text(visit, text)
+    newest, saved = saved_text(visit, text, sent_version(visit.form))
     if saved:
         query = urlencode([("lost", line[:200]) for line in lost[:20]])
         return RedirectResponse(f"/drafts/{visit.draft.id}{'?' + query if query else ''}", 303)
     document = newest.document
     data = document.data if number is None else document.item(part, number)
     if data is None or not fields:
-        return _conflict(visit, newest)
+        raise RefusalError(_conflict(newest))
     return _form_page(visit, part, fields, data, number, newest)
 
 
@@ -435,12 +441,12 @@ def _form_page(
     context: FormContext = draft.document.context(data if number is not None else None)
     shown = [(field, inputs(field, data.get(field.name, MISSING), context)) for field in fields]
     names = {field.name for field in fields}
-    place = part if number is None else f"{part}[{number - 1}]"
+    item = part if number is None else f"{part}[{number - 1}]"
     return visit.page(
         "draft_form.html",
         409 if newest is not None else 400 if problem else 200,
         draft=draft,
-        version=sent_version(visit) if isinstance(problem, str) else draft.version,
+        version=sent_version(visit.form) if isinstance(problem, str) else draft.version,
         part=part,
         number=number,
         count=len(draft.document.items(part)),
@@ -450,13 +456,15 @@ def _form_page(
         problem=problem if newest is None else newest.conflict,
         # A new question has no text yet: its form is not a list of problems.
         problems=[
-            one for one in draft.document.problems if f": {place}" in one and data.get("text") != ""
+            problem
+            for problem in draft.document.problems
+            if f": {item}" in problem and data.get("text") != ""
         ],
         role=visit.person.role(draft.key),
     )
 
 
-# The logo of a draft: a picture that is uploaded and embedded in the survey file.
+# The logo: a picture that is uploaded and embedded in the survey file ----------------------------
 
 
 #: Bytes of an upload, its parts (a text per language, the version, the picture), and the headers
@@ -468,12 +476,9 @@ logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of eac
 
 def save_logo(visit: PageVisit) -> Response:
     """Embed the picture that was sent, with its text for screen readers; without one, remove it."""
-    document = visit.draft.document
-    if document.data is None:
-        return visit.refused(UNREADABLE)
+    document, before = visit.draft.document, _data(visit)
     form, picture = uploaded(visit.request.headers.get("content-type", ""), visit.body)
-    before = document.data.get("logo")
-    data = {key: value for key, value in document.data.items() if key != "logo"}
+    data = {key: value for key, value in before.items() if key != "logo"}
     if picture:
         try:
             address = picture_address(picture)
@@ -481,15 +486,9 @@ def save_logo(visit: PageVisit) -> Response:
             raise DataError(f"the logo {error}") from None
         alt = read(_ALT, MISSING, form, document.context())
         data["logo"] = {"alt": "" if alt is MISSING else alt, "data": address}
-    elif before is None:
+    elif before.get("logo") is None:
         raise DataError("choose a picture")
-    version = form.get("version", "")
-    if not version.isascii() or not version.isdigit() or len(version) > 9:
-        raise DataError("the form has no version; open the page again")
-    text, _ = document.with_data(data)
-    newest, saved = saved_text(visit, text, int(version))
-    if not saved:
-        return visit.refused(Refusal("changed", 409, newest.conflict))
+    _save(visit, document.with_data(data)[0], sent_version(form))
     return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
 
 
@@ -562,7 +561,7 @@ class _FormParts:
         self.complete = True
 
 
-# The respondent's page of a draft: the same files as respondents get, and nothing is stored.
+# Previews: the same files as respondents get, and nothing is stored ------------------------------
 
 
 #: As respondents get them: these files may run their own scripts, unlike the pages of the studio.
@@ -572,28 +571,19 @@ _OVER = Refusal("not-found", 404, "This preview is over. Start it again from the
 
 def show_preview(visit: PageVisit) -> Response:
     """The page of respondents with a banner that says so."""
-    survey = _survey(visit)
-    if survey is None:
-        return visit.refused(_OVER)
-    html = preview_html(language_of(visit.request.scope, survey.survey))
+    html = preview_html(language_of(visit.request.scope, _preview(visit).survey))
     return Response(html, media_type="text/html", headers=_HEADERS)
 
 
 def preview_survey(visit: PageVisit) -> Response:
     """The survey that the page carries out."""
-    survey = _survey(visit)
-    if survey is None:
-        return visit.refused(_OVER)
-    return Response(survey.to_json(), media_type="application/json", headers=_HEADERS)
+    return Response(_preview(visit).to_json(), media_type="application/json", headers=_HEADERS)
 
 
 def preview_response(visit: PageVisit) -> Response:
     """Check a record as a server would; it is not stored."""
-    survey = _survey(visit)
-    if survey is None:
-        return visit.refused(_OVER)
     try:
-        SubmissionValidator(survey).validate(visit.body)
+        SubmissionValidator(_preview(visit)).validate(visit.body)
     except Refused as error:
         raise DataError(error.problem.title) from None
     return JSONResponse({"stored": True}, 201)
@@ -603,12 +593,15 @@ def page_file(visit: PageVisit) -> Response:
     """A file of the respondent's page."""
     name = visit.request.path_params["name"]
     if name not in page.FILES or name == page.HTML:
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     return Response(page.content(name), media_type=page.FILES[name], headers=_HEADERS)
 
 
-def _survey(visit: PageVisit) -> Published | None:
-    return visit.studio.previews.get(visit.request.path_params["secret"])
+def _preview(visit: PageVisit) -> Published:
+    survey = visit.studio.previews.get(visit.request.path_params["secret"])
+    if survey is None:
+        raise RefusalError(_OVER)
+    return survey
 
 
 _DRAFT, _PREVIEW = "/drafts/{draft}", "/preview/{secret}"

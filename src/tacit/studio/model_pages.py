@@ -19,7 +19,7 @@ from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
 from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, StoredModel
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
-from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit
+from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
 from tacit.studio.survey_pages import compared, file_response
 from tacit.studio.tree_picture import tree_picture
 from tacit.survey import Published
@@ -68,20 +68,20 @@ def learn(visit: PageVisit) -> Response:
 def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
     """The name of a model that is being learnt now."""
     request = ModelRequest.of_form(fields, visit.survey.design.schema)
-    made = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    time = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
     release = _release_to_learn(visit, fields.get("records", ""))
-    name = visit.studio.models.learn(release, request, visit.person.name, made)
+    name = visit.studio.models.learn(release, request, visit.person.name, time)
     visit.record("model learnt", f"{visit.survey.title}: {request.title}")
     return name
 
 
-def _release_to_learn(visit: PageVisit, asked: str) -> Release:
+def _release_to_learn(visit: PageVisit, records: str) -> Release:
     """The records to learn from: the newest that may be compared, or those of the snapshot."""
     release = compared(visit)
-    if asked in ("", "all"):
+    if records in ("", "all"):
         return release
-    if asked != "snapshot":
-        raise DataError(unknown("records", asked, ("all", "snapshot")))
+    if records != "snapshot":
+        raise DataError(unknown("records", records, ("all", "snapshot")))
     snapshot = visit.studio.releases.snapshot(visit.survey)
     if snapshot is None:
         raise DataError("the survey has no snapshot")
@@ -142,7 +142,7 @@ def show_model(visit: PageVisit) -> Response:
     if model is not None:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     page = visit.page("model_wait.html", survey=visit.survey, problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
@@ -174,8 +174,8 @@ def deleted(visit: PageVisit) -> None:
 
 def publish_round(visit: PageVisit) -> Response:
     """Publish a model as an accuracy round, a survey that respondents' devices answer."""
-    made = published_round(visit, visit.form.get("theta", ""))
-    return RedirectResponse(f"/surveys/{made.slug}", 303)
+    survey = published_round(visit, visit.form.get("theta", ""))
+    return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
 def published_round(visit: PageVisit, theta: str) -> Published:
@@ -185,22 +185,24 @@ def published_round(visit: PageVisit, theta: str) -> Published:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
     if (why := _why_unpublished(visit, model)) is not None:
         raise DataError(why)
-    made = Published(accuracy_round(visit.survey, model.content["model"], theta))
-    if made.survey.fingerprint in {s.survey.fingerprint for s in visit.studio.store.published()}:
+    survey_round = Published(accuracy_round(visit.survey, model.content["model"], theta))
+    if survey_round.survey.fingerprint in {
+        s.survey.fingerprint for s in visit.studio.store.published()
+    }:
         raise DataError("this round is published already; ask its owner for a role")
-    visit.studio.store.register(made)
-    visit.studio.accounts.give(visit.person.id, made.survey.fingerprint, Role.OWNER)
+    visit.studio.store.register(survey_round)
+    visit.studio.accounts.give(visit.person.id, survey_round.survey.fingerprint, Role.OWNER)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
-    return made
+    return survey_round
 
 
 def _rounds(visit: PageVisit, model: StoredModel) -> list[dict[str, Any]]:
     """The rounds of a model that the account has a role for, with the accuracy they found."""
-    own = model_fingerprint(model.content["model"])
+    fingerprint = model_fingerprint(model.content["model"])
     rounds = [
         survey
         for survey in visit.studio.surveys(visit.person)
-        if survey.survey.model is not None and survey.survey.model.fingerprint == own
+        if survey.survey.model is not None and survey.survey.model.fingerprint == fingerprint
     ]
     return [_round(visit, survey) for survey in rounds]
 
@@ -253,13 +255,13 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
 
 def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, float, float]]]]:
     """For each answer its share in every cluster with limits; the share of the clusters first."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    shares: dict[str, list[tuple[float, float, float]]] = {}
     profiles = summary["profiles"]
     keys = ("attribute", "category", "estimate", "lower", "upper")
     for name, category, *numbers in zip(*(profiles[key] for key in keys), strict=True):
         label = "share of all people" if name is None else f"{name} = {category}"
-        found.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
-    return list(found.items())
+        shares.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
+    return list(shares.items())
 
 
 _MODELS, _MODEL = "/surveys/{survey}/models", "/surveys/{survey}/models/{model}"

@@ -52,16 +52,192 @@ from tacit.survey import Published
 if TYPE_CHECKING:
     from tacit.mine.miner import Miner
 
+#: The confidence level of all intervals, and the seed of what is kept for estimates.
+LEVEL, SEED = 0.95, 0
+#: Random starts of latent classes.
+STARTS = 10
 
-# Which figures of a model are kept: none of a group of fewer than 20 people.
+
+def train(release: Release, request: ModelRequest) -> dict[str, Any]:
+    """The model, its summary, its accuracy and the cost of publishing it, as plain values.
+
+    Summary and accuracy have no figure of a group of fewer than `smallest` people. `small_groups`
+    says whether the model itself has some; then it is not published in an accuracy round.
+    """
+    rng = np.random.default_rng(SEED)
+    design = release.survey.design
+    test, learn = mine.split_records(release.counts, design, rng, request.test_share)
+    trained = _TRAINED[request.kind](learn, test, release, request)
+    trained["summary"]["smallest"] = SMALLEST_GROUP
+    content: dict[str, Any] = finite(
+        {"n_learnt": learn.n_records, "n_tested": test.n_records} | trained
+    )
+    return content
+
+
+Part = dict[str, Any]
+
+
+def _tree(learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest) -> Part:
+    design = release.survey.design
+    model = mine.DecisionTree(design, request.target, request.criterion, None, request.max_depth)
+    model = without_small_leaves(model.fit(learn), release)
+    rules = list(model.rules().known)
+    n_people = learn.n_records + test.n_records
+    return {
+        "summary": tree_summary(model, LEVEL, test)
+        | {"picture": tree_nodes(model.view(test), n_people), "small_groups": False},
+        "evaluation": _evaluation(model, test, release),
+        "privacy": _by_rules(rules, learn, design, [request.target]),
+        "model": mine.model_to_json(model),
+    }
+
+
+def _bayes(
+    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
+) -> Part:
+    design = release.survey.design
+    model = mine.NaiveBayes(design, request.target).fit(learn)
+    learnt = model.parameters_
+    assert model.features_ is not None
+    tables = dict(zip(model.features_.names, learnt.tables, strict=True))
+    used = {name: table for name, table in tables.items() if name not in learnt.unused}
+
+    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+        return class_prior(prior, request.target, learnt.prior, used, max_cells)
+
+    summary = bayes_summary(model, LEVEL)
+    summary["log_odds"] = without_log_odds(summary["log_odds"], release, request.target)
+    summary["small_groups"] = has_small_groups(release, request.target, used)
+    return {
+        "summary": summary,
+        "evaluation": _evaluation(model, test, release),
+        "privacy": _cost(published_prior, learn, design, [request.target]),
+        "model": mine.model_to_json(model),
+    }
+
+
+def _rules(
+    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
+) -> Part:
+    design = release.survey.design
+    itemsets = mine.itemsets(learn, design, request.min_support)
+    mined = mine.association_rules(itemsets.estimated_on(test), request.min_confidence)
+    names = sorted({rule.attribute for rule in mined}, key=design.schema.index)
+    columns = without_rules(mined.columns(LEVEL), mined.sides, release)
+    return {
+        "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
+        "evaluation": None,
+        "privacy": _by_rules(list(mined), learn, design, names),
+        "model": json.dumps(mined.to_dict(LEVEL), indent=1, ensure_ascii=False) + "\n",
+    }
+
+
+def _clusters(
+    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
+) -> Part:
+    design = release.survey.design
+    model = mine.LatentClass(design, request.classes, n_init=STARTS, random_state=SEED).fit(learn)
+    profiles = model.profiles_
+
+    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+        tables = dict(zip(design.schema.names, profiles.tables, strict=True))
+        return mixture_prior(prior, profiles.prior, tables, max_cells)
+
+    summary = classes_summary(model, LEVEL)
+    n = release.counts.n_records
+    summary["profiles"] = without_small_clusters(
+        summary["profiles"], profiles.prior, profiles.tables, n
+    )
+    return {
+        "summary": summary,
+        "evaluation": {"likelihood": model.score(test), "of_learnt": model.score(learn)},
+        "privacy": _cost(published_prior, learn, design, design.schema.names),
+        "model": mine.model_to_json(model),
+    }
+
+
+_TRAINED: dict[str, Callable[[PatternTable, PatternTable, Release, ModelRequest], Part]] = {
+    "tree": _tree,
+    "naive_bayes": _bayes,
+    "rules": _rules,
+    "clusters": _clusters,
+}
+
+
+def _evaluation(model: Miner, test: PatternTable, release: Release) -> Part:
+    """Accuracy and recall on records that the model was not learnt from, beside the baseline.
+
+    The baseline always guesses the class that the model's records have most often.
+    """
+    target, design = str(model.target), release.survey.design
+    common = int(np.argmax(model.prior().value))
+    shares = reconstruct(test, design).table([target])
+    try:
+        measured = [measure(model, test, design).to_dict(LEVEL) for measure in (accuracy, recall)]
+    except TacitError as error:
+        return {"problem": str(error)}
+    columns = shares.columns(LEVEL)
+    baseline = {key: columns[key][common] for key in ("estimate", "stderr", "lower", "upper")}
+    label = design.schema[target].categories[common]
+    evaluation = {
+        "accuracy": measured[0],
+        "recall": measured[1],
+        "baseline": baseline | {"category": label},
+    }
+    return without_recalls(evaluation, release, target)
+
+
+def _by_rules(
+    rules: Sequence[Any], learn: PatternTable, design: Design, names: Sequence[str]
+) -> Part:
+    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+        priors = told_priors(rules, design, prior, max_cells)
+        return priors[-1][1] if priors else prior
+
+    return _cost(published_prior, learn, design, names)
+
+
+def _cost(
+    published_prior: Callable[[Prior, int], Prior | None],
+    learn: PatternTable,
+    design: Design,
+    names: Sequence[str],
+) -> Part:
+    """What publishing costs the people whose reports the model was learnt from.
+
+    Epsilon of the reports, which publishing does not change, and what someone can infer who knows
+    how common the answers are. Attributes that are sent undisguised have no line: their reports
+    tell everything.
+    """
+    limits, estimates = Limits(), reconstruct(learn, design)
+    prior = prior_of({part: _share(estimates, part) for part in tied_parts(design)}, design)
+    model_prior = published_prior(prior, limits.max_cells)
+    groups = [group for group in design.groups if not is_undisguised(group)]
+    disguised = {name for group in groups for name in group.attributes}
+    epsilons = [design.channel(group.attributes).epsilon for group in groups]
+    inferred = [name for name in names if name in disguised]
+    return {
+        "epsilon": sum_up(epsilons) if epsilons else None,
+        "undisguised": [name for name in design.schema.names if name not in disguised],
+        "measured": model_prior is not None,
+        "inferences": [*map(asdict, inferences(design, prior, model_prior, inferred, limits))],
+    }
+
+
+def _share(estimates: Reconstruction, names: Sequence[str]) -> Array:
+    """The joint distribution of a few attributes: the estimate without its negative shares."""
+    value = np.maximum(np.asarray(estimates.table(list(names)).value), 0)
+    return np.asarray(value / value.sum())
+
+
+# Figures of small groups --------------------------------------------------------------------------
 #
-# A model is stored without them, so that no page can show them; only its file for analysts is
-# whole.
-# A group is the people with some answers, among all records that the model was learnt from or
-# tested
-# on. A figure that could be computed from the others is left out too: groups of answers follow
-# `hidden_table`, so that models agree with each other and with tables of groups.
-
+# A model is stored without figures of groups of fewer than 20 people, so that no page can show
+# them; only its file for analysts is whole. A group is the people with some answers, among all
+# records that the model was learnt from or tested on. A figure that could be computed from the
+# others is left out too: groups of answers follow `hidden_table`, so that models agree with each
+# other and with tables of groups.
 
 #: The columns of a table of estimates.
 _NUMBERS = ("estimate", "stderr", "lower", "upper")
@@ -94,9 +270,9 @@ def without_small_leaves(model: DecisionTree, release: Release) -> DecisionTree:
         cut = np.zeros(len(tree), bool)
         for leaf in tree.leaves[tree.leaves > 0]:
             answers: dict[str, set[int]] = {}
-            for place, codes in tree.conditions(int(leaf)):
-                name = schema.names[place]
-                allowed = answers.get(name, {*range(schema.sizes[place])})
+            for attribute, codes in tree.conditions(int(leaf)):
+                name = schema.names[attribute]
+                allowed = answers.get(name, {*range(schema.sizes[attribute])})
                 answers[name] = allowed & {*map(int, codes)}
             target = schema.names[model.target_index_]
             whole = answers | {target: range(schema[target].size)}
@@ -133,14 +309,14 @@ def without_log_odds(
     cells: Sequence[dict[str, Any]], release: Release, target: str
 ) -> list[dict[str, Any]]:
     """The log-odds without those of small classes or answers."""
-    kept = []
+    rows = []
     for cell in cells:
         schema = release.survey.design.schema
-        own = {target: cell["class"], cell["attribute"]: cell["category"]}
-        hidden = not may_show(release, _codes(schema, own))
+        labels = {target: cell["class"], cell["attribute"]: cell["category"]}
+        hidden = not may_show(release, _codes(schema, labels))
         numbers = dict.fromkeys(_NUMBERS) if hidden else {}
-        kept.append(cell | numbers | {"hidden": hidden})
-    return kept
+        rows.append(cell | numbers | {"hidden": hidden})
+    return rows
 
 
 def without_rules(
@@ -196,188 +372,7 @@ def _blanked(columns: Mapping[str, list[Any]], hidden: Cells) -> dict[str, list[
     }
 
 
-# What publishing a model costs the people whose disguised reports it was learnt from.
-
-
-def publication_cost(
-    design: Design, prior: Prior, told: Prior | None, names: Sequence[str], limits: Limits
-) -> dict[str, Any]:
-    """Epsilon of the reports, which publishing does not change, and what others can infer.
-
-    Attributes that are sent undisguised have no line: their reports tell everything.
-    """
-    disguised = [group for group in design.groups if not is_undisguised(group)]
-    own = {name for group in disguised for name in group.attributes}
-    epsilons = [design.channel(group.attributes).epsilon for group in disguised]
-    asked = [name for name in names if name in own]
-    return {
-        "epsilon": sum_up(epsilons) if epsilons else None,
-        "undisguised": [name for name in design.schema.names if name not in own],
-        "measured": told is not None,
-        "inferences": [asdict(one) for one in inferences(design, prior, told, asked, limits)],
-    }
-
-
-#: The confidence level of all intervals, and the seed of what is kept for estimates.
-LEVEL, SEED = 0.95, 0
-#: Random starts of latent classes.
-STARTS = 10
-
-
-def train(release: Release, request: ModelRequest) -> dict[str, Any]:
-    """The model, its summary, its accuracy and the cost of publishing it, as plain values.
-
-    Summary and accuracy have no figure of a group of fewer than `smallest` people. `small_groups`
-    says whether the model itself has some; then it is not published in an accuracy round.
-    """
-    rng = np.random.default_rng(SEED)
-    design = release.survey.design
-    test, learn = mine.split_records(release.counts, design, rng, request.test_share)
-    made = _TRAINED[request.kind](learn, test, release, request)
-    made["summary"]["smallest"] = SMALLEST_GROUP
-    content: dict[str, Any] = finite(
-        {"n_learnt": learn.n_records, "n_tested": test.n_records} | made
-    )
-    return content
-
-
-Part = dict[str, Any]
-
-
-def _tree(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
-    design = release.survey.design
-    model = mine.DecisionTree(design, asked.target, asked.criterion, None, asked.max_depth)
-    model = without_small_leaves(model.fit(learn), release)
-    rules = list(model.rules().known)
-    n_people = learn.n_records + test.n_records
-    return {
-        "summary": tree_summary(model, LEVEL, test)
-        | {"picture": tree_nodes(model.view(test), n_people), "small_groups": False},
-        "evaluation": _evaluation(model, test, release),
-        "privacy": _by_rules(rules, learn, design, [asked.target]),
-        "model": mine.model_to_json(model),
-    }
-
-
-def _bayes(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
-    design = release.survey.design
-    model = mine.NaiveBayes(design, asked.target).fit(learn)
-    learnt = model.parameters_
-    assert model.features_ is not None
-    tables = dict(zip(model.features_.names, learnt.tables, strict=True))
-    used = {name: table for name, table in tables.items() if name not in learnt.unused}
-
-    def told(prior: Prior, max_cells: int) -> Prior | None:
-        return class_prior(prior, asked.target, learnt.prior, used, max_cells)
-
-    summary = bayes_summary(model, LEVEL)
-    summary["log_odds"] = without_log_odds(summary["log_odds"], release, asked.target)
-    summary["small_groups"] = has_small_groups(release, asked.target, used)
-    return {
-        "summary": summary,
-        "evaluation": _evaluation(model, test, release),
-        "privacy": _cost(told, learn, design, [asked.target]),
-        "model": mine.model_to_json(model),
-    }
-
-
-def _rules(learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest) -> Part:
-    design = release.survey.design
-    found = mine.itemsets(learn, design, asked.min_support)
-    mined = mine.association_rules(found.estimated_on(test), asked.min_confidence)
-    names = sorted({rule.attribute for rule in mined}, key=design.schema.index)
-    columns = without_rules(mined.columns(LEVEL), mined.sides, release)
-    return {
-        "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
-        "evaluation": None,
-        "privacy": _by_rules(list(mined), learn, design, names),
-        "model": json.dumps(mined.to_dict(LEVEL), indent=1, ensure_ascii=False) + "\n",
-    }
-
-
-def _clusters(
-    learn: PatternTable, test: PatternTable, release: Release, asked: ModelRequest
-) -> Part:
-    design = release.survey.design
-    model = mine.LatentClass(design, asked.classes, n_init=STARTS, random_state=SEED).fit(learn)
-    found = model.profiles_
-
-    def told(prior: Prior, max_cells: int) -> Prior | None:
-        tables = dict(zip(design.schema.names, found.tables, strict=True))
-        return mixture_prior(prior, found.prior, tables, max_cells)
-
-    summary = classes_summary(model, LEVEL)
-    n = release.counts.n_records
-    summary["profiles"] = without_small_clusters(summary["profiles"], found.prior, found.tables, n)
-    return {
-        "summary": summary,
-        "evaluation": {"likelihood": model.score(test), "of_learnt": model.score(learn)},
-        "privacy": _cost(told, learn, design, design.schema.names),
-        "model": mine.model_to_json(model),
-    }
-
-
-_TRAINED: dict[str, Callable[[PatternTable, PatternTable, Release, ModelRequest], Part]] = {
-    "tree": _tree,
-    "naive_bayes": _bayes,
-    "rules": _rules,
-    "clusters": _clusters,
-}
-
-
-def _evaluation(model: Miner, test: PatternTable, release: Release) -> Part:
-    """Accuracy and recall on records that the model was not learnt from, beside the baseline.
-
-    The baseline always guesses the class that the model's records have most often.
-    """
-    target, design = str(model.target), release.survey.design
-    common = int(np.argmax(model.prior().value))
-    shares = reconstruct(test, design).table([target])
-    try:
-        measured = [one(model, test, design).to_dict(LEVEL) for one in (accuracy, recall)]
-    except TacitError as error:
-        return {"problem": str(error)}
-    columns = shares.columns(LEVEL)
-    baseline = {key: columns[key][common] for key in ("estimate", "stderr", "lower", "upper")}
-    label = design.schema[target].categories[common]
-    evaluation = {
-        "accuracy": measured[0],
-        "recall": measured[1],
-        "baseline": baseline | {"category": label},
-    }
-    return without_recalls(evaluation, release, target)
-
-
-def _by_rules(
-    rules: Sequence[Any], learn: PatternTable, design: Design, names: Sequence[str]
-) -> Part:
-    def told(prior: Prior, max_cells: int) -> Prior | None:
-        found = told_priors(rules, design, prior, max_cells)
-        return found[-1][1] if found else prior
-
-    return _cost(told, learn, design, names)
-
-
-def _cost(
-    told: Callable[[Prior, int], Prior | None],
-    learn: PatternTable,
-    design: Design,
-    names: Sequence[str],
-) -> Part:
-    """What publishing discloses, for someone who knows how common the answers are."""
-    limits, found = Limits(), reconstruct(learn, design)
-    prior = prior_of({names: _share(found, names) for names in tied_parts(design)}, design)
-    return publication_cost(design, prior, told(prior, limits.max_cells), names, limits)
-
-
-def _share(found: Reconstruction, names: Sequence[str]) -> Array:
-    """The joint distribution of a few attributes: the estimate without its negative shares."""
-    value = np.maximum(np.asarray(found.table(list(names)).value), 0)
-    return np.asarray(value / value.sum())
-
-
-# `python -m tacit.studio.model_training`: learns one model, within limits, and writes its file.
-
+# The process that learns a model: `python -m tacit.studio.model_training` -------------------------
 
 #: Seconds of processor time and bytes of memory that a model may take.
 MOST_SECONDS, MOST_MEMORY = 600, 2 << 30
@@ -391,9 +386,9 @@ def learn(job: dict[str, Any]) -> None:
     finally:
         counts.unlink(missing_ok=True)
     release = Release(Published.from_json(job["published"]), table)
-    made = train(release, ModelRequest(**job["request"]))
+    trained = train(release, ModelRequest(**job["request"]))
     head = job["about"] | {"request": job["request"], "n_records": table.n_records}
-    text = json.dumps(head | made, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(head | trained, ensure_ascii=False, allow_nan=False)
     write_text(job["out"], text + "\n", private=True)
 
 
@@ -405,8 +400,8 @@ def main() -> int:
         with limited_memory(MOST_MEMORY):
             learn(job)
     except (TacitError, MemoryError) as error:
-        told = str(error) or "there is not enough memory for this model; ask for a smaller one"
-        write_text(job["problem"], told, private=True)
+        problem = str(error) or "there is not enough memory for this model; ask for a smaller one"
+        write_text(job["problem"], problem, private=True)
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""ModelRequest: which model an analyst wants to learn, from a form or a file."""
+"""Models: which model an analyst wants, the models of a survey as files, and who learns them."""
 
 from __future__ import annotations
 
@@ -114,13 +114,7 @@ def _percent(form: Mapping[str, str], key: str, what: str, default: float) -> fl
     return value
 
 
-# ModelFolder: the models of all surveys as files, and the processes that learn new ones.
-#
-# A model is learnt by a process of its own: it may use a core for minutes, and it can be ended.
-# It
-# writes its file when all is done, under another name first, so that a file is complete or not
-# there.
-
+# Models as files ----------------------------------------------------------------------------------
 
 FORMAT = DocumentFormat(
     "studio-model",
@@ -169,10 +163,10 @@ class StoredModel:
     @property
     def accuracy(self) -> dict[str, float] | None:
         """The estimated accuracy with its limits; None if the model predicts nothing."""
-        found = (self.content["evaluation"] or {}).get("accuracy")
-        if found is None:
+        accuracy = (self.content["evaluation"] or {}).get("accuracy")
+        if accuracy is None:
             return None
-        return {key: values[0] for key, values in found["table"].items()}
+        return {key: values[0] for key, values in accuracy["table"].items()}
 
 
 @dataclass
@@ -185,7 +179,12 @@ class _Learning:
 
 
 class ModelFolder:
-    """The models of all surveys below a folder."""
+    """The models of all surveys below a folder, and the processes that learn new ones.
+
+    A model is learnt by a process of its own: it may use a core for minutes, and it can be ended.
+    It writes its file when all is done, under another name first, so that a file is complete or not
+    there.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -198,9 +197,9 @@ class ModelFolder:
     def all_of(self, survey: Published) -> list[StoredModel]:
         """The models of a survey, newest first."""
         names = [path.stem for path in self._of(survey).glob("*.json")]
-        found = [self.find(survey, name) for name in names if _NAME.fullmatch(name)]
-        kept = [model for model in found if model is not None]
-        return sorted(kept, key=lambda model: (model.content["made"], model.name), reverse=True)
+        models = [self.find(survey, name) for name in names if _NAME.fullmatch(name)]
+        stored = [model for model in models if model is not None]
+        return sorted(stored, key=lambda model: (model.content["made"], model.name), reverse=True)
 
     def find(self, survey: Published, name: str) -> StoredModel | None:
         """A model of a survey; None if there is none with this name."""
@@ -222,16 +221,18 @@ class ModelFolder:
     def forget(self, survey: Published) -> None:
         """Delete the models of a survey that was deleted."""
         with self._lock:
-            for found in self._learning.values():
-                if found.survey == survey.slug:
-                    found.process.kill()
+            for learning in self._learning.values():
+                if learning.survey == survey.slug:
+                    learning.process.kill()
             shutil.rmtree(self._of(survey), ignore_errors=True)
 
-    def learn(self, release: Release, request: ModelRequest, by: str, made: str) -> str:
+    def learn(self, release: Release, request: ModelRequest, by: str, time: str) -> str:
         """Start to learn a model from the records of a release; its name."""
         survey, name = require_comparable(release).survey, secrets.token_hex(8)
         with self._lock:
-            running = [one for one in self._learning.values() if one.process.poll() is None]
+            running = [
+                learning for learning in self._learning.values() if learning.process.poll() is None
+            ]
             if len(running) >= MOST_AT_ONCE:
                 raise DataError("other models are being learnt; try again when they are done")
             if len(list(self._of(survey).glob("*.json"))) >= MOST_MODELS:
@@ -245,7 +246,7 @@ class ModelFolder:
             about = FORMAT.header | {
                 "survey": survey.survey.fingerprint,
                 "by": by,
-                "made": made,
+                "made": time,
                 "n_left_out": release.counts.n_records - records.n_records,
             }
             job = {
@@ -261,33 +262,33 @@ class ModelFolder:
 
     def wait(self, name: str, seconds: float) -> bool:
         """Whether the process that learns a model has ended, after at most so many seconds."""
-        found = self._learning.get(name)
-        if found is None:
+        learning = self._learning.get(name)
+        if learning is None:
             return True
         try:
-            found.process.wait(seconds)
+            learning.process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
         return True
 
     def problem(self, survey: Published, name: str) -> str | None:
         """Why there is no such model; empty while it is being learnt, None if nobody asked."""
-        found = self._learning.get(name)
-        if found is None or found.survey != survey.slug:
+        learning = self._learning.get(name)
+        if learning is None or learning.survey != survey.slug:
             return None
         with self._lock:
-            if found.process.poll() is not None and not found.problem:
-                told = self._of(survey) / f"{name}{PROBLEM}"
-                found.problem = read_text(told) if told.exists() else STOPPED
-                told.unlink(missing_ok=True)
-        return found.problem
+            if learning.process.poll() is not None and not learning.problem:
+                file = self._of(survey) / f"{name}{PROBLEM}"
+                learning.problem = read_text(file) if file.exists() else STOPPED
+                file.unlink(missing_ok=True)
+        return learning.problem
 
     def _of(self, survey: Published) -> Path:
         return self._folder / survey.slug
 
     def _path(self, survey: Published, name: str) -> Path | None:
-        known = _NAME.fullmatch(name) is not None
-        return self._of(survey) / f"{name}.json" if known else None
+        valid = _NAME.fullmatch(name) is not None
+        return self._of(survey) / f"{name}.json" if valid else None
 
 
 def _complete(release: Release) -> PatternTable:

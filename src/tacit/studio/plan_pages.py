@@ -26,13 +26,6 @@ from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.site import PageRoute, PageVisit, Right
 from tacit.survey import Published
 
-# PlanForm: the form of the planner's page, and the plan that it asks for.
-#
-# Numbers are written as for `tacit plan`: 0.03, 1/5, or 3 %. An empty field is left out, and what
-# is
-# left out is solved for.
-
-
 #: Fields with numbers, and what errors call them.
 NUMBERS = {
     "width": "half the width of the interval",
@@ -72,7 +65,11 @@ class PlanPage:
 
 @dataclass(frozen=True)
 class PlanForm:
-    """The fields of a request, as text."""
+    """The fields of a request, as text.
+
+    Numbers are written as for `tacit plan`: 0.03, 1/5, or 3 %. An empty field is left out, and what
+    is left out is solved for.
+    """
 
     fields: Mapping[str, str]
     compare: Sequence[str] = COMPARED
@@ -90,20 +87,20 @@ class PlanForm:
         given: dict[str, Any] = {name: self._number(name) for name in NUMBERS if self._text(name)}
         sizes = {"prevalence": shares, "categories": self._categories}
         given |= {name: text for name in ("by", "attribute") if (text := self._text(name))}
-        found = plan(subject, n=self._whole("n"), **sizes, **given)
-        compared = self._compared(found, shares, given.get("level", 0.95))
-        return PlanPage(found, compared, None if compared is None else tradeoff_figure(compared))
+        planned = plan(subject, n=self._whole("n"), **sizes, **given)
+        compared = self._compared(planned, shares, given.get("level", 0.95))
+        return PlanPage(planned, compared, None if compared is None else tradeoff_figure(compared))
 
     def _subject(self, surveys: Sequence[Published]) -> Any:
         chosen = self._text("subject")
         if chosen.startswith(_SURVEY):
             slug = chosen.removeprefix(_SURVEY)
-            known = {survey.slug: survey for survey in surveys}
-            if slug not in known:
+            by_slug = {survey.slug: survey for survey in surveys}
+            if slug not in by_slug:
                 raise DataError("there is no such survey, or you may not see it")
             if self._text("theta") or self._text("drawn"):
                 raise DataError("theta and drawn are for a family; a survey has its own")
-            return known[slug]
+            return by_slug[slug]
         if chosen not in OPEN_FAMILIES:
             raise DataError(unknown("family", chosen, OPEN_FAMILIES))
         theta, drawn = self._text("theta") or None, self._text("drawn") or None
@@ -113,7 +110,7 @@ class PlanForm:
             raise DataError("an optimal channel has no theta; give a bound on privacy")
         return family_of_text(chosen, theta, drawn, self._categories)
 
-    def _compared(self, found: SurveyPlan, shares: Any, level: float) -> Tradeoff | None:
+    def _compared(self, planned: SurveyPlan, shares: Any, level: float) -> Tradeoff | None:
         """Families beside the plan; one question with the shares of the plan's first one."""
         for name in self.compare:
             if name not in OPEN_FAMILIES:
@@ -126,12 +123,12 @@ class PlanForm:
             raise DataError(f"at most {MOST_QUESTIONS} questions are compared, got {questions}")
         size = self._categories or (len(shares) if isinstance(shares, list) else None)
         sizes: dict[str, Any] = {"questions": questions, "categories": size}
-        kept = [name for name in self.compare if name not in YES_NO_FAMILIES or (size or 2) == 2]
-        candidates: dict[str, Any] = {name: name for name in kept}
-        if len(found.design.schema) == 1 and questions == 1:
-            candidates = {THIS_PLAN: found.design.groups[0].coin} | candidates
+        fitting = [name for name in self.compare if name not in YES_NO_FAMILIES or (size or 2) == 2]
+        candidates: dict[str, Any] = {name: name for name in fitting}
+        if len(planned.design.schema) == 1 and questions == 1:
+            candidates = {THIS_PLAN: planned.design.groups[0].coin} | candidates
         return tradeoff(
-            candidates, n=found.n, prevalence=shares, figure=figure, level=level, **sizes
+            candidates, n=planned.n, prevalence=shares, figure=figure, level=level, **sizes
         )
 
     @property
@@ -168,22 +165,22 @@ class PlanForm:
         return int(text)
 
 
-def tradeoff_figure(found: Tradeoff) -> LineFigure | None:
+def tradeoff_figure(compared: Tradeoff) -> LineFigure | None:
     """Width or respondents against privacy, a curve per candidate and number of groups."""
-    several = found.questions > 1 and found.figure == EPSILON
+    several = compared.questions > 1 and compared.figure == EPSILON
     curves: dict[str, list[tuple[float, float]]] = {}
-    for point in found.points:
+    for point in compared.points:
         across = point.record_epsilon if several else point.epsilon
-        across = point.worst_posterior if found.figure == POSTERIOR else across
+        across = point.worst_posterior if compared.figure == POSTERIOR else across
         label = point.candidate
-        if found.questions > 1:
+        if compared.questions > 1:
             label += f", {point.groups} {'group' if point.groups == 1 else 'groups'}"
-        own = curves.setdefault(label, [])
+        points = curves.setdefault(label, [])
         if math.isfinite(across):
-            own.append((across, 100 * point.width))
+            points.append((across, 100 * point.width))
     drawn = [FigureCurve(label, tuple(sorted(points))) for label, points in curves.items()]
     scope = "a record" if several else "an answer"
-    name = f"{found.figure.replace('_', ' ')} of {scope}: further left is more private"
+    name = f"{compared.figure.replace('_', ' ')} of {scope}: further left is more private"
     return line_figure(drawn, name, "points", logarithmic=True)
 
 
@@ -193,13 +190,13 @@ _WRONG = (DataError, DesignError, SchemaError)
 
 def show_plan(visit: PageVisit) -> Response:
     """The form, and the plan if it was filled in."""
-    form, found, problem = _form(visit), None, None
+    form, planned, problem = _form(visit), None, None
     if form.asked:
         try:
-            found = _planned(visit, form)
+            planned = _planned(visit, form)
         except _WRONG as error:
             problem = str(error)
-    shown: dict[str, Any] = {"fields": form.fields, "compare": form.compare, "found": found}
+    shown: dict[str, Any] = {"fields": form.fields, "compare": form.compare, "found": planned}
     shown |= {"problem": problem, "families": OPEN_FAMILIES}
     surveys = visit.studio.surveys(visit.person)
     return visit.page("plan.html", 400 if problem else 200, surveys=surveys, **shown)
@@ -211,11 +208,11 @@ def plan_json(visit: PageVisit) -> Response:
     if not form.asked:
         raise DataError("name a subject: a family, or survey:NAME")
     try:
-        found = _planned(visit, form)
+        planned = _planned(visit, form)
     except _WRONG as error:
         raise DataError(str(error)) from None
-    compared = None if found.tradeoff is None else found.tradeoff.to_dict()
-    return JSONResponse(found.plan.to_dict() | {"tradeoff": compared})
+    compared = None if planned.tradeoff is None else planned.tradeoff.to_dict()
+    return JSONResponse(planned.plan.to_dict() | {"tradeoff": compared})
 
 
 def _form(visit: PageVisit) -> PlanForm:

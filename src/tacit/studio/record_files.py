@@ -71,18 +71,18 @@ class LabelledRecords:
     def table(self, labels: bool, safe: bool = False) -> Any:
         """A table of texts: names of categories, or their labels; the question is metadata."""
         fields, columns = [], []
-        for place, one in enumerate(self.variables):
-            texts = one.labels if labels else one.categories
+        for column, variable in enumerate(self.variables):
+            texts = variable.labels if labels else variable.categories
             shown = pa.array([safe_cell(text) if safe else text for text in texts], pa.string())
-            codes = self.codes[:, place]
+            codes = self.codes[:, column]
             columns.append(shown.take(pa.array(codes, mask=codes >= len(texts))))
-            fields.append(pa.field(one.name, pa.string(), metadata={"label": one.text}))
+            fields.append(pa.field(variable.name, pa.string(), metadata={"label": variable.text}))
         return pa.table(columns, schema=pa.schema(fields))
 
     def csv(self, labels: bool = False) -> bytes:
         """CSV; no spreadsheet takes a cell or a header for a formula."""
         out = io.BytesIO()
-        out.write(csv_line(one.name for one in self.variables).encode())
+        out.write(csv_line(variable.name for variable in self.variables).encode())
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
         pyarrow.csv.write_csv(self.table(labels, safe=True), out, options)
         return out.getvalue()
@@ -101,24 +101,26 @@ class LabelledRecords:
         question, answer, title = _ROOM[kind]
         frame = pd.DataFrame(
             {
-                one.short: _from_one(self.codes[:, place], len(one.categories))
-                for place, one in enumerate(self.variables)
+                variable.short: _from_one(self.codes[:, column], len(variable.categories))
+                for column, variable in enumerate(self.variables)
             }
         )
         given: dict[str, Any] = {
             "file_label": cut(self.survey.title, title),
-            "column_labels": {one.short: cut(one.text, question) for one in self.variables},
+            "column_labels": {
+                variable.short: cut(variable.text, question) for variable in self.variables
+            },
             "variable_value_labels": {
-                one.short: {
-                    code: cut(label, answer) for code, label in enumerate(one.labels, start=1)
+                variable.short: {
+                    code: cut(label, answer) for code, label in enumerate(variable.labels, start=1)
                 }
-                for one in self.variables
+                for variable in self.variables
             },
         }
         write: Any = pyreadstat.write_dta
         if kind == SPSS:
             write = pyreadstat.write_sav
-            measure = {one.short: _measure(one) for one in self.variables}
+            measure = {variable.short: _measure(variable) for variable in self.variables}
             given |= {"variable_measure": measure, "row_compress": True}
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"records{kind}"
@@ -131,8 +133,8 @@ class LabelledRecords:
             return self.statistics_file(kind)
         if kind == ".parquet":
             return self.parquet(labels)
-        made = self.csv(labels)
-        return gzip.compress(made, mtime=0) if kind == ".csv.gz" else made
+        content = self.csv(labels)
+        return gzip.compress(content, mtime=0) if kind == ".csv.gz" else content
 
 
 def labelled_variables(survey: Published) -> list[LabelledVariable]:
@@ -144,19 +146,19 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
     joint = {"+".join(group.attributes): group.attributes for group in survey.design.groups}
 
     def made(attribute: Attribute, name: str) -> LabelledVariable:
-        own = joint.get(attribute.name, (attribute.name,))
-        question = question_of(survey, own[0])
+        names = joint.get(attribute.name, (attribute.name,))
+        question = question_of(survey, names[0])
         categories = tuple(map(str, attribute.categories))
         labels = attribute.aliases or tuple(
-            survey.survey.label(question, one, language) for one in categories
+            survey.survey.label(question, category, language) for category in categories
         )
-        text = " / ".join(texts[each] for each in own)
-        in_order = question.kind in ("ordered", "number") and len(own) == 1
+        text = " / ".join(texts[part] for part in names)
+        in_order = question.kind in ("ordered", "number") and len(names) == 1
         ordered = in_order and not question.asked_if  # "does not apply" is no degree
         optional = bool(question.optional)
         return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
 
-    return [made(each, name) for each, name in zip(reported, short, strict=True)]
+    return [made(part, name) for part, name in zip(reported, short, strict=True)]
 
 
 def statistics_names(names: Iterable[str]) -> list[str]:
@@ -165,20 +167,20 @@ def statistics_names(names: Iterable[str]) -> list[str]:
     >>> statistics_names(["age", "Age", "worries.my pay", "2nd", "with"])
     ['age', 'Age_2', 'worries_my_pay', 'v_2nd', 'v_with']
     """
-    found: list[str] = []
+    accepted: list[str] = []
     used: set[str] = set()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[: LONGEST_NAME - 2]
         if not plain[:1].isalpha() or _RESERVED.fullmatch(plain.lower()):
             plain = f"v_{plain}"
-        made, number = plain, 1
-        while made.lower() in used:
+        unique, number = plain, 1
+        while unique.lower() in used:
             number += 1
             end = f"_{number}"
-            made = plain[: LONGEST_NAME - len(end)] + end
-        used.add(made.lower())
-        found.append(made)
-    return found
+            unique = plain[: LONGEST_NAME - len(end)] + end
+        used.add(unique.lower())
+        accepted.append(unique)
+    return accepted
 
 
 def csv_line(cells: Iterable[Any]) -> str:
@@ -204,8 +206,7 @@ def _measure(variable: LabelledVariable) -> str:
     return "ordinal" if variable.ordered else "nominal"
 
 
-# What goes with a file of records: a codebook, and an R script that reads the file.
-
+# Codebook and R script ----------------------------------------------------------------------------
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|&~!$:-])")
 
@@ -220,7 +221,7 @@ def codebook(survey: Published, n_records: int) -> str:
         "## How answers were disguised",
         "\n".join(f"- {_markdown(sentence)}" for sentence in design_sentences(survey.design)),
         "## Variables",
-        *(_variable(one) for one in labelled_variables(survey)),
+        *(_variable(variable) for variable in labelled_variables(survey)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -238,29 +239,31 @@ def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> s
     else:
         options = 'check.names = FALSE, colClasses = "character", na.strings = character()'
         lines.append(f'records <- read.csv({_r(file)}, encoding = "UTF-8", {options})')
-    for place, one in enumerate(variables, start=1):
-        texts = one.labels if labels else one.categories
+    for position, variable in enumerate(variables, start=1):
+        texts = variable.labels if labels else variable.categories
         cells = map(safe_cell, texts) if kind != ".parquet" else texts
         unique = dict.fromkeys(cells)
-        column = f"records[[{place}]]"
+        column = f"records[[{position}]]"
         lines.append(f"{column} <- factor({column}, levels = c({_list(unique)}))")
-        lines.append(f'attr({column}, "label") <- {_r(one.text)}')
-    lines.append(f"names(records) <- c({_list(one.name for one in variables)})")
+        lines.append(f'attr({column}, "label") <- {_r(variable.text)}')
+    lines.append(f"names(records) <- c({_list(variable.name for variable in variables)})")
     return "\n".join(lines) + "\n"
 
 
-def _variable(one: LabelledVariable) -> str:
-    rows = zip(range(1, len(one.categories) + 1), one.categories, one.labels, strict=True)
+def _variable(variable: LabelledVariable) -> str:
+    rows = zip(
+        range(1, len(variable.categories) + 1), variable.categories, variable.labels, strict=True
+    )
     table = [
         "| code | category | label |",
         "|---|---|---|",
         *(f"| {code} | {_markdown(name)} | {_markdown(label)} |" for code, name, label in rows),
     ]
-    head = f"### {_markdown(one.name)}"
-    in_files = f"In SPSS and Stata: `{one.short}`."
-    if one.optional:
+    head = f"### {_markdown(variable.name)}"
+    in_files = f"In SPSS and Stata: `{variable.short}`."
+    if variable.optional:
         in_files += " Optional: an empty cell is a respondent who preferred not to say."
-    return "\n\n".join([head, _markdown(one.text), in_files, "\n".join(table)])
+    return "\n\n".join([head, _markdown(variable.text), in_files, "\n".join(table)])
 
 
 def _markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Warnings beside results: reports that hardly fit the design, and what safe answers would do."""
+"""The results of a survey as values for pages, exports and the API: shares, warnings, history."""
 
 from __future__ import annotations
 
@@ -27,76 +27,6 @@ from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
 from tacit.survey.fields import text_in
-
-#: A fit with a smaller p-value is a warning.
-SMALLEST_P = 0.001
-#: The joint fit of a group is tested up to this many cells.
-_MOST_CELLS = 256
-_HARDLY = (
-    "hardly fit the design (p < .001). Some people may not have followed the instructions, or the "
-    "records come from another survey."
-)
-
-
-def misfit_text(estimate: Estimate) -> str | None:
-    """A warning if the reports contradict the design."""
-    fit = estimate.fit
-    return None if fit is None or fit.pvalue >= SMALLEST_P else f"These reports {_HARDLY}"
-
-
-def group_warnings(release: Release, questions: Mapping[str, str]) -> list[str]:
-    """Warnings about answers that were disguised together, of which each may fit alone.
-
-    `questions` are the texts of the attributes.
-    """
-    return release.once(
-        "groups",
-        lambda: [
-            f"The reports of {_listed(group, questions)}, taken together, {_HARDLY}"
-            for group in release.survey.design.groups
-            if _joint_misfit(release, group)
-        ],
-    )
-
-
-def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate) -> str | None:
-    """A warning if the bias of safe answers may exceed the interval of the second answer.
-
-    For disguised questions with two answers: who should report the second one, and gives the safe
-    answer instead, is missing from the estimate.
-    """
-    design, shares = release.survey.design, np.asarray(estimate.value).ravel()
-    if len(shares) != 2 or is_undisguised(design.group_of(name)):
-        return None
-    share = float(np.clip(shares[1], 0, 1))
-    low, high = estimate.interval()
-    planned = float(np.ravel(high)[1] - np.ravel(low)[1]) / 2
-    assumed = assume_all(design, {name: share})
-    for found in safe_answer_biases(design, name, assumed, estimate.n_records):
-        if abs(found.bias) > planned:
-            people = f"{100 * found.carriers:g} % of the people whose answer is \u201c{label}\u201d"
-            moved = f"{100 * abs(found.bias):.1f} points too {'low' if found.bias < 0 else 'high'}"
-            return (
-                f"If {people} always gave the safe answer, the estimate would be {moved}: more "
-                f"than the interval of ± {100 * planned:.1f} points allows for, and more records "
-                "would not help."
-            )
-    return None
-
-
-def _joint_misfit(release: Release, group: Group) -> bool:
-    names = list(group.attributes)
-    cells = math.prod(release.survey.design.schema[name].size for name in names)
-    if len(names) < 2 or cells > _MOST_CELLS or is_undisguised(group):
-        return False
-    return misfit_text(release.reconstruction.table(names)) is not None
-
-
-def _listed(group: Group, questions: Mapping[str, str]) -> str:
-    return "; ".join(f"\u201c{questions[name]}\u201d" for name in group.attributes)
-
-
-# The results of a survey as values that pages, exports and the API show.
 
 
 @dataclass(frozen=True)
@@ -142,7 +72,7 @@ class QuestionResult:
     @property
     def half_width(self) -> float:
         """Half the width of the widest interval."""
-        return max(one.high - one.low for one in self.categories) / 2
+        return max(category.high - category.low for category in self.categories) / 2
 
 
 def question_results(release: Release) -> list[QuestionResult]:
@@ -177,10 +107,10 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
     if not np.isfinite(estimate.value).all():
         return []
     texts = labels(release.survey, whole.name)
-    made = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
+    rows = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
     categories = tuple(
         CategoryResult(texts[str(label)], float(share), float(low), float(high), None)
-        for (label,), share, low, high in made
+        for (label,), share, low, high in rows
     )
     text = f"{whole.text} Of those to whom it applies ({conditions[whole.name]})"
     return [
@@ -198,27 +128,27 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
 
 def result_notes(result: QuestionResult, records: int) -> list[str]:
     """What to know beside the estimates of a question from so many records."""
-    found = []
+    notes = []
     if result.missing:
-        found.append(f"{result.missing:,} without an answer left out.")
+        notes.append(f"{result.missing:,} without an answer left out.")
     if result.disguised:
         number = f"{result.effective:,.0f}" if result.effective >= 1 else "fewer than one"
         ones = "answer" if number in ("1", "fewer than one") else "answers"
         many = number_of(records - result.missing, "disguised answer")
-        found.append(f"{many} are as exact as {number} undisguised {ones}.")
+        notes.append(f"{many} are as exact as {number} undisguised {ones}.")
     if result.outside:
         shares = [
-            f"{one.label} {100 * share:.1f} %"
-            for one, share in zip(result.categories, result.possible, strict=True)
+            f"{category.label} {100 * share:.1f} %"
+            for category, share in zip(result.categories, result.possible, strict=True)
         ]
-        found.append(
+        notes.append(
             "An estimate below 0 or above 100 % comes from chance: the disguise adds noise, and "
             "the estimate subtracts the mean of the noise, so that it is right on average. It is "
             "shown as it is, because moving it would make it wrong on average. The interval "
             "contains the shares that the reports are compatible with. The nearest possible "
             f"shares are: {', '.join(shares)}."
         )
-    return found + ([] if result.safe_answers is None else [result.safe_answers])
+    return notes + ([] if result.safe_answers is None else [result.safe_answers])
 
 
 def effective_respondents(estimate: Estimate) -> float:
@@ -265,12 +195,12 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
     shares = np.asarray(estimate.value).ravel()
     reported = _reported(release, name)
     texts = labels(release.survey, name)
-    made = zip(texts.values(), shares, np.ravel(low), np.ravel(high), reported, strict=True)
+    rows = zip(texts.values(), shares, np.ravel(low), np.ravel(high), reported, strict=True)
     categories = tuple(
-        CategoryResult(label, float(share), float(low), float(high), known)
-        for label, share, low, high, known in made
+        CategoryResult(label, float(share), float(low), float(high), share_reported)
+        for label, share, low, high, share_reported in rows
     )
-    outside = any(one.outside for one in categories)
+    outside = any(category.outside for category in categories)
     possible = _estimates(release).table([name], simplex).value if outside else ()
     return QuestionResult(
         name,
@@ -296,8 +226,8 @@ def _reported(release: Release, name: str) -> list[float | None]:
 
 def question_of(survey: Published, name: str) -> Any:
     """The question of an attribute."""
-    found = survey.survey.questions
-    return next(q for q in found if name in [attribute.name for attribute in q.attributes])
+    questions = survey.survey.questions
+    return next(q for q in questions if name in [attribute.name for attribute in q.attributes])
 
 
 def _texts(survey: Published, question: Any) -> list[str]:
@@ -328,12 +258,81 @@ def waiting_text(release: Release | None, records: int) -> str:
     )
 
 
-# ReleaseHistory: how many records each release of a survey had, and how wide its intervals were.
-#
-# No time is finer than a day. A point is added when a release is made, so the history tells
-# nothing
-# that its readers could not have seen on that day.
+# Warnings -----------------------------------------------------------------------------------------
 
+#: A fit with a smaller p-value is a warning.
+SMALLEST_P = 0.001
+#: The joint fit of a group is tested up to this many cells.
+_MOST_CELLS = 256
+_HARDLY = (
+    "hardly fit the design (p < .001). Some people may not have followed the instructions, or the "
+    "records come from another survey."
+)
+
+
+def misfit_text(estimate: Estimate) -> str | None:
+    """A warning if the reports contradict the design."""
+    fit = estimate.fit
+    return None if fit is None or fit.pvalue >= SMALLEST_P else f"These reports {_HARDLY}"
+
+
+def group_warnings(release: Release, questions: Mapping[str, str]) -> list[str]:
+    """Warnings about answers that were disguised together, of which each may fit alone.
+
+    `questions` are the texts of the attributes.
+    """
+    return release.once(
+        "groups",
+        lambda: [
+            f"The reports of {_listed(group, questions)}, taken together, {_HARDLY}"
+            for group in release.survey.design.groups
+            if _joint_misfit(release, group)
+        ],
+    )
+
+
+def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate) -> str | None:
+    """A warning if the bias of safe answers may exceed the interval of the second answer.
+
+    For disguised questions with two answers: who should report the second one, and gives the safe
+    answer instead, is missing from the estimate.
+    """
+    design, shares = release.survey.design, np.asarray(estimate.value).ravel()
+    if len(shares) != 2 or is_undisguised(design.group_of(name)):
+        return None
+    share = float(np.clip(shares[1], 0, 1))
+    low, high = estimate.interval()
+    planned = float(np.ravel(high)[1] - np.ravel(low)[1]) / 2
+    assumed = assume_all(design, {name: share})
+    for bias_of in safe_answer_biases(design, name, assumed, estimate.n_records):
+        if abs(bias_of.bias) > planned:
+            people = (
+                f"{100 * bias_of.carriers:g} % of the people whose answer is \u201c{label}\u201d"
+            )
+            moved = (
+                f"{100 * abs(bias_of.bias):.1f} points too {'low' if bias_of.bias < 0 else 'high'}"
+            )
+            return (
+                f"If {people} always gave the safe answer, the estimate would be {moved}: more "
+                f"than the interval of ± {100 * planned:.1f} points allows for, and more records "
+                "would not help."
+            )
+    return None
+
+
+def _joint_misfit(release: Release, group: Group) -> bool:
+    names = list(group.attributes)
+    cells = math.prod(release.survey.design.schema[name].size for name in names)
+    if len(names) < 2 or cells > _MOST_CELLS or is_undisguised(group):
+        return False
+    return misfit_text(release.reconstruction.table(names)) is not None
+
+
+def _listed(group: Group, questions: Mapping[str, str]) -> str:
+    return "; ".join(f"\u201c{questions[name]}\u201d" for name in group.attributes)
+
+
+# Earlier releases ---------------------------------------------------------------------------------
 
 FORMAT = DocumentFormat("releases", "history of releases", (("design", "releases"),))
 
@@ -367,17 +366,21 @@ def history_figures(points: Sequence[ReleasePoint]) -> list[LineFigure]:
         "records": [float(point.records) for point in points],
         "points": [100 * point.widths[point.widest] for point in points],
     }
-    made = [
+    figures = [
         line_figure(
-            [FigureCurve(name, tuple(enumerate(found)))], "day of the release", name, named=days
+            [FigureCurve(name, tuple(enumerate(column)))], "day of the release", name, named=days
         )
-        for name, found in values.items()
+        for name, column in values.items()
     ]
-    return [figure for figure in made if figure is not None]
+    return [figure for figure in figures if figure is not None]
 
 
 class ReleaseHistory:
-    """The releases of all surveys, as JSON files in a folder."""
+    """How many records each release of a survey had, and how wide its intervals were.
+
+    JSON files in a folder. No time is finer than a day. A point is added when a release is made, so
+    the history reveals nothing that its readers could not have seen on that day.
+    """
 
     def __init__(self, folder: Path, today: Callable[[], date] = date.today) -> None:
         self._folder, self._today = folder, today

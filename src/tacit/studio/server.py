@@ -37,6 +37,7 @@ from tacit.studio.site import (
     NOT_FOUND,
     PageRoute,
     PageVisit,
+    RefusalError,
     Right,
     Studio,
     application,
@@ -66,7 +67,7 @@ def _script(visit: PageVisit) -> Response:
     """A script of the few pages that have one."""
     name = visit.request.path_params["name"]
     if name not in SCRIPTS:
-        return visit.refused(NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     return Response(_file(name), media_type="text/javascript")
 
 
@@ -190,5 +191,5 @@ def _limits() -> ServiceSettings:
         proxies = networks(os.environ.get(_PROXY, "127.0.0.1"))
     except ValueError as error:
         raise ServiceError(f"{_PROXY}: {error}") from None
-    own = {"drain_seconds": _LAST_SECONDS, "trusted_proxy": proxies}
-    return settings({}).model_copy(update=own)
+    changes = {"drain_seconds": _LAST_SECONDS, "trusted_proxy": proxies}
+    return settings({}).model_copy(update=changes)

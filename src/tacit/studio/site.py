@@ -38,15 +38,15 @@ from tacit.studio.release import Releases
 from tacit.studio.results import ReleaseHistory
 from tacit.survey import Published
 
-# Who may open which page: rights, the account of a request, and requests from other sites.
-
-
 #: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere
 #: else; on http://localhost there is no secure origin, and the second name is used.
 SECURE_COOKIE, PLAIN_COOKIE = "__Host-tacit-studio", "tacit-studio"
 SECURE_DEVICE, PLAIN_DEVICE = "__Host-tacit-device", "tacit-device"
 SAFE_METHODS = ("GET", "HEAD")
-_OWN_SITES = ("same-origin", "none")
+T = TypeVar("T")
+
+
+# Who may open which page --------------------------------------------------------------------------
 
 
 class Right(enum.Enum):
@@ -70,6 +70,14 @@ class Refusal(ProblemType):
     def problem(self) -> dict[str, Any]:
         """Problem details for programs (RFC 9457), with more members if there are some."""
         return self.content() | self.details
+
+
+class RefusalError(Exception):
+    """Raised by a page that refuses a visit after all."""
+
+    def __init__(self, why: Refusal) -> None:
+        super().__init__(why.title)
+        self.why = why
 
 
 SIGN_IN = Refusal("sign-in", 401, "Sign in first.")
@@ -112,9 +120,12 @@ def refusal(
         return None
     if account is None:
         return SIGN_IN
-    if isinstance(needs, Role):
-        return _without_role(account, needs, survey)
-    return None if has_right(account, needs) else NOT_ALLOWED
+    if not isinstance(needs, Role):
+        return None if has_right(account, needs) else NOT_ALLOWED
+    role = None if survey is None else account.role(survey)
+    if role is None:
+        return NOT_FOUND
+    return None if role >= needs else NOT_ALLOWED
 
 
 def has_right(account: Account, needs: Right) -> bool:
@@ -133,13 +144,6 @@ def has_right(account: Account, needs: Right) -> bool:
             return True
 
 
-def _without_role(account: Account, needs: Role, survey: str | None) -> Refusal | None:
-    own = None if survey is None else account.role(survey)
-    if own is None:
-        return NOT_FOUND
-    return None if own >= needs else NOT_ALLOWED
-
-
 def from_other_site(request: Request) -> bool:
     """Whether a form may have been sent by a page of another site.
 
@@ -149,7 +153,7 @@ def from_other_site(request: Request) -> bool:
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
-        return site not in _OWN_SITES
+        return site not in ("same-origin", "none")
     return request.headers.get("origin") != origin_of(request)
 
 
@@ -171,18 +175,12 @@ def origin(address: str) -> str:
     return f"{parts.scheme}://{host}{port}"
 
 
-# Turns: how many requests the studio works on at once, in all and for one visitor.
-#
-# Requests beyond that wait. Without a limit, one visitor with many requests would take all
-# threads,
-# and the interpreter would have no time for the others and, in the same process, for respondents.
-
-
-T = TypeVar("T")
-
-
 class Turns:
-    """At most `most` functions at once, and `most_of_one` requests of one visitor."""
+    """At most `most` functions at once, and `most_of_one` requests of one visitor; others wait.
+
+    Without a limit, one visitor with many requests would take all threads, and the interpreter
+    would have no time for the others and, in the same process, for respondents.
+    """
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most_of_one = most_of_one
@@ -281,8 +279,7 @@ class Studio:
 
     def survey(self, slug: str) -> Published | None:
         """The survey with this name in addresses."""
-        found = [survey for survey in self.store.published() if survey.slug == slug]
-        return found[0] if found else None
+        return next((survey for survey in self.store.published() if survey.slug == slug), None)
 
     def own_drafts(self, account: Account) -> list[Draft]:
         """The drafts that an account has a role for."""
@@ -315,13 +312,13 @@ class PageVisit:
     def json(self) -> dict[str, Any]:
         """The JSON object that was sent; an error if it is something else."""
         try:
-            found = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
-            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate is no text
+            content = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
+            json.dumps(content, ensure_ascii=False).encode()  # half a surrogate is no text
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
-        return found
+        return content
 
     @property
     def networks(self) -> tuple[Prefix, ...]:
@@ -360,10 +357,6 @@ class PageVisit:
         text = self.studio.templates.get_template(template).render(whole)
         policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
         return HTMLResponse(text, status, policy)
-
-    def refused(self, why: Refusal) -> Response:
-        """The response to a visit that is refused after all."""
-        return refused(self.studio, self.request, why)
 
     def record(self, action: str, subject: str = "") -> None:
         """Add what was done to the audit log."""
@@ -499,25 +492,25 @@ async def _answer(studio: Studio, page: PageRoute, request: Request, turns_of: T
 def _guarded(studio: Studio, request: Request, work: Callable[[], T]) -> T | Response:
     try:
         return work()
+    except RefusalError as error:
+        return refused(studio, request, error.why)
     except TacitError as error:
         return refused(studio, request, _refusal_of(error))
 
 
-def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit | Response:
-    """A visit without what was sent; a response if it is not allowed."""
+def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit:
+    """A visit without what was sent, if it is allowed."""
     account = account_of(request, studio.accounts)
     named = {} if account is None else request.path_params  # strangers make us look up nothing
-    slug, own = (named.get(name) for name in ("survey", "draft"))
-    survey = None if slug is None else studio.survey(slug)
-    draft = None if own is None else studio.drafts.get(own)
+    survey = studio.survey(named["survey"]) if "survey" in named else None
+    draft = studio.drafts.get(named["draft"]) if "draft" in named else None
     fingerprint = None if survey is None else survey.survey.fingerprint
     why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
-    if why is None and own is not None and draft is None:
-        why = NOT_FOUND
-    if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
+    missing = "draft" in named and draft is None
+    if why is None and (missing or request.path_params.get("number", 0) > LARGEST_NUMBER):
         why = NOT_FOUND
     if why is not None:
-        return refused(studio, request, why)
+        raise RefusalError(why)
     secret = None if account else request.cookies.get(device_cookie_name(request))
     device = None if secret is None else studio.accounts.device(secret)
     return PageVisit(studio, request, account, survey, draft, device)
@@ -552,7 +545,8 @@ def _last(response: Response) -> Response:
 
 def refused(studio: Studio, request: Request, why: Refusal) -> Response:
     """A page, or problem details (RFC 9457) for programs; the first page asks to sign in."""
-    if not _reads_pages(request):
+    program = "authorization" in request.headers
+    if program or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(why.problem, why.status, media_type=PROBLEM)
     if why is SIGN_IN and request.method == "GET":
         return RedirectResponse("/sign-in", 303)
@@ -563,11 +557,6 @@ def refused(studio: Studio, request: Request, why: Refusal) -> Response:
         account=None, script=None, why=why, survey=survey, sent=request.method != "GET"
     )
     return HTMLResponse(text, why.status)
-
-
-def _reads_pages(request: Request) -> bool:
-    programs = "authorization" in request.headers
-    return not programs and "text/html" in request.headers.get("accept", "")
 
 
 async def _fault(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Pages for surveys: the list, results, links, closing."""
+"""Pages for surveys: the list, results, tables of groups, links, closing, files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from tacit.core.imports import optional_imports
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.reconstruction.sampling.incomplete_patterns import with_missing
@@ -18,7 +17,7 @@ from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparab
 from tacit.studio.group_tables import group_table
 from tacit.studio.record_files import LabelledRecords, codebook, csv_line, r_script
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
-from tacit.studio.report import survey_report
+from tacit.studio.report import survey_report, survey_report_pdf
 from tacit.studio.results import (
     group_warnings,
     hidden_questions,
@@ -39,9 +38,9 @@ _BASE = re.compile(r"""https?://[^\s"',]+""")
 
 def show_surveys(visit: PageVisit) -> Response:
     """The surveys of the account, with their numbers of records."""
-    found = visit.studio.surveys(visit.person)
-    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in found]
-    return visit.page("surveys.html", surveys=list(zip(found, states, strict=True)))
+    surveys = visit.studio.surveys(visit.person)
+    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in surveys]
+    return visit.page("surveys.html", surveys=list(zip(surveys, states, strict=True)))
 
 
 def show_results(visit: PageVisit) -> Response:
@@ -94,16 +93,16 @@ def close_survey(visit: PageVisit, confirm: str) -> None:
     visit.record("survey closed", visit.survey.title)
 
 
-def new_links(visit: PageVisit, asked: str, base: str) -> list[str]:
+def new_links(visit: PageVisit, number: str, base: str) -> list[str]:
     """New one-time links to an invited survey at an address."""
     if visit.survey.survey.access != "invited":
         raise DataError("the survey is open to anyone; links need access: invited")
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
+    if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= MOST_LINKS:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
     if not _BASE.fullmatch(base.strip()) or not base.isprintable():
         raise DataError("name the address of the surveys, such as https://survey.example.org")
-    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
-    visit.record("links made", f"{visit.survey.title}: {asked}")
+    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(number))
+    visit.record("links made", f"{visit.survey.title}: {number}")
     return [f"{base.strip().rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
 
@@ -167,29 +166,30 @@ def file_response(content: str | bytes, kind: str, name: str) -> Response:
     return Response(content, media_type=kind, headers=headers)
 
 
-# Pages that compare groups: tables of two and of three questions.
-
-
 def show_table(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, also within the layers of a third."""
     newest, values = newest_release(visit)
     release = visit.studio.releases.comparable(visit.survey)
-    asked = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
+    chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
     texts = question_texts(visit.survey)
-    shown: dict[str, Any] = {"questions": texts, "table": None, "smallest": SMALLEST_GROUP, **asked}
+    shown: dict[str, Any] = {
+        "questions": texts,
+        "table": None,
+        "smallest": SMALLEST_GROUP,
+        **chosen,
+    }
     shown |= {"release": release, "newest": newest, "later": AT_CLOSING}
-    if release is not None and any(asked.values()):
-        if not asked["row"] or not asked["column"]:
+    if release is not None and any(chosen.values()):
+        if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
-        by = [asked["layer"], asked["column"]] if asked["layer"] else [asked["column"]]
-        table = group_table(release, asked["row"], by)
+        by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
+        table = group_table(release, chosen["row"], by)
         shown |= {"table": table}
-        shown |= {"words": {name: labels(visit.survey, name) for name in (asked["row"], *by)}}
+        shown |= {"words": {name: labels(visit.survey, name) for name in (chosen["row"], *by)}}
     return visit.page("table.html", **shown, **values)
 
 
-# Files of a survey: disguised records for other programs, their codebook, estimates.
-
+# Files --------------------------------------------------------------------------------------------
 
 #: What a browser is told about each kind of file.
 TYPES = {
@@ -202,14 +202,14 @@ TYPES = {
 
 def surveys_json(visit: PageVisit) -> Response:
     """The surveys of the account, for programs."""
-    found = []
+    surveys = []
     for survey in visit.studio.surveys(visit.person):
         state = visit.studio.store.state(survey.survey.fingerprint)
         role = visit.person.role(survey.survey.fingerprint)
         words = {"slug": survey.slug, "title": survey.title, "open": state.open}
         role_name = None if role is None else role.name.lower()
-        found.append({**words, "records": state.records, "role": role_name})
-    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": found})
+        surveys.append({**words, "records": state.records, "role": role_name})
+    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": surveys})
 
 
 def show_report(visit: PageVisit) -> Response:
@@ -222,8 +222,6 @@ def show_report(visit: PageVisit) -> Response:
 def report_pdf(visit: PageVisit) -> Response:
     """The report of a survey as PDF."""
     release = released(visit)
-    with optional_imports():
-        from tacit.studio.report import survey_report_pdf
     content = release.once("report.pdf", lambda: survey_report_pdf(release))
     return file_response(content, "application/pdf", f"{visit.survey.slug}-report.pdf")
 
@@ -232,10 +230,18 @@ def estimates_csv(visit: PageVisit) -> Response:
     """Every estimate as CSV with formula-safe cells."""
     text = csv_line(["question", "text", "answer", "share", "low", "high", "reported"])
     for result in question_results(released(visit)):
-        for one in result.categories:
-            reported = "" if one.reported is None else one.reported
+        for category in result.categories:
+            reported = "" if category.reported is None else category.reported
             text += csv_line(
-                [result.name, result.text, one.label, one.share, one.low, one.high, reported]
+                [
+                    result.name,
+                    result.text,
+                    category.label,
+                    category.share,
+                    category.low,
+                    category.high,
+                    reported,
+                ]
             )
     return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-estimates.csv")
 
@@ -250,7 +256,7 @@ def estimates_json(visit: PageVisit) -> Response:
             "text": result.text,
             "missing": result.missing,
             "effective": result.effective,
-            "answers": [vars(one) for one in result.categories],
+            "answers": [vars(category) for category in result.categories],
         }
         for result in question_results(release)
     ]
@@ -271,7 +277,10 @@ def estimates_latex(visit: PageVisit) -> Response:
     tables = [
         Table(
             heads,
-            [(one.label, one.share, one.low, one.high, one.reported) for one in result.categories],
+            [
+                (category.label, category.share, category.low, category.high, category.reported)
+                for category in result.categories
+            ],
             result.text,
         )
         for result in question_results(released(visit))
@@ -293,7 +302,7 @@ def records_script(visit: PageVisit) -> Response:
     """An R script that reads the records; `kind` names the file it reads."""
     kind = "." + visit.request.query_params.get("kind", "csv")
     if kind not in TYPES:
-        raise DataError(unknown("kind", kind[1:], [each[1:] for each in TYPES]))
+        raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in TYPES]))
     file = f"{visit.survey.slug}-records{kind}"
     text = r_script(visit.survey, file, kind, _labels(visit))
     return file_response(text, "text/plain; charset=utf-8", f"{visit.survey.slug}-records.R")

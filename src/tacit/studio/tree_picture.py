@@ -60,10 +60,10 @@ def tree_nodes(view: TreeView, n_people: int) -> list[dict[str, Any]]:
     """
     view = replace(view, max_depth=_readable_depth(view))
     shown = list(view.nodes())
-    place = {node: i for i, node in enumerate(shown)}
+    position = {node: i for i, node in enumerate(shown)}
     return [
         {
-            "parent": place.get(int(view.tree.parent[node])) if node else None,
+            "parent": position.get(int(view.tree.parent[node])) if node else None,
             "branch": _branch(view, node) if node else "",
             "lines": _lines(view, node, n_people),
             "category": view.code(node) if view.is_end(node) else None,
@@ -80,9 +80,9 @@ def tree_picture(nodes: list[dict[str, Any]]) -> TreePicture:
     widths = [_width(node["lines"]) for node in nodes]
     left, turn, start = {}, {}, 0.0
     for level in range(max(depth) + 1):
-        own = [i for i, deep in enumerate(depth) if deep == level]
+        level_nodes = [i for i, deep in enumerate(depth) if deep == level]
         left[level] = start
-        splits = [widths[i] for i in own if nodes[i]["category"] is None]
+        splits = [widths[i] for i in level_nodes if nodes[i]["category"] is None]
         turn[level] = start + max(splits, default=0.0) + _TURN
         below = [_width([node["branch"]]) for i, node in enumerate(nodes) if depth[i] == level + 1]
         start = turn[level] + max(below, default=0.0) + _TURN
@@ -139,11 +139,11 @@ def _lines(view: TreeView, node: int, n_people: int) -> list[str]:
     """The attribute of a split; the class of an end, how often it is right, and its share."""
     if not view.is_end(node):
         return [short(view.attribute(node))]
-    found, label = view.figures(node), short(str(view.category(node)))
-    if found.support * n_people < SMALLEST_GROUP:
+    figures, label = view.figures(node), short(str(view.category(node)))
+    if figures.support * n_people < SMALLEST_GROUP:
         return [label, "too few people for figures"]
-    right = percent(found.confidence, found.confidence_stderr, "±")
-    share = percent(found.support, found.support_stderr, "±")
+    right = percent(figures.confidence, figures.confidence_stderr, "±")
+    share = percent(figures.support, figures.support_stderr, "±")
     below = int(view.leaves_below[node])
     more = f", {number_of(below, 'leaf', 'leaves')} below" if below else ""
     return [label, f"right for {right}, of {share}{more}"]

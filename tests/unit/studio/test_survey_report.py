@@ -29,7 +29,8 @@ from tacit.core.channel import (
 from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
-from tacit.studio.report import FAMILY_WORDS, REFERENCES, cited, design_sentences, survey_report
+from tacit.studio.report import design_sentences, survey_report
+from tacit.studio.words import FAMILY_WORDS, REFERENCES, cited
 from tacit.survey import Published, publish
 from tests.support.page_surveys import HOSTILE, every_kind
 from tests.support.studio import MARKUP, reports, survey, tried

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import product
@@ -200,6 +200,13 @@ def _another(sizes: Sequence[int]) -> Callable[[Integers, Source], Integers]:
     return redraw
 
 
+#: The source of two families in two files.
+YU_TIAN_TANG = (
+    "Yu, J.-W., Tian, G.-L., & Tang, M.-L. (2008). Two new models for survey sampling with "
+    "sensitive characteristic: Design and analysis. Metrika, 67, 251-263."
+)
+
+
 @dataclass(frozen=True)
 class Coin(ABC):
     """How one group is disguised. Subclasses are the families, equal when their parameters are."""
@@ -208,6 +215,8 @@ class Coin(ABC):
     #: A respondent is asked for the answer, one of two questions, whether two answers agree, or
     #: whether any of two answers is yes.
     asks: ClassVar[Literal["answer", "either", "comparison", "any_yes"]] = "answer"
+    #: The source of the family, as a list of references has it; empty if there is none.
+    reference: ClassVar[str] = ""
     #: Further words for the categories of a report, by which records may name them.
     report_words: ClassVar[tuple[str, ...]] = ()
 
@@ -231,6 +240,11 @@ class Coin(ABC):
     def report_meaning(self, attributes: Attributes) -> str:
         """What a report says about the answer."""
         return "the true answer, or one that chance chose"
+
+    @property
+    @abstractmethod
+    def methods_text(self) -> str:
+        """What was done with an answer, for the methods section of a report, with its source."""
 
     @abstractmethod
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
@@ -266,6 +280,15 @@ class Coin(ABC):
     def __str__(self) -> str:
         texts = {k: str(v).replace("'", "") for k, v in self.to_dict().items() if k != "family"}
         return f"{self.family}({', '.join(f'{k}={shortened(v)}' for k, v in texts.items())})"
+
+
+def listed(shares: Any) -> str:
+    """Probabilities of one distribution, or of one per attribute, as text."""
+    if isinstance(shares, Mapping):
+        return "; ".join(f"{name}: {listed(margin)}" for name, margin in shares.items())
+    if any(isinstance(share, list) for share in shares):
+        return "; ".join(listed(row) for row in shares)
+    return ", ".join(map(str, shares))
 
 
 def plain(value: Any) -> Any:

@@ -24,10 +24,6 @@ In mangat and triangular a true yes always reports yes, a true no sometimes does
 
 Both are forced(1 - q, [0, 1]). A reported yes may come from anyone, but a reported
 no is certainly true, so epsilon is infinite. At q = 1 no estimate exists.
-
-References: N. S. Mangat, An improved randomized response strategy, Journal of the Royal Statistical
-Society B 56 (1994) 93-95. J.-W. Yu, G.-L. Tian and M.-L. Tang, Two new models for survey sampling
-with sensitive characteristic: design and analysis, Metrika 67 (2008) 251-263.
 """
 
 from __future__ import annotations
@@ -45,6 +41,7 @@ import numpy as np
 from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target
 from tacit.core.channel.coin import (
+    YU_TIAN_TANG,
     Attributes,
     Coin,
     Differ,
@@ -53,6 +50,8 @@ from tacit.core.channel.coin import (
     Strategy,
     all_positions,
     is_pair,
+    listed,
+    plain,
     require_one_yes_no,
 )
 from tacit.core.channel.kernels import (
@@ -135,6 +134,10 @@ class Truthful(Replacing):
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer"
 
+    @property
+    def methods_text(self) -> str:
+        return "not disguised."
+
     def weight(self, attributes: Attributes) -> Fraction:
         return Fraction(1)
 
@@ -163,11 +166,24 @@ class Unrelated(KnownDraw):
 
     personal: Known
     family: ClassVar[str] = "unrelated"
+    reference: ClassVar[str] = (
+        "Greenberg, B. G., Abul-Ela, A.-L. A., Simmons, W. R., & Horvitz, D. G. (1969). The "
+        "unrelated question randomized response model: Theoretical framework. Journal of the "
+        "American Statistical Association, 64(326), 520-539."
+    )
     known: ClassVar[str] = "personal"
     asks = "either"
 
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer, or the answer to the personal question"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the sensitive question was answered, otherwise an "
+            "unrelated one whose answers have the known probabilities "
+            f"{listed(plain(self.personal))} (Greenberg et al., 1969)."
+        )
 
 
 @dataclass(frozen=True)
@@ -176,7 +192,18 @@ class Forced(KnownDraw):
 
     forced: Known
     family: ClassVar[str] = "forced"
+    reference: ClassVar[str] = (
+        "Boruch, R. F. (1971). Assuring confidentiality of responses in social research: A note "
+        "on strategies. The American Sociologist, 6(4), 308-311."
+    )
     known: ClassVar[str] = "forced"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the true answer was reported, otherwise one that "
+            f"chance decided, with the probabilities {listed(plain(self.forced))} (Boruch, 1971)."
+        )
 
 
 @dataclass(frozen=True)
@@ -185,7 +212,18 @@ class UniformPerturbation(Replacing):
 
     q: Fraction
     family: ClassVar[str] = "uniform_perturbation"
+    reference: ClassVar[str] = (
+        "Agrawal, R., Srikant, R., & Thomas, D. (2005). Privacy preserving OLAP. Proceedings of "
+        "ACM SIGMOD, 251-262."
+    )
     advice: ClassVar[str] = "take q above 0"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.q} the true answer was reported, otherwise any answer with "
+            "the same probability, the true one included (Agrawal, Srikant & Thomas, 2005)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.q
@@ -201,7 +239,18 @@ class Frapp(Replacing):
 
     lambda_: Fraction
     family: ClassVar[str] = "frapp"
+    reference: ClassVar[str] = (
+        "Agrawal, S., & Haritsa, J. R. (2005). A framework for high-accuracy privacy-preserving "
+        "mining. Proceedings of ICDE, 193-204."
+    )
     advice: ClassVar[str] = "take lambda above 1"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"the true answer was {self.lambda_} times as likely to be reported as any other "
+            "(Agrawal & Haritsa, 2005)."
+        )
 
     def check(self, attributes: Attributes) -> None:
         if self.lambda_ < 1 and math.prod(a.size for a in attributes) > _MOST_JOINT_CELLS:
@@ -588,11 +637,22 @@ class Mangat(OneSided):
 
     p: Fraction
     family: ClassVar[str] = "mangat"
+    reference: ClassVar[str] = (
+        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
+        "Statistical Society B, 56(1), 93-95."
+    )
     advice: ClassVar[str] = "take p above 0"
 
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{no} only if it is true; {yes} if it is true, or by chance"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"a true yes was always reported as yes; a true no as no with probability {self.p}, "
+            "otherwise as yes (Mangat, 1994)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.p
@@ -604,6 +664,7 @@ class Triangular(OneSided):
 
     p: Fraction
     family: ClassVar[str] = "triangular"
+    reference: ClassVar[str] = YU_TIAN_TANG
     advice: ClassVar[str] = (
         "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
     )
@@ -613,6 +674,13 @@ class Triangular(OneSided):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            "respondents reported only whether their answer, or that to an innocent question with "
+            f"known share {self.p}, or both are yes (Yu, Tian & Tang, 2008)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return 1 - self.p

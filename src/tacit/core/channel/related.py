@@ -32,6 +32,7 @@ import numpy as np
 from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
 from tacit.core.channel.coin import (
+    YU_TIAN_TANG,
     Attributes,
     Coin,
     Differ,
@@ -71,6 +72,10 @@ class Related(Coin):
 
     theta: Fraction
     family: ClassVar[str] = "related"
+    reference: ClassVar[str] = (
+        "Warner, S. L. (1965). Randomized response: A survey technique for eliminating evasive "
+        "answer bias. Journal of the American Statistical Association, 60(309), 63-69."
+    )
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         units = tuple((i,) for i in range(len(attributes)))
@@ -79,6 +84,13 @@ class Related(Coin):
     def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
         positions = all_positions(attributes, kept)
         return AgreementChannel(self.theta, tuple(attributes[i].size for i in positions))
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the true answer was reported, otherwise another one, "
+            "each other answer with the same probability (Warner, 1965)."
+        )
 
     @property
     def remedy(self) -> str:
@@ -112,6 +124,7 @@ class Crosswise(RelatedDevice):
 
     p: Fraction
     family: ClassVar[str] = "crosswise"
+    reference: ClassVar[str] = YU_TIAN_TANG
     asks = "comparison"
     report_words = ("different", "same")
     remedy = (
@@ -127,6 +140,13 @@ class Crosswise(RelatedDevice):
         return f"{yes} if both answers are the same, {no} if they are different"
 
     @property
+    def methods_text(self) -> str:
+        return (
+            "respondents reported only whether their answer is the same as that to an innocent "
+            f"question with known share {self.p} (Yu, Tian & Tang, 2008)."
+        )
+
+    @property
     def equivalent(self) -> Related:
         return Related(self.p)
 
@@ -138,6 +158,18 @@ class MangatSingh(RelatedDevice):
     truth: Fraction
     p: Fraction
     family: ClassVar[str] = "mangat_singh"
+    reference: ClassVar[str] = (
+        "Mangat, N. S., & Singh, R. (1990). An alternative randomized response procedure. "
+        "Biometrika, 77(2), 439-442."
+    )
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.truth} the true answer was reported; otherwise a second draw "
+            f"decided: the true answer with probability {self.p}, else another one "
+            "(Mangat & Singh, 1990)."
+        )
 
     @property
     def equivalent(self) -> Related:
