@@ -38,7 +38,9 @@ class Classifier:
         features = getattr(model, "features_", None)
         tacit = isinstance(features, Schema)
         named = None if tacit else getattr(model, "feature_names_in_", None)
-        self._features = features if tacit else _features(named, schema, self.target)
+        if not isinstance(features, Schema):
+            features = _features(named, schema, self.target)
+        self._features = features
         for feature in self._features:
             if schema[feature.name] != feature:
                 raise SchemaError(
