@@ -28,10 +28,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.coin import Attributes
 from tacit.core.design import Design, Group
 from tacit.models.block_units import (
     BlockUnits,
     Tables,
+    UnitChannel,
     packed_blocks,
     ratio,
     side_by_side,
@@ -129,19 +131,31 @@ class GroupBlocks:
         places = [design.schema.index(a.name) for a in attributes]
         likely = [(float(w), s) for w, s in group.coin.strategies(attributes) if w > 0]
         units = [unit_channels(s, places, attributes, len(reported)) for _, s in likely]
+        return cls.packed(patterns, reported, [weight for weight, _ in likely], units)
+
+    @classmethod
+    def packed(
+        cls,
+        patterns: PatternTable,
+        reported: Attributes,
+        weights: Sequence[float],
+        units: Sequence[Sequence[UnitChannel]],
+    ) -> GroupBlocks:
+        """Blocks of reported attributes, by the units of each strategy."""
         tied = tied_positions(len(reported), (unit.reports for own in units for unit in own))
         blocks = []
         for members in packed_blocks(tied, [a.size for a in reported]):
             inside = [[unit for unit in own if unit.reports[0] in members] for own in units]
-            places_reported = [patterns.schema.index(reported[i].name) for i in members]
-            columns = [patterns.patterns[:, place] for place in places_reported]
+            columns = [
+                patterns.patterns[:, patterns.schema.index(reported[i].name)] for i in members
+            ]
             sizes = [reported[i].size for i in members]
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
             codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])
             strategies = tuple(side_by_side(own, reported, members) for own in inside)
             blocks.append(AttributeBlock(codes, n_cells, strategies))
-        return cls(np.array([weight for weight, _ in likely]), tuple(blocks))
+        return cls(np.array(weights), tuple(blocks))
 
     def tables(self, tables: Tables) -> BlockTables:
         """The tables of the blocks under these parameters."""

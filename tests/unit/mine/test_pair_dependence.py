@@ -12,14 +12,14 @@ from scipy.stats import chi2, chi2_contingency
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.core.arrays import Array
-from tacit.mine.pair_dependence import holm, likelihood_ratio, pair_dependence
-from tacit.mine.unit_tables import UnitTables
+from tacit.models.dependence_tree import holm, likelihood_ratio, pair_dependence
+from tacit.models.units import UnitReports
 from tacit.records import count
 
 
-def tables_of(design: Design, true: Array, seed: int = 1) -> UnitTables:
+def tables_of(design: Design, true: Array, seed: int = 1) -> UnitReports:
     reported = disguise(true.astype(np.uint8), design, np.random.default_rng(seed))
-    return UnitTables(count(reported, design.reported), design)
+    return UnitReports(count(reported, design.reported), design)
 
 
 def schema_of(*sizes: int) -> Schema:
