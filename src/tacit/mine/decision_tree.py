@@ -264,7 +264,7 @@ class DecisionTree(TreeMiner):
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
-            from tacit.mine.tree.picture import figure
+            from tacit.mine.tree.figure import figure
 
         return figure(self.view(reported, max_depth))
 
