@@ -96,6 +96,18 @@ def _tree(learn: PatternTable, test: PatternTable, release: Release, request: Mo
     }
 
 
+def _end_lines(view: TreeView, node: int, n_people: int) -> list[str]:
+    """The class of an end, how often it is right, and its share; no figures for few people."""
+    figures, label = view.figures(node), short(str(view.category(node)))
+    if figures.support * n_people < SMALLEST_GROUP:
+        return [label, "too few people for figures"]
+    right = percent(figures.confidence, figures.confidence_stderr, "±")
+    share = percent(figures.support, figures.support_stderr, "±")
+    below = int(view.leaves_below[node])
+    more = f", {number_of(below, 'leaf', 'leaves')} below" if below else ""
+    return [label, f"right for {right}, of {share}{more}"]
+
+
 def _bayes(
     learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
 ) -> Part:
