@@ -27,7 +27,9 @@ from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
 from tacit.mine import DecisionTree
 from tacit.mine.summaries import bayes_summary, classes_summary, tree_summary
-from tacit.mine.tree.picture import readable, tree_nodes
+from tacit.mine.tree.picture import readable, short, tree_nodes
+from tacit.mine.tree.view import TreeView, percent
+from tacit.output.number_text import number_of
 from tacit.output.rounding import finite
 from tacit.privacy import Limits, Prior, prior_of
 from tacit.privacy.prior import tied_parts
