@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -33,7 +33,7 @@ from tacit.errors import DataError, DesignError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import Numbers, linear_estimate
-from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.fit import fit_on_demand
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
@@ -304,8 +304,8 @@ def _tested(
             blocks = ((weights[:, 1], counts) for weights, counts in blocks)
     sample = sample_of(table)
     estimate = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
-    fit = DesignFit(table, design, design.schema.names)
-    return replace(estimate, fit_of=fit, n_left_out=left_out)
+    fit = fit_on_demand(table, design, design.schema.names)
+    return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
 
 
 def outcome_weights(
@@ -418,8 +418,8 @@ def personal_accuracy(
     value = np.asarray((float(right) - (1 - theta) * personal) / theta)
     covariance = np.full((1, 1), max(variance / theta**2, 0.0))
     estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
-    fit = DesignFit(patterns, design, design.schema.names)
-    return replace(estimate.as_probability(), fit_of=fit)
+    fit = fit_on_demand(patterns, design, design.schema.names)
+    return estimate.as_probability().with_provenance(fit_of=fit)
 
 
 def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:

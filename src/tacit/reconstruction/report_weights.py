@@ -122,10 +122,9 @@ def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimat
     shares = reports.patterns.counts / reports.patterns.n_records
     for group in plain:
         shares = shares * group.weights.weights(event, group.states(event))[0]
-    known = [_known(disguised, event, shares, weights, found, power) for power in (2, 3)]
-    if not plain:
-        return ScoreTest.of(found.value, found.n_records, *known)
-    return ScoreTest.within(found.value, shares.sum(), found.n_records, *known)
+    second, third = (_known(disguised, event, shares, weights, found, p) for p in (2, 3))
+    share = shares.sum() if plain else None
+    return ScoreTest.of(found.value, found.n_records, second, third, share)
 
 
 def _known(
