@@ -39,7 +39,7 @@ from tacit.collect.store import Store
 from tacit.collect.store.sql_tables import checksums, surveys
 from tacit.studio.accounts import Role
 from tacit.studio.release import HELD_BACK, Releases
-from tacit.studio.studio_server import studio_of
+from tacit.studio.server import studio_of
 from tacit.survey import Published, survey_from_dict
 from tests.support.postgres import Cluster, binaries
 

@@ -20,8 +20,7 @@ from tacit.collect.store import Store
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
 from tacit.optimize import Warner, front
-from tacit.papers.report_files import draw
-from tacit.papers.section import Chart, Curve
+from tacit.papers.report import Chart, Curve, draw
 from tacit.survey import example, publish, read_survey
 from tests.support.published import published, response
 

@@ -20,7 +20,7 @@ from tacit import disguise, mine, reconstruct
 from tacit.collect.store import Store
 from tacit.records import count_reported
 from tacit.studio.accuracy_round import accuracy_round
-from tacit.studio.model_folder import ModelFolder
+from tacit.studio.models import ModelFolder
 from tacit.survey import Published
 from tests.support.browser import device, serving
 from tests.support.respondent import Respondent

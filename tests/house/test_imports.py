@@ -53,7 +53,7 @@ def test_the_help_loads_neither_the_service_nor_scikit_learn() -> None:
 @pytest.mark.slow
 def test_the_studio_starts_without_scikit_learn() -> None:
     """It loads pandas and most of SciPy too; models are learnt in processes of their own."""
-    loaded = _loaded("import tacit.studio.studio_server")
+    loaded = _loaded("import tacit.studio.server")
     assert {"starlette", "sqlalchemy"} <= loaded
     assert loaded & {"sklearn", "pandas", "matplotlib"} == set()
 

@@ -13,8 +13,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from tacit.core.arrays import Array
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
-from tacit.optimize.front_problem import problem_of
-from tacit.optimize.search_method import SearchMethod
+from tacit.optimize.problem import SearchMethod, problem_of
 from tests.support.grids import thinned
 from tests.support.priors import decaying, normal
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
+from tacit.core import bounds
 from tacit.core.arrays import Array
-from tacit.core.bounds import Bound, any_dependence, bound_of
+from tacit.core.bounds import Bound, bound_of
 from tacit.errors import DataError
 from tests.support.grids import slow_but_first
 from tests.support.written_out import WrittenOut, merged, random_design, written_out
@@ -97,11 +98,11 @@ def test_dominating_experiments_and_a_grid_only_raise_the_bound(
 def _uncached(
     design: Design, monkeypatch: pytest.MonkeyPatch, choices: int, outcomes: int
 ) -> Bound:
-    monkeypatch.setattr(any_dependence, "_MOST_CHOICES", choices)
-    monkeypatch.setattr(any_dependence, "_MOST_OUTCOMES", outcomes)
-    any_dependence._two.cache_clear()
+    monkeypatch.setattr(bounds, "_MOST_CHOICES", choices)
+    monkeypatch.setattr(bounds, "_MOST_OUTCOMES", outcomes)
+    bounds._two.cache_clear()
     found = bound_of(design, "a0")
-    any_dependence._two.cache_clear()
+    bounds._two.cache_clear()
     return found
 
 

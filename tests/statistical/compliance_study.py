@@ -15,15 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import Attribute, Design, Group, Schema, crosswise, forced, related, truthful
+from tacit import Attribute, Design, Group, Schema, crosswise, forced, mangat, related, truthful
 from tacit.compliance import Careless, Cheaters, LyingCarriers
-from tacit.compliance.compliance_estimate import compliance_tests
-from tacit.compliance.mixture_estimate import share_of_all
-from tacit.compliance.noncompliance import NoncomplianceModel
-from tacit.compliance.pool import samples_agree
-from tacit.compliance.profile_likelihood import Quantity, excess
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import read_sample
+from tacit.compliance.mixture import Quantity, ReportMixture, excess, share_of_all
+from tacit.compliance.noncompliance import NoncomplianceModel, compliance_tests
+from tacit.compliance.pool import read_sample, samples_agree
 from tacit.core.arrays import Array
 from tacit.output.table import Table
 from tests.support.compliance import YES_NO, design_of
@@ -87,6 +83,7 @@ CROSSWISE = Design(
     [Group(["drug"], crosswise("0.15")), Group(["anchor"], crosswise("0.15"))],
 )
 DICE, TWO = (die("0.25"), die("0.75")), (warner("0.8"), warner("0.3"))
+MANGAT = (design_of(mangat("1/2")), design_of(mangat("4/5")))
 KNOWN = Careless("anchor", [1, 0])
 SETTINGS = (
     Setting(
@@ -107,6 +104,9 @@ SETTINGS = (
     Setting("lying carriers, none", DICE, LyingCarriers(), (0.8, 0.2, 0.0), 1000),
     Setting("careless", (CROSSWISE,), KNOWN, (0.64, 0.16, 0.2), 1000),
     Setting("careless, none", (CROSSWISE,), KNOWN, (0.8, 0.2, 0.0), 1000),
+    Setting("lying carriers, 50", DICE, LyingCarriers(), (0.8, 0.14, 0.06), 50),
+    Setting("lying carriers, 50, none", DICE, LyingCarriers(), (0.95, 0.05, 0.0), 50),
+    Setting("lying carriers, Mangat, 50, none", MANGAT, LyingCarriers(), (0.98, 0.02, 0.0), 50),
 )
 
 

@@ -70,9 +70,9 @@ def read(name: str) -> list[tuple[Array, Array]]:
         reported = count(disguise(related_records(), design, rng), design.reported)
         root = root_tables(TreeReports.of(reported, design, "class"))
         parts = np.array([[0, 1, -1]])
-        below = root.below(np.array([3]), parts, np.ones((1, 2), bool))
-        splits = [(root.n, s) for s in root.splits([1, 2, 3])]
-        splits += [(below.n, s) for s in below.splits([1, 2])]
+        below = root.children(np.array([3]), parts, np.ones((1, 2), bool))
+        splits = [(root.n, s) for s in root.splits(np.array([[False, True, True, True]]))]
+        splits += [(below.n, s) for s in below.splits(np.array([[False, True, True, False]]))]
         pairs = [(n, s, place) for n, s in splits for place in range(len(s.attributes))]
         found.append([s.noise(np.arange(n), np.full(n, place)) for n, s, place in pairs])
     return [

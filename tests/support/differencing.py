@@ -27,8 +27,8 @@ from tacit.core.label_codes import with_no_answer
 from tacit.reconstruction.sampling.incomplete_patterns import answered, with_missing
 from tacit.records import PatternTable
 from tacit.studio.accounts import Role
-from tacit.studio.small_groups import SMALLEST_GROUP
-from tacit.studio.studio_server import PAGES
+from tacit.studio.disclosure import SMALLEST_GROUP
+from tacit.studio.server import PAGES
 from tacit.survey import Published
 from tests.support.studio import Browser
 

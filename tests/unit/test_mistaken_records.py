@@ -51,6 +51,21 @@ def test_score_of_true_records_says_that_they_are_no_reports(
     assert 0.5 < model.score(others) < 1  # and no warning, which would be an error
 
 
+def test_score_of_a_hundred_true_records_is_questioned_if_it_is_far_above_1(
+    reports: pd.DataFrame,
+) -> None:
+    """So few records may not contradict the design otherwise."""
+    model = NaiveBayes(DESIGN, target="ill").fit(reports)
+    questioned = 0
+    for seed in range(40):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            score = model.score(_true(100, seed))
+        questioned += any(f"an accuracy of {score:.4f} contradicts" in str(w.message) for w in said)
+        model.score(disguise(_true(100, seed), DESIGN, np.random.default_rng(seed)))
+    assert questioned > 0
+
+
 def test_disguising_reports_again_is_noticed(reports: pd.DataFrame) -> None:
     arrow = disguise(pa.Table.from_pandas(_true(50)), DESIGN, np.random.default_rng(1))
     for frame in (reports, reports.assign(age=3)[:10], arrow, arrow.slice(3)):

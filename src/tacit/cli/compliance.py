@@ -21,7 +21,7 @@ from tacit.compliance import (
     pool,
     sensitivity,
 )
-from tacit.compliance.mixture_result import MixtureResult, line
+from tacit.compliance.mixture import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
 from tacit.reconstruction.sampling.incomplete_patterns import count_answers

@@ -215,7 +215,10 @@ def estimate_numbers(
     known, drawn = reported[answered], _drawn(people, data, answered)
     found = _at(data, column, lambda: _estimates(known, scrambling, bins, drawn))
     missing = int((~answered).sum())
-    named = [replace(each, name=f"{each.name} of {column}", n_left_out=missing) for each in found]
+    named = [
+        replace(each, name=f"{each.name} of {column}").with_provenance(n_left_out=missing)
+        for each in found
+    ]
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 

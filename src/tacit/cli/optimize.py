@@ -25,7 +25,7 @@ from tacit.records import check_apart, check_figure, read_described, write_text
 
 if TYPE_CHECKING:
     from tacit.optimize import ChosenChannel, Front
-    from tacit.optimize.search_method import SearchMethod
+    from tacit.optimize.problem import SearchMethod
 
 SURVEYS = (".yaml", ".yml")
 #: Rows of the table on the screen.
@@ -101,7 +101,7 @@ class SearchOptions:
         return Warner() if self.method is MethodName.WARNER else Square(self.points, seed=self.seed)
 
     def _resumed(self) -> dict[str, Any]:
-        from tacit.optimize.search_state import SearchState
+        from tacit.optimize.spea2 import SearchState
 
         path = self.resume
         if path is None:

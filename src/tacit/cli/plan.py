@@ -67,7 +67,7 @@ class FamilyOptions:
             return given
         if given not in FAMILIES:
             raise DataError("--theta and --drawn are for a family; give one instead of a file")
-        from tacit.plan.plan_text import family_of_text  # SciPy is slow to start
+        from tacit.plan.subject import family_of_text  # SciPy is slow to start
 
         return family_of_text(given, self.theta, self.drawn, self.categories, dashes="--")
 
@@ -88,7 +88,7 @@ class SizeOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Respondents, width and prevalence as arguments of the planner."""
-        from tacit.plan.plan_text import shares_of_texts  # SciPy is slow to start
+        from tacit.plan.subject import shares_of_texts  # SciPy is slow to start
 
         shares = shares_of_texts(self.prevalence or [], dashes="--")
         return {"n": self.respondents, "width": self.width, "prevalence": shares}

@@ -16,7 +16,7 @@ from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame
 from tacit.records.record_files import ARROW, record_files
-from tacit.regression.coefficient_table import CoefficientTable
+from tacit.regression.coefficients import CoefficientTable
 
 Formula = Annotated[
     str,

@@ -36,13 +36,12 @@ def report(
     published = read_published(records.design_file)
     with optional_imports():
         from tacit.studio.release import Release
-
-        if kind == ".pdf":
-            from tacit.studio.report_pdf import survey_report_pdf as made
-        else:
-            from tacit.studio.survey_report import survey_report_html as made
+        from tacit.studio.report import survey_report, survey_report_pdf
     counts = records.counted()
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")
-    write_bytes(out, made(Release(published, counts)), private=True)
+    release = Release(published, counts)
+    pdf = kind == ".pdf"
+    content = survey_report_pdf(release) if pdf else survey_report(release).encode()
+    write_bytes(out, content, private=True)
     typer.echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

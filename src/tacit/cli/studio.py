@@ -53,7 +53,7 @@ def studio(
     from tacit.core.imports import optional_imports
 
     with optional_imports():
-        from tacit.studio.studio_server import StudioPlace, serve_studio, studio_beside
+        from tacit.studio.server import StudioPlace, serve_studio, studio_beside
     at = StudioPlace(host, port, address)
     if not collect:
         if collect_port is not None:

@@ -183,7 +183,7 @@ class ExportedFiles:
     def write(self, published: Published, codes: Codes) -> None:
         """Write the records, then what explains them."""
         if self.labels or self.kind in _STATISTICS:
-            from tacit.studio.labelled_records import LabelledRecords
+            from tacit.studio.record_files import LabelledRecords
 
             content = LabelledRecords(published, codes).file(self.kind, self.labels)
             write_bytes(self.out, content, private=True)
@@ -194,11 +194,11 @@ class ExportedFiles:
             with writing_records(self.out, reported, origin=origin) as write:
                 write(known, absent=absent)
         if self.codebook is not None:
-            from tacit.studio.codebook import codebook
+            from tacit.studio.record_files import codebook
 
             write_text(self.codebook, codebook(published, len(codes)))
         if self.r_script is not None:
-            from tacit.studio.codebook import r_script
+            from tacit.studio.record_files import r_script
 
             script = r_script(published, self.out.name, self.kind, self.labels)
             write_text(self.r_script, script)

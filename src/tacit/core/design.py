@@ -24,7 +24,7 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.channel import coin_from_dict
 from tacit.core.channel.channel import WORST_CONDITION, Channel
-from tacit.core.channel.coin import Coin
+from tacit.core.channel.coin import Coin, UnitChannel
 from tacit.core.channel.linear_maps import Linear, chain
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import QuestionCondition, conditions_of
@@ -290,6 +290,27 @@ class Design:
                 factors.append(Factor(members, group.coin, channel, *axes))
         return ProductChannel(true, reported, tuple(factors))
 
+    def unit_channels(self, group: Group) -> list[tuple[float, list[UnitChannel]]]:
+        """What the group's coin may decide: its probability, and the channels of its units.
+
+        Attributes are positions in the schema, reports positions among those of the group.
+        """
+        attributes = self.attributes_of(group)
+        positions = [self.schema.index(name) for name in group.attributes]
+        sizes = [a.size for a in attributes]
+        reported = [a.size for a in group.coin.reported(attributes)]
+        return [
+            (
+                float(weight),
+                [
+                    unit._replace(attributes=tuple(positions[i] for i in unit.attributes))
+                    for unit in strategy.unit_channels(sizes, reported)
+                ],
+            )
+            for weight, strategy in group.coin.strategies(attributes)
+            if weight > 0
+        ]
+
     def to_table(self) -> Table:
         """A row per attribute: its categories, its group and coin, and epsilon of its answer."""
         numbers = {name: n for n, g in enumerate(self.groups, start=1) for name in g.attributes}
@@ -312,6 +333,9 @@ class Design:
         return Table(
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note
         )
+
+    def __str__(self) -> str:
+        return str(self.to_table())
 
     def _repr_html_(self) -> str:
         return self.to_table().html()

@@ -7,18 +7,15 @@ operating system's entropy for real answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
 from tacit.core.arrays import Codes, Mask
-from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute, Unit
 from tacit.core.conditions import filled
 from tacit.core.design import Design, Group, check_design
-from tacit.core.exact_draws import Draws, Integers, Source, source_of
+from tacit.core.exact_draws import Draws, Source, source_of
 from tacit.core.label_codes import absent_cells, code_type, decode, encode, with_no_answer
 from tacit.errors import DataError, MissingAnswersError
 
@@ -121,22 +118,12 @@ def _devices(design: Design) -> list[_Flipping | _Following]:
     flips: dict[tuple[Fraction, ...], list[list[int]]] = {}
     same_columns = design.schema.names == design.reported.names
     for group in design.groups:
-        odds = _odds_of_flipping(design, group) if same_columns else None
+        odds = group.coin.flip_odds(design.attributes_of(group)) if same_columns else None
         if odds is None:
             devices.append(_Following(design, group))
         else:
             flips.setdefault(odds, []).append([design.schema.index(n) for n in group.attributes])
     return devices + [_Flipping(odds, columns) for odds, columns in flips.items()]
-
-
-def _odds_of_flipping(design: Design, group: Group) -> tuple[Fraction, ...] | None:
-    """Odds of truth and opposite, if that is all the coin decides and all answers are yes/no."""
-    attributes = design.attributes_of(group)
-    weights, strategies = zip(*group.coin.strategies(attributes), strict=True)
-    kinds = [type(strategy) for strategy in strategies]
-    binary = all(a.size == 2 for a in attributes)
-    single = all(len(u) == 1 for s in strategies if isinstance(s, Differ) for u in s.units)
-    return weights if binary and single and kinds == [Keep, Differ] else None
 
 
 class _Flipping:
@@ -177,7 +164,7 @@ class _Following:
         weighted = [(w, s) for w, s in group.coin.strategies(attributes) if w > 0]
         self._coin = Draws([[w for w, _ in weighted]]) if len(weighted) > 1 else None
         sizes, reported_sizes = [a.size for a in attributes], [a.size for a in reports]
-        self._redraws = [_redraws(strategy, sizes, reported_sizes) for _, strategy in weighted]
+        self._redraws = [strategy.redraws(sizes, reported_sizes) for _, strategy in weighted]
 
     def disguise(self, true: Codes, reported: Codes, source: Source) -> None:
         came_up = None if self._coin is None else self._coin.draw(None, len(true), source)
@@ -190,80 +177,3 @@ class _Following:
             rows: Any = slice(None) if came_up is None else np.flatnonzero(came_up == number)
             for redraw in redraws:
                 redraw(answers, reports, rows, source)
-
-
-#: Given joint true codes, draw joint reported codes.
-Redraw = Callable[[Integers, Source], Integers]
-
-
-@dataclass(frozen=True)
-class _UnitRedraw:
-    """Redraw one unit of a group: its columns as one joint answer, and back."""
-
-    true: Unit
-    sizes: tuple[int, ...]
-    reported: Unit
-    reported_sizes: tuple[int, ...]
-    redraw: Redraw
-
-    def __call__(
-        self, answers: Sequence[Codes], reports: Sequence[Codes], rows: Any, source: Source
-    ) -> None:
-        joint = np.ravel_multi_index([answers[i][rows] for i in self.true], self.sizes)
-        drawn = np.unravel_index(self.redraw(joint, source), self.reported_sizes)
-        for position, codes in zip(self.reported, drawn, strict=True):
-            reports[position][rows] = codes
-
-
-def _redraws(
-    strategy: Strategy, sizes: Sequence[int], reported_sizes: Sequence[int]
-) -> list[_UnitRedraw]:
-    """The redraws of a strategy for its group; none if answers are kept."""
-    match strategy:
-        case Keep():
-            return []
-        case Substitute(columns):
-            every = tuple(range(len(sizes)))
-            places = tuple(range(len(reported_sizes)))
-            redraw = _drawn(Draws(columns), by_truth=True)
-            return [_UnitRedraw(every, tuple(sizes), places, tuple(reported_sizes), redraw)]
-        case Differ(units):
-            redraws = [_another([sizes[i] for i in unit]) for unit in units]
-        case Replace(units, distributions):
-            redraws = [_drawn(Draws([law]), by_truth=False) for law in distributions]
-    shapes = [tuple(sizes[i] for i in unit) for unit in units]
-    return [
-        _UnitRedraw(unit, shape, unit, shape, redraw)
-        for unit, shape, redraw in zip(units, shapes, redraws, strict=True)
-    ]
-
-
-def _drawn(draws: Draws, by_truth: bool) -> Redraw:
-    """From the distribution that belongs to the true answer, or from the only one."""
-    return lambda joint, source: draws.draw(joint if by_truth else None, len(joint), source)
-
-
-def _another(sizes: Sequence[int]) -> Redraw:
-    """One of the other answers, each equally likely."""
-    if list(sizes) == [2]:
-        return lambda joint, source: 1 - joint
-    if len(sizes) > 1:
-        return _another_of_many(sizes)
-    (cells,) = sizes
-    draws = Draws([[Fraction(1, cells - 1)] * (cells - 1)])
-    return lambda joint, source: (joint + 1 + draws.draw(None, len(joint), source)) % cells
-
-
-def _another_of_many(sizes: Sequence[int]) -> Redraw:
-    """Any joint answer, drawn again if it is the true one."""
-    draws = [Draws([[Fraction(1, k)] * k]) for k in sizes]
-
-    def redraw(joint: Integers, source: Source) -> Integers:
-        drawn, left = joint.copy(), np.arange(len(joint))
-        while left.size:
-            columns = [draw.draw(None, len(left), source) for draw in draws]
-            drawn[left] = np.ravel_multi_index(columns, sizes)
-            left = left[drawn[left] == joint[left]]
-        return drawn
-
-    return redraw

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.weights import Events
 from tacit.core.design import Design
 from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
-from tacit.reconstruction.events import Events
 from tacit.reconstruction.interval import Interval, check_level
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import Progress

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +25,13 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, follow, grow, right_and_wrong
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, follow, grow
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_html, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.fit import fit_on_demand
 from tacit.records import PatternTable
 from tacit.records.distinct import distinct
 from tacit.records.keys import column_blocks
@@ -138,12 +137,16 @@ class DecisionTree(TreeMiner):
         if by_likelihood:
             tree = likelihood_tree(found, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
-            tree = grow(TreeReports.restored(found, target.name), settings)
+            # The reconstructed joint table, with its negative shares, gives the same tables at
+            # every node, for any design, but not their noise.
+            joint, sizes = found.joint(), design.schema.sizes
+            cells = TreeReports.of_cells(joint, sizes, found.n_records, reports.target)
+            tree = grow(cells, settings)
         else:
             tree = grow(reports, settings)
         self.restore(tree, reports.target)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
-        self.prior_fit_ = DesignFit(patterns, design, (target.name,))
+        self.prior_fit_ = fit_on_demand(patterns, design, (target.name,))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -193,7 +196,7 @@ class DecisionTree(TreeMiner):
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
         found = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
-        return replace(found.as_probability(), fit_of=getattr(self, "prior_fit_", None))
+        return found.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.
@@ -221,7 +224,7 @@ class DecisionTree(TreeMiner):
         """
         check_is_fitted(self)
         reports = TreeReports.of(patterns, design, str(self.target))
-        return right_and_wrong(self.tree_, reports)
+        return confusion_weights(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""
@@ -260,7 +263,7 @@ class DecisionTree(TreeMiner):
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
-            from tacit.mine.tree.picture import figure
+            from tacit.mine.tree.figure import figure
 
         return figure(self.view(reported, max_depth))
 

@@ -23,14 +23,15 @@ from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
 from tacit.mine.tree.forest import (
     BAG,
-    ForestSettings,
     GrownForest,
-    TrueBags,
     grow_forest,
+    mean_chances,
+    random_growth,
     reported_forest,
+    true_bags,
 )
-from tacit.mine.tree.growth import CRITERIA
-from tacit.mine.tree.random_tree import RandomTree, mean_chances
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings
+from tacit.mine.tree.tree import Tree
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate, Reconstruction
@@ -110,7 +111,7 @@ class Forest(TreeMiner):
     random_state: seed of the resamples and the attributes.
     """
 
-    trees_: list[RandomTree]
+    trees_: list[Tree]
     _tell: Progress
 
     def __init__(
@@ -148,14 +149,9 @@ class Forest(TreeMiner):
         if self.max_features is not None:
             check_whole("max_features", self.max_features, 1)
 
-    def _settings(self, n_features: int) -> ForestSettings:
+    def _growth(self, n_features: int) -> GrowthSettings:
         tries = self.max_features or math.ceil(math.sqrt(n_features))
-        return ForestSettings(
-            CRITERIA[self.criterion],
-            min(int(tries), n_features),
-            max_depth=self.max_depth,
-            n_trees=int(self.n_estimators),
-        )
+        return random_growth(CRITERIA[self.criterion], min(int(tries), n_features), self.max_depth)
 
     def _fit_reported(
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
@@ -163,8 +159,8 @@ class Forest(TreeMiner):
         found = Reconstruction(patterns, design)
         prior = found.table([target.name])
         rng = np.random.default_rng(self.random_state)
-        settings = self._settings(len(features))
-        grown = reported_forest(found, target.name, settings, rng, self._tell)
+        growth, n_trees = self._growth(len(features)), int(self.n_estimators)
+        grown = reported_forest(found, target.name, n_trees, growth, rng, self._tell)
         self._set_grown(grown, prior)
 
     def _fit_undisguised(
@@ -173,9 +169,10 @@ class Forest(TreeMiner):
         self.set_sizes(X)
         sizes = tuple(max(2, int(column.max()) + 1) for column in X.T)
         records, counts = distinct(np.column_stack([X, codes]), (*sizes, max(2, len(classes))))
-        bags = TrueBags(records[:, :-1], records[:, -1], counts, sizes, max(2, len(classes)))
+        bags = true_bags(records, counts, (*sizes, max(2, len(classes))))
         rng = np.random.default_rng(self.random_state)
-        grown = grow_forest(bags, self._settings(len(sizes)), rng, self._tell)
+        growth, n_trees = self._growth(len(sizes)), int(self.n_estimators)
+        grown = grow_forest(bags, n_trees, growth, rng, self._tell)
         self._set_grown(grown, _counted_prior(codes, classes))
 
     def _set_grown(self, grown: GrownForest, prior: Estimate) -> None:
@@ -183,7 +180,7 @@ class Forest(TreeMiner):
 
     def restore(
         self,
-        trees: list[RandomTree],
+        trees: list[Tree],
         weights: Array,
         prior: Estimate,
         importances: tuple[Array, Array],
@@ -221,7 +218,7 @@ class Forest(TreeMiner):
     def get_n_leaves(self) -> int:
         """The number of leaves of all trees."""
         check_is_fitted(self)
-        return sum(tree.n_leaves for tree in self.trees_)
+        return sum(len(tree.leaves) for tree in self.trees_)
 
     def notes(self) -> list[str]:
         """What the reports leave open."""

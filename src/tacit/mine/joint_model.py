@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -328,18 +328,9 @@ class JointModel:
         slopes = np.eye(n_events, n_events + 1)
         slopes[:, -1] = -value
         covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(known))
-        stderr = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-        shape = tuple(a.size for a in attributes)
-        return Estimate(
-            attributes,
-            value.reshape(shape),
-            stderr.reshape(shape),
-            self.n_records,
-            _METHOD,
-            name,
-            partial(np.asarray, covariance),
-            interval_of=partial(_interval, value.reshape(shape), stderr.reshape(shape)),
-        )
+        value = value.reshape(tuple(a.size for a in attributes))
+        found = Estimate.of_covariance(attributes, value, covariance, self.n_records, _METHOD, name)
+        return replace(found, interval_of=partial(_interval, value, found.stderr))
 
     def _covariance(
         self,

@@ -150,15 +150,8 @@ class ClassProfiles:
         self, value: Array, own: slice, attributes: tuple[Attribute, ...], name: str
     ) -> Estimate:
         covariance = self.covariance[own, own]
-        return ClassEstimate(
-            attributes=(self.attribute, *attributes),
-            value=value,
-            stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)).reshape(value.shape),
-            n_records=self.n_records,
-            method=_METHOD,
-            name=name,
-            covariance_of=lambda: covariance,
-        )
+        axes = (self.attribute, *attributes)
+        return ClassEstimate.of_covariance(axes, value, covariance, self.n_records, _METHOD, name)
 
 
 def _plus_minus(value: float, stderr: float) -> str:

@@ -75,6 +75,11 @@ class LearntModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+#: Reports rarely estimate an accuracy so many standard errors above 1, even if all predictions are
+#: right; and what is no more than a rounding error above 1.
+_FAR, _ROUNDING = 2.0, 1e-9
+
+
 class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     """A classifier with a design and a target; without a design it learns from true records."""
 
@@ -156,7 +161,8 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. With a design it is estimated from reported records, given as to `fit`.
 
-        Records that contradict the design, as true ones may, are a warning.
+        Records that contradict the design, as true ones may, are a warning; so is an accuracy that
+        chance rarely estimates so far above 1.
         """
         check_is_fitted(self)
         if self.design is None and self.features_ is not None:
@@ -166,10 +172,11 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         if sample_weight is not None:
             raise DataError("sample_weight is not supported for reported records")
         found = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
-        if misfit(found.fit):
+        contradiction = misfit(found.fit) or _too_accurate(found)
+        if contradiction:
             warnings.warn(
                 "score() needs reported records, and compares predictions with true ones by "
-                f"accuracy_score(y, model.predict(X)) of scikit-learn; {misfit(found.fit)}",
+                f"accuracy_score(y, model.predict(X)) of scikit-learn; {contradiction}",
                 UserWarning,
                 stacklevel=2,
             )
@@ -220,6 +227,15 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.design is None
         return tags
+
+
+def _too_accurate(estimate: Estimate) -> str:
+    """What is wrong with an accuracy that chance rarely estimates so far above 1; else nothing."""
+    assert estimate.score is not None
+    error = float(estimate.score.stderr(np.ones(())))
+    if float(estimate) - 1 <= max(_FAR * error, _ROUNDING):
+        return ""
+    return f"an accuracy of {float(estimate):.4f} contradicts the design"
 
 
 def reported_patterns(

@@ -23,7 +23,7 @@ from tacit.mine.joint_model import JointModel, QueryErrors, SavedCovariance, Sav
 from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
-from tacit.mine.tree.json import finite_numbers, nodes_of, plain_tree, tree_from_plain, tree_of
+from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, nodes_of, tree_of
 from tacit.models.bayes_parameters import BayesParameters
 from tacit.models.dependence_tree import TreeEdge
 from tacit.models.tree_distribution import ROOT, TreeDistribution
@@ -239,7 +239,7 @@ def _forest_json(model: Forest, about: dict[str, Any]) -> str:
     content["importances"] = model.feature_importances_.tolist()
     content["stderr"] = [None if np.isnan(e) else e for e in model.importances_stderr_.tolist()]
     content["weights"] = model.weights_.tolist()
-    return _by_lines(content, "trees", (plain_tree(tree, features) for tree in model.trees_))
+    return _by_lines(content, "trees", (forest_nodes(tree, features) for tree in model.trees_))
 
 
 def _latent_classes_json(model: LatentClass, design: Design) -> str:
@@ -348,7 +348,7 @@ def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Fores
     trees = []
     for number, nodes in enumerate(content["trees"]):
         try:
-            trees.append(tree_from_plain(nodes, features, n))
+            trees.append(forest_tree(nodes, features, n))
         except TacitError as error:
             raise FileError(f"tree {number}: {error}") from None
     weights = finite_numbers(content["weights"], (len(trees),), "weights")

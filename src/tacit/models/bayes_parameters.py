@@ -29,7 +29,6 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.coin import Differ, Keep
 from tacit.core.design import Design
 from tacit.models.block_units import Tables
 from tacit.models.conditional_model import ConditionalModel
@@ -153,7 +152,7 @@ def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estima
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
     found = {name: reconstruction.table([target, name]) for name in others.names}
-    return {name: replace(table, fit_of=None) for name, table in found.items()}
+    return {name: table.with_provenance(fit_of=None) for name, table in found.items()}
 
 
 def _from_pairs(
@@ -281,9 +280,7 @@ def _maxima(
 def _mirrored(model: ConditionalModel, design: Design, target: str, place: Array) -> Array | None:
     """The model with every answer of the target's group turned; None if it cannot be turned."""
     group = design.group_of(target)
-    attributes = design.attributes_of(group)
-    kinds = [type(strategy) for _, strategy in group.coin.strategies(attributes)]
-    if kinds != [Keep, Differ] or any(a.size != 2 for a in attributes):
+    if group.coin.flip_odds(design.attributes_of(group)) is None:
         return None
     prior, tables = model.split(place)
     for name in group.attributes:

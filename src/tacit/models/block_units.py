@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.coin import Attributes, Differ, Keep, Replace, Strategy, Substitute, Unit
+from tacit.core.channel.coin import Attributes, UnitChannel
 from tacit.core.channel.linear_maps import row_products
+from tacit.core.channel.numbers import Unit
 
 #: Cells of a block, unless one unit has more: its tables fit in the fastest cache.
 CELLS = 512
@@ -86,34 +86,6 @@ def _by_attribute(unit: Unit, joint: Array, tables: Tables) -> Iterator[tuple[in
 def ratio(over: Array, under: Array) -> Array:
     """over / under, zero where both are zero."""
     return np.asarray(over / np.maximum(under, _TINY))
-
-
-class UnitChannel(NamedTuple):
-    """One unit under one strategy: true attributes, reported positions, B[reported, true]."""
-
-    attributes: Unit
-    reports: Unit
-    matrix: Array
-
-
-def unit_channels(
-    strategy: Strategy, places: Sequence[int], attributes: Attributes, n_reported: int
-) -> list[UnitChannel]:
-    """The units of a strategy; `places` are those of the group's attributes in the schema."""
-    found: list[tuple[Unit, Array]]
-    match strategy:
-        case Keep():
-            found = [((i,), np.eye(a.size)) for i, a in enumerate(attributes)]
-        case Differ(units):
-            cells = [math.prod(attributes[i].size for i in unit) for unit in units]
-            found = [(u, (1 - np.eye(k)) / (k - 1)) for u, k in zip(units, cells, strict=True)]
-        case Replace(units, laws):
-            columns = [np.array(law, dtype=np.float64)[:, None] for law in laws]
-            found = [(u, np.tile(c, len(c))) for u, c in zip(units, columns, strict=True)]
-        case Substitute(columns):
-            matrix = np.array(columns, dtype=np.float64).T
-            return [UnitChannel(tuple(places), tuple(range(n_reported)), matrix)]
-    return [UnitChannel(tuple(places[i] for i in u), u, matrix) for u, matrix in found]
 
 
 def tied_positions(n: int, units: Iterable[Unit]) -> list[list[int]]:

@@ -28,17 +28,15 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.coin import Attributes
+from tacit.core.channel.coin import Attributes, UnitChannel
 from tacit.core.design import Design, Group
 from tacit.models.block_units import (
     BlockUnits,
     Tables,
-    UnitChannel,
     packed_blocks,
     ratio,
     side_by_side,
     tied_positions,
-    unit_channels,
 )
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable
@@ -126,12 +124,9 @@ class GroupBlocks:
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, group: Group) -> GroupBlocks:
         """The blocks of a group of the design."""
-        attributes = design.attributes_of(group)
-        reported = group.coin.reported(attributes)
-        places = [design.schema.index(a.name) for a in attributes]
-        likely = [(float(w), s) for w, s in group.coin.strategies(attributes) if w > 0]
-        units = [unit_channels(s, places, attributes, len(reported)) for _, s in likely]
-        return cls.packed(patterns, reported, [weight for weight, _ in likely], units)
+        reported = group.coin.reported(design.attributes_of(group))
+        weights, strategies = zip(*design.unit_channels(group), strict=True)
+        return cls.packed(patterns, reported, weights, strategies)
 
     @classmethod
     def packed(
@@ -139,22 +134,22 @@ class GroupBlocks:
         patterns: PatternTable,
         reported: Attributes,
         weights: Sequence[float],
-        units: Sequence[Sequence[UnitChannel]],
+        strategies: Sequence[Sequence[UnitChannel]],
     ) -> GroupBlocks:
-        """Blocks of reported attributes, by the units of each strategy."""
-        tied = tied_positions(len(reported), (unit.reports for own in units for unit in own))
+        """Blocks of reported attributes; strategies have weights and disguise by units."""
+        units = [unit for strategy in strategies for unit in strategy]
+        tied = tied_positions(len(reported), (unit.reports for unit in units))
         blocks = []
         for members in packed_blocks(tied, [a.size for a in reported]):
-            inside = [[unit for unit in own if unit.reports[0] in members] for own in units]
-            columns = [
-                patterns.patterns[:, patterns.schema.index(reported[i].name)] for i in members
-            ]
+            inside = [[unit for unit in s if unit.reports[0] in members] for s in strategies]
+            names = [reported[i].name for i in members]
+            columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
             sizes = [reported[i].size for i in members]
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
             codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])
-            strategies = tuple(side_by_side(own, reported, members) for own in inside)
-            blocks.append(AttributeBlock(codes, n_cells, strategies))
+            block_units = tuple(side_by_side(units, reported, members) for units in inside)
+            blocks.append(AttributeBlock(codes, n_cells, block_units))
         return cls(np.array(weights), tuple(blocks))
 
     def tables(self, tables: Tables) -> BlockTables:

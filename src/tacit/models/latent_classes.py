@@ -27,9 +27,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.coin import Differ, Keep
+from tacit.core.channel.coin import UnitChannel
 from tacit.core.design import Design
-from tacit.models.block_units import Tables, UnitChannel
+from tacit.models.block_units import Tables
 from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks
 from tacit.models.units import UnitLayout
 from tacit.reconstruction.likelihood import Convergence, squarem
@@ -344,7 +344,7 @@ def flipped_groups(design: Design) -> list[list[int]]:
     groups = []
     for group in design.groups:
         attributes = design.attributes_of(group)
-        kinds = [type(s) for w, s in group.coin.strategies(attributes) if w > 0]
-        if kinds == [Keep, Differ] and all(a.size == 2 for a in attributes):
+        odds = group.coin.flip_odds(attributes)
+        if odds is not None and min(odds) > 0:
             groups.append([design.schema.index(a.name) for a in attributes])
     return groups

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.channel import matrix as matrix_coin
-from tacit.core.channel.kernels import Kernel, Mixture, kernel_of, kron
+from tacit.core.channel.kernels import Kernel, Mixture, kron
 from tacit.core.channel.linear_maps import Dense, Linear, outer
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, Factor, Group, ProductChannel
@@ -96,7 +96,7 @@ class UnitLayout:
         self._parts: dict[tuple[int, ...], Array] = {}
 
     def _add(self, factor: Factor) -> None:
-        kernel, first = kernel_of(factor.channel), len(self.units)
+        kernel, first = factor.channel.kernel, len(self.units)
         sizes, reports = factor.channel.true_shape, factor.channel.reported_shape
         mixture = kernel.mixture
         if len(sizes) == 1 or mixture is None:

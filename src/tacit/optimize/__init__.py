@@ -7,9 +7,8 @@ categories are reported, by gradient), `Spea2` (the search of Huang & Du), `Warn
 `robustness` shows what a front is worth when its prior is wrong.
 """
 
-from tacit.optimize.choice import ChosenChannel, ReportedCategory
 from tacit.optimize.exact import Exact
-from tacit.optimize.fronts import Front
+from tacit.optimize.fronts import ChosenChannel, Front, ReportedCategory
 from tacit.optimize.robustness import Robustness, robustness
 from tacit.optimize.search import front
 from tacit.optimize.spea2 import Spea2

@@ -6,35 +6,249 @@ the privacy or the error wanted gives a `ChosenChannel`, which goes into a desig
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.core.arrays import Array
+from tacit.core.channel import Coin, matrix
+from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError, TacitError
-from tacit.optimize.choice import ChosenChannel
-from tacit.optimize.front_problem import FrontProblem
-from tacit.optimize.objectives import epsilon, mse, privacy, unbeaten, worst_posterior
-from tacit.optimize.weight_solver import Certificate
+from tacit.optimize.objectives import epsilon, errors, privacies, unbeaten, worst_posterior
+from tacit.optimize.problem import FrontProblem
+from tacit.optimize.warner import Warner
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: Colours of the curves.
+BLUE, GREY, RED = "#1f5fa8", "#6b6b6b", "#b3442c"
+
+
+# Matrices of floats as exact decimals whose columns sum to 1 and that keep the bounds.
+#
+# A coin's parameters are fractions, and bounds that a respondent relies on must hold for what is
+# really drawn. Entries are cut to decimals and each column's rest goes to the entries that lost
+# most; zeros stay zero. Optimisers leave a guard, so nearly always this keeps delta and epsilon;
+# both are checked exactly; as long as one fails, the matrix is mixed with one that says nothing
+# (every column the distribution of the reports), which is strictly inside both bounds.
+
+
+Rows = tuple[tuple[Fraction, ...], ...]
+_DIGITS = (12, 15)
+_SHARES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+
+
+def rational(matrix: Array, problem: FrontProblem) -> Rows:
+    """The matrix as exact rows, nearly the same, and exactly within the bounds."""
+    used = np.asarray(matrix, dtype=np.float64)
+    used = used[(used @ problem.p) > 0]
+    reports = (used @ problem.p)[:, None]
+    for share in _SHARES:
+        mixed = (1 - share) * used + share * reports
+        for digits in _DIGITS:
+            rows = _decimals(mixed, digits)
+            if problem.holds(rows):
+                return rows
+    raise DesignError("the channel is too far outside its bounds to be fixed by rounding")
+
+
+def _decimals(matrix: Array, digits: int) -> Rows:
+    """Entries cut to `digits` decimals; the rest of a column goes to the entries that lost most."""
+    one = 10**digits
+    scaled = matrix / matrix.sum(axis=0) * one
+    whole = np.floor(scaled)
+    lost = np.where(scaled > 0, scaled - whole, -1.0)
+    units = [[int(entry) for entry in row] for row in whole]
+    for x in range(matrix.shape[1]):
+        rest = one - sum(row[x] for row in units)
+        order = np.argsort(-lost[:, x], kind="stable")
+        share, extra = divmod(rest, len(order)) if rest < 0 or rest > len(order) else (0, rest)
+        if share:
+            units[int(scaled[:, x].argmax())][x] += share * len(order)
+        for y in order[:extra]:
+            units[int(y)][x] += 1
+    return tuple(tuple(Fraction(unit, one) for unit in row) for row in units)
+
+
+# ChosenChannel: one channel of a front, described for respondents and ready for a design.
+
+
+#: Letters of a label; a survey file's names have at most 100, and a number may follow.
+_LONGEST = 90
+
+
+@dataclass(frozen=True)
+class ReportedCategory:
+    """One reported category: its label, how often it comes, and from which true answers.
+
+    chances: the probability that someone with each true answer reports it.
+    posterior: what a report of it says about the true answer.
+    """
+
+    label: str
+    share: float
+    chances: tuple[float, ...]
+    posterior: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenChannel:
+    """A channel with its privacy, its error and the least error that any channel could have."""
+
+    problem: FrontProblem
+    matrix: Array
+    privacy: float
+    mse: float
+    lower_bound: float
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The matrix as exact decimals: columns sum to 1, the bounds hold exactly."""
+        return rational(self.matrix, self.problem)
+
+    @property
+    def square(self) -> bool:
+        """Whether the true categories are what is reported."""
+        return bool(self.matrix.shape[0] == self.matrix.shape[1])
+
+    @property
+    def _attributes(self) -> tuple[Attribute, ...]:
+        """The attributes of the prior; numbered ones if it names none."""
+        shape = self.problem.shape
+        names = ["answer"] if len(shape) == 1 else [f"answer {i + 1}" for i in range(len(shape))]
+        return self.problem.attributes or tuple(
+            Attribute(name, [f"c{j + 1}" for j in range(size)])
+            for name, size in zip(names, shape, strict=True)
+        )
+
+    @property
+    def categories(self) -> list[str]:
+        """Labels of the true categories; joint ones joined."""
+        labels = itertools.product(*(a.categories for a in self._attributes))
+        return [" & ".join(map(str, cell)) for cell in labels]
+
+    @cached_property
+    def reports(self) -> tuple[ReportedCategory, ...]:
+        """Every reported category, with labels for people."""
+        joint = self.matrix * self.problem.p
+        shares = joint.sum(axis=1)
+        posteriors = joint / shares[:, None]
+        labels = self.categories if self.square else _labels(self.matrix, posteriors, self)
+        return tuple(
+            ReportedCategory(label, float(share), tuple(row.tolist()), tuple(posterior.tolist()))
+            for label, share, row, posterior in zip(
+                labels, shares, self.matrix, posteriors, strict=True
+            )
+        )
+
+    def coin(self) -> Coin:
+        """The channel as a coin with exact parameters."""
+        labels = None if self.square else [report.label for report in self.reports]
+        return matrix(self.rows, labels)
+
+    def group(self, names: Sequence[str] | None = None) -> Group:
+        """A group that disguises these attributes with the channel."""
+        return Group(names or [a.name for a in self._attributes], self.coin())
+
+    def design(self, attributes: Sequence[Attribute] | None = None) -> Design:
+        """A design of these attributes alone, one group; those of the prior if it names them."""
+        own = tuple(attributes) if attributes is not None else self._attributes
+        sizes = tuple(a.size for a in own)
+        if sizes != self.problem.shape:
+            wanted, given = (" x ".join(map(str, each)) for each in (self.problem.shape, sizes))
+            raise DesignError(
+                f"the channel is for categories {wanted}, the attributes have {given}"
+            )
+        return Design(Schema(own), [Group([a.name for a in own], self.coin())])
+
+    def survey_group(self, questions: Sequence[str] | None = None) -> dict[str, Any]:
+        """The channel as a group of a survey file, for these questions, with decimals.
+
+        At most 15 decimals are the same number as a float, so the survey's design is exactly
+        this one.
+        """
+        coin = self.coin().to_dict() | {"matrix": [[float(m) for m in row] for row in self.rows]}
+        return {"questions": list(questions or (a.name for a in self._attributes)), **coin}
+
+    def describe(self) -> str:
+        """What a respondent does, a line per report."""
+        names = self.categories
+        lines = [
+            f"privacy {self.privacy:.4f}: the share of guesses from the report that are wrong; "
+            f"mean squared error {self.mse:.4g}, at least {self.lower_bound:.4g} for any channel"
+        ]
+        for report in self.reports:
+            chances = [
+                f"{100 * chance:.2f} % of {name!r}"
+                for chance, name in zip(report.chances, names, strict=True)
+                if chance > 0
+            ]
+            never = " and nobody else" if len(chances) < len(names) else ""
+            lines.append(f"{report.label!r} is reported by {', '.join(chances)}{never}")
+        return "\n".join(lines)
+
+
+def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str]:
+    """A label for each report: the answers it points to, those it points to less in brackets.
+
+    A report points to the answers that can lead to it; under an epsilon bound, where all can, to
+    those more likely to than the middle of the row (by logarithm). Equal labels are numbered.
+    """
+    names, labels = choice.categories, []
+    used: dict[str, int] = {}
+    bounded = choice.problem.epsilon is not None
+    for row, posterior in zip(matrix, posteriors, strict=True):
+        inside = row > (np.sqrt(row.min() * row.max()) if bounded else 0)
+        strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
+        label = _label(*([names[i] for i in np.flatnonzero(s)] for s in (strong, inside & ~strong)))
+        used[label] = used.get(label, 0) + 1
+        labels.append(label if used[label] == 1 else f"{label} #{used[label]}")
+    return labels
+
+
+def _label(strong: list[str], weak: list[str]) -> str:
+    """'a or b (or c)'; where that is too long for a name, the first one and how many more."""
+    label = " or ".join(strong) + (f" (or {' or '.join(weak)})" if weak else "")
+    if len(label) <= _LONGEST:
+        return label
+    others = len(strong) + len(weak) - 1
+    return f"{strong[0][: _LONGEST - 20]}" + (f" or {others} more" if others else "")
+
+
+def front_figure(caption: str) -> tuple[Figure, Axes]:
+    """A figure with empty axes of error against privacy."""
+    with optional_imports():
+        from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set_yscale("log")
+    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
+    axes.set_ylabel("mean squared error of the estimate")
+    axes.set_title(caption, fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    return figure, axes
+
 
 _NUMBERS = ("privacy", "mse", "lower_bound")
 _PROBLEM = ("prior", "shape", "attributes", "n_records", "delta", "epsilon")
 FORMAT = DocumentFormat("front", "front file", (("method", *_PROBLEM, "points"),))
 #: Rows of a printed table before it is thinned.
 _SHOWN = 20
-#: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.
-_OUTWARD = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,10 +350,23 @@ class Front(TabularResult):
 
     def plot(self) -> Figure:
         """Error against privacy with the lower bound and Warner's scheme, as a figure."""
-        with optional_imports():
-            from tacit.optimize.front_plot import plot_front
-
-        return plot_front(self)
+        figure, axes = front_figure(self.caption())
+        marker = "o" if len(self) <= 60 else None
+        name = f"{self.method}: {number_of(len(self), 'channel')}"
+        axes.plot(self.privacy, self.mse, marker=marker, ms=3, lw=1.4, color=BLUE, label=name)
+        bound = "lower bound (proved)"
+        axes.plot(self.privacy, self.lower_bound, lw=1, ls=":", color=GREY, label=bound)
+        if self.method != "Warner":
+            p, n = self.problem.p, self.problem.n
+            matrices = Warner(400).search(self.problem, lambda _: None).matrices
+            channels = np.array(matrices).reshape(-1, n, n)
+            values = privacies(channels, p)
+            mses = errors(channels, p, self.problem.n_records)
+            shown = [i for i in unbeaten(values, mses) if mses[i] < 20 * self.mse.max()]
+            if shown:
+                axes.plot(values[shown], mses[shown], lw=1, ls="--", color=RED, label="Warner")
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content: the problem with exact fractions, then every channel."""
@@ -176,43 +403,9 @@ class Front(TabularResult):
             raise FileError("not a front file: it needs a method and at least one point")
         numbers = {name: np.array([float(point[name]) for point in points]) for name in _NUMBERS}
         matrices = tuple(np.array(point["matrix"], dtype=np.float64) for point in points)
-        for matrix in matrices:
-            if matrix.ndim != 2 or matrix.shape[1] != problem.n:
+        for channel in matrices:
+            if channel.ndim != 2 or channel.shape[1] != problem.n:
                 raise FileError(f"not a front file: a matrix needs {problem.n} columns")
-            if (matrix < 0).any() or not np.allclose(matrix.sum(axis=0), 1, atol=1e-9):
+            if (channel < 0).any() or not np.allclose(channel.sum(axis=0), 1, atol=1e-9):
                 raise FileError("not a front file: a column is negative or does not sum to 1")
         return cls(problem, content["method"], channels=matrices, **numbers)
-
-
-def front_of(
-    problem: FrontProblem,
-    method: str,
-    matrices: Sequence[Array],
-    proofs: Sequence[Certificate],
-    state: Any = None,
-) -> Front:
-    """The front that these matrices make: sorted, without those that another one beats."""
-    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in matrices])
-    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
-    kept = unbeaten(values, errors)
-    if not len(kept):
-        raise DesignError("no channel was found that can be reconstructed; search longer")
-    return Front(
-        problem,
-        method,
-        values[kept],
-        errors[kept],
-        np.minimum(lower_bounds(problem, values[kept], proofs), errors[kept]),
-        tuple(np.array(matrices[i]) for i in kept),
-        state,
-    )
-
-
-def lower_bounds(problem: FrontProblem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
-    """The best bound that the proofs give at each privacy.
-
-    Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
-    """
-    proved = [problem.guarded * proof.bound(1 - privacies) for proof in proofs]
-    traces = np.max([np.ones_like(privacies), *proved], axis=0)
-    return np.asarray(problem.mse_of(traces) * (1 - _OUTWARD))

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DesignError
-from tacit.optimize.fronts import Front
+from tacit.optimize.fronts import BLUE, RED, Front, front_figure
 from tacit.optimize.objectives import mse, privacy, worst_posterior
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
@@ -72,6 +71,15 @@ class Robustness(TabularResult):
         """The table as a data frame."""
         return frame_of(self.columns(level), backend)
 
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready table."""
+        return {
+            "front": self.front.caption(),
+            "priors": self.priors.tolist(),
+            "level": level,
+            "table": self.columns(level),
+        }
+
     def to_table(self, level: float = 0.95, most: int = _SHOWN) -> Table:
         """The table as a person reads it: rows evenly chosen with both ends."""
         columns = self.columns(level)
@@ -96,10 +104,20 @@ class Robustness(TabularResult):
 
     def plot(self, level: float = 0.95) -> Figure:
         """The front as promised, and where its channels really are."""
-        with optional_imports():
-            from tacit.optimize.front_plot import plot_robustness
-
-        return plot_robustness(self, level)
+        figure, axes = front_figure(self.caption())
+        columns = self.columns(level)
+        share = f"{100 * level:g} % of {number_of(len(self.priors), 'prior')}"
+        middle = np.median(self.privacy, axis=0), np.median(self.mse, axis=0)
+        sides = [
+            np.abs(np.array([columns[f"{name}_low"], columns[f"{name}_high"]]) - at)
+            for name, at in zip(("privacy", "mse"), middle, strict=True)
+        ]
+        axes.plot(self.front.privacy, self.front.mse, lw=1.4, color=BLUE, label="as promised")
+        axes.errorbar(
+            *middle, xerr=sides[0], yerr=sides[1], fmt="o", ms=3, lw=0.8, color=RED, label=share
+        )
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
 
 def robustness(

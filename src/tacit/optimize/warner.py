@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.optimize.front_problem import FrontProblem
 from tacit.optimize.objectives import epsilon, warner, worst_posterior
-from tacit.optimize.search_method import SearchResult, check_size
+from tacit.optimize.problem import FrontProblem, SearchResult, check_size
 from tacit.records import Progress
 
 

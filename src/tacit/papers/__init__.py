@@ -5,7 +5,7 @@
 Settings that an earlier run finished are read from the folder; see `job_runner`.
 """
 
+from tacit.papers.runner import Plan
 from tacit.papers.studies import STUDIES, reproduce
-from tacit.papers.study_settings import Plan
 
 __all__ = ["STUDIES", "Plan", "reproduce"]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
-from tacit.papers.paper_data import commonest, first_records
-from tacit.papers.section import (
+from tacit.papers.data import commonest, first_records
+from tacit.papers.report import (
     NO_ESTIMATE,
     Chart,
     Check,
@@ -19,7 +19,7 @@ from tacit.papers.section import (
     points,
     table_of,
 )
-from tacit.papers.study_settings import MORE, Plan, Results, Rows, Setting, Tell, setting
+from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, setting
 from tacit.papers.tree_repeats import (
     MANY,
     NEAR,

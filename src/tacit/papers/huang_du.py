@@ -16,10 +16,10 @@ from tacit.core.arrays import Array
 from tacit.core.frames import numbers
 from tacit.datasets import load_adult
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
-from tacit.optimize.search_method import SearchMethod
+from tacit.optimize.problem import SearchMethod
 from tacit.output.table import Table
-from tacit.papers.section import Chart, Check, Curve, Section, matching, points, table_of
-from tacit.papers.study_settings import Plan, Results, Rows, Setting, Tell, setting
+from tacit.papers.report import Chart, Check, Curve, Section, matching, points, table_of
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, setting
 from tacit.reconstruction.likelihood import most_likely
 
 NAME = "huang-du"

@@ -11,9 +11,9 @@ import numpy as np
 
 from tacit.core.channel import related
 from tacit.core.design import Design
-from tacit.papers.paper_data import commonest, first_records
-from tacit.papers.section import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
-from tacit.papers.study_settings import Plan, Results, Rows, Setting, Tell, setting
+from tacit.papers.data import commonest, first_records
+from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, setting
 from tacit.papers.tree_repeats import (
     MANY,
     NEAR,

@@ -7,12 +7,9 @@ from pathlib import Path
 
 from tacit.errors import DataError, unknown
 from tacit.papers import du_zhan, huang_du, soni_shrivastva, zhan_matwin
-from tacit.papers.job_runner import Watch
-from tacit.papers.job_runner import run as run_settings
-from tacit.papers.report_files import write_report
-from tacit.papers.section import Section
-from tacit.papers.stored_results import kept, make_folder, sweep
-from tacit.papers.study_settings import Plan, Results, Rows, Setting, Tell
+from tacit.papers.report import Section, write_report
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, Watch, kept, make_folder, sweep
+from tacit.papers.runner import run as run_settings
 
 #: A module per paper, with its settings, how to run one, and its section of the report.
 STUDIES = {study.NAME: study for study in (du_zhan, zhan_matwin, soni_shrivastva, huang_du)}

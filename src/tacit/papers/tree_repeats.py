@@ -13,9 +13,9 @@ from tacit.core.design import Design
 from tacit.core.disguise import disguise
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
-from tacit.papers.paper_data import TARGETS, divided
-from tacit.papers.section import matching
-from tacit.papers.study_settings import MORE, Rows, Setting, Tell, Value, moments
+from tacit.papers.data import TARGETS, divided
+from tacit.papers.report import matching
+from tacit.papers.runner import MORE, Rows, Setting, Tell, Value, moments
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, count

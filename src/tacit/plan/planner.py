@@ -21,14 +21,27 @@ from tacit.core.bounds import is_undisguised
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
-from tacit.plan.answer_privacy import AnswerPrivacy, PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number
-from tacit.plan.coin_family import EPSILON, POSTERIOR, CoinFamily, coin_family, coin_text
-from tacit.plan.group_power import BetweenGroups
-from tacit.plan.null_power import AgainstNull
-from tacit.plan.plan_subject import ANSWER, design_of, number_of_categories, one_question
-from tacit.plan.requirements import Comparison, Requirements, check_respondents, smallest
-from tacit.plan.safe_answer import safe_answer_biases
+from tacit.plan.expected import AnswerPrivacy, PrivacyWish, answer_privacy, safe_answer_biases
+from tacit.plan.requirements import (
+    AgainstNull,
+    BetweenGroups,
+    Comparison,
+    Requirements,
+    check_respondents,
+    smallest,
+)
+from tacit.plan.subject import (
+    ANSWER,
+    EPSILON,
+    POSTERIOR,
+    CoinFamily,
+    coin_family,
+    coin_text,
+    design_of,
+    number_of_categories,
+    one_question,
+)
 from tacit.plan.survey_plan import QuestionPlan, SurveyPlan
 from tacit.reconstruction.interval import check_level
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tacit.core.bounds import is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
@@ -18,17 +20,20 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
-from tacit.plan.answer_privacy import AnswerPrivacy
 from tacit.plan.assumptions import Assumptions
-from tacit.plan.coin_family import coin_text
-from tacit.plan.expected_estimate import asked_width
+from tacit.plan.expected import AnswerPrivacy, SafeAnswerBias, asked_width
 from tacit.plan.requirements import Requirements
-from tacit.plan.safe_answer import SafeAnswerBias
+from tacit.plan.subject import coin_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ANY = "any"
+#: Numbers of respondents on a curve, over this factor on either side of the planned one.
+_POINTS, _FACTOR = 13, 8
+#: Questions that get a curve of their own.
+_MOST_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -265,8 +270,34 @@ class SurveyPlan:
     def plot(self) -> Figure:
         """Half the width of the intervals against the number of respondents; needs `plot`."""
         with optional_imports():
-            from tacit.plan.plan_plots import plot_plan
-        return plot_plan(self)
+            from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        around = self.n * np.geomspace(1 / _FACTOR, _FACTOR, _POINTS)
+        numbers = sorted({max(1, round(number)) for number in around})
+        for question in self.questions[:_MOST_CURVES]:
+            name = question.attribute
+            widths = [
+                100 * self.requirements.expected_width(self.design, name, self.assumed, n)
+                for n in numbers
+            ]
+            (line,) = axes.plot(numbers, widths, lw=1.6, label=f"{name}: {question.coin}")
+            color = line.get_color()
+            axes.plot([self.n], [100 * question.width], "o", ms=5, color=color)
+            for bias in question.biases:
+                if bias.carriers == 0.1:
+                    axes.axhline(100 * abs(bias.bias), lw=0.8, ls=":", color=color)
+        log_axis(axes, "x")
+        log_axis(axes, "y")
+        axes.set_xlabel("respondents")
+        axes.set_ylabel(f"half the width of a {100 * self.level:g} % interval, points of 100")
+        planned = number_of(self.n, "respondent")
+        title = f"{planned} planned; dotted: bias if 10 % of carriers deny"
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.grid(alpha=0.25, lw=0.5, which="both")
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
     def __str__(self) -> str:
         texts = [table.text() for table in self.tables()]
@@ -298,6 +329,17 @@ def _plain(question: QuestionPlan) -> dict[str, Any]:
     plain = {name: value for name, value in vars(question).items() if name != "biases"}
     privacy = asdict(plain.pop("privacy"))
     return plain | privacy | {f"bias_{b.carriers:g}": b.bias for b in question.biases}
+
+
+def log_axis(axes: Axes, name: str) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    getattr(axes, f"set_{name}scale")("log")
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _percent(share: float | None) -> str:

@@ -9,36 +9,177 @@ many; pairs of answers and the privacy of a record are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.core.channel import Coin
+from tacit.core.channel import Coin, truthful
+from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
-from tacit.errors import DataError, unknown
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, DesignError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
-from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
-from tacit.plan.assumptions import check_share
-from tacit.plan.coin_family import EPSILON, POSTERIOR
-from tacit.plan.question_layout import Layout, Questions, layouts
-from tacit.plan.requirements import Requirements, check_respondents
-from tacit.plan.safe_answer import safe_answer_biases
+from tacit.plan.assumptions import Assumptions, assume_all, check_share
+from tacit.plan.expected import (
+    PrivacyWish,
+    answer_privacy,
+    estimate_from,
+    expected_widths,
+    safe_answer_biases,
+    true_table,
+)
+from tacit.plan.requirements import Requirements, check_respondents, smallest
+from tacit.plan.subject import (
+    EPSILON,
+    POSTERIOR,
+    coin_family,
+    coin_text,
+    design_of,
+    labels_of,
+    number_of_categories,
+)
+from tacit.plan.survey_plan import log_axis
 from tacit.reconstruction.interval import check_level
 from tacit.records import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+
+# Layout: questions in groups, for each step of a family's parameter.
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A design per step, from 1 (most private) to `last`; one step if the coin is fixed.
+
+    `distinct` are the attributes whose widths may differ: one if all questions are alike.
+    """
+
+    assumed: Assumptions
+    distinct: tuple[str, ...]
+    last: int
+    design: Callable[[int], Design]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one step only."""
+        return self.last == 1
+
+    def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
+        """The most accurate step whose answers keep each bound, without repetition."""
+        found = map(self._most_accurate, wishes)
+        return list(dict.fromkeys(step for step in found if step is not None))
+
+    def _most_accurate(self, wish: PrivacyWish) -> int | None:
+        name = self.distinct[0]
+
+        def breaks(step: int) -> bool:
+            return wish.missed(answer_privacy(self.design(step), name, self.assumed)) is not None
+
+        if breaks(1):
+            return None
+        return smallest(breaks, 1, self.last) - 1 if breaks(self.last) else self.last
+
+    def text(self, step: int) -> str:
+        """The coins of the groups."""
+        coins = dict.fromkeys(coin_text(group.coin) for group in self.design(step).groups)
+        return ", ".join(coins)
+
+    def pair_width(self, step: int, n: int, level: float) -> float | None:
+        """Half the width of the widest interval of a pair of planned categories.
+
+        Pairs in one group and across two groups; None for a single question.
+        """
+        design = self.design(step)
+        first, *others = design.groups
+        pairs = [first.attributes[:2]] if len(first.attributes) > 1 else []
+        pairs += [(first.attributes[0], others[-1].attributes[-1])] if others else []
+        return max((self._pair(design, pair, n, level) for pair in pairs), default=None)
+
+    def _pair(self, design: Design, pair: Sequence[str], n: int, level: float) -> float:
+        channel = design.channel(design.closure(pair))
+        table = channel.disguised(true_table(channel, self.assumed))
+        widths = expected_widths(estimate_from(channel, table, 2, n), level)
+        places = [self.assumed[name].category for name in pair]
+        if None in places:
+            return float(widths.max())
+        return float(widths[tuple(place for place in places if place is not None)])
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions that are alike: their number, their shares, and how to group them.
+
+    `figure` is the figure of privacy that optimal channels are bounded by.
+    """
+
+    number: int
+    prevalence: Any
+    categories: int | None
+    groups: tuple[int, ...]
+    figure: str
+
+
+def layouts(subject: Any, questions: Questions) -> Iterator[Layout]:
+    """A layout per number of groups that the family allows; one for a design."""
+    given = design_of(subject)
+    if given is not None:
+        assumed = assume_all(given, questions.prevalence)
+        yield Layout(assumed, given.schema.names, 1, lambda _: given)
+        return
+    size = number_of_categories(subject, questions.prevalence, questions.categories)
+    schema = Schema([Attribute(f"q{i + 1}", labels_of(size)) for i in range(questions.number)])
+    plain = Design(schema, [Group(schema.names, truthful())])
+    assumed = assume_all(plain, dict.fromkeys(schema.names, questions.prevalence))
+    first = schema.names[:1]
+    if isinstance(subject, Coin):
+        last, make = 1, lambda _: subject
+    else:
+        family = coin_family(subject, assumed[first[0]].shares.tolist(), questions.figure)
+        last, make = family.last, lru_cache(maxsize=64)(family.make)
+    refused: DesignError | None = None
+    found = False
+    for count in questions.groups:
+        parts = [part.tolist() for part in np.array_split(np.array(schema.names), count)]
+        design = _Grouped(schema, parts, make)
+        try:
+            design(1)
+        except DesignError as error:
+            refused = error  # a family for single questions only
+            continue
+        found = True
+        yield Layout(assumed, first, last, design)
+    if refused is not None and not found:
+        raise refused
+
+
+@dataclass(frozen=True, eq=False)
+class _Grouped:
+    """Groups of questions that all have the coin of a step."""
+
+    schema: Schema
+    parts: list[list[str]]
+    make: Callable[[int], Coin]
+
+    def __call__(self, step: int) -> Design:
+        return Design(self.schema, [Group(part, self.make(step)) for part in self.parts])
+
+
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 #: Bounds on the worst posterior: this far from the largest share to 1.
 _PARTS = (0.2, 0.4, 0.6, 0.8, 0.9)
 #: The share of carriers whose bias is shown.
 _CARRIERS = 0.1
+#: Several families may be the same channel: dashes show the curve below.
+_STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -141,8 +282,34 @@ class Tradeoff(TabularResult):
     def plot(self) -> Figure:
         """Width or respondents against privacy, a curve per candidate; needs the extra `plot`."""
         with optional_imports():
-            from tacit.plan.plan_plots import plot_tradeoff
-        return plot_tradeoff(self)
+            from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        curves: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        for point in self.points:
+            height = float(point.respondents) if self.solved == "respondents" else 100 * point.width
+            across = point.worst_posterior
+            if self.figure == EPSILON:
+                across = point.record_epsilon if self.questions > 1 else point.epsilon
+            curves.setdefault((point.candidate, point.groups), []).append((across, height))
+        for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
+            label = name if self.questions == 1 else f"{name}, {number_of(groups, 'group')}"
+            places = [place for place in curves[name, groups] if math.isfinite(place[0])]
+            if places:
+                line = zip(*sorted(places), strict=True)
+                axes.plot(*line, marker=marker, ms=4, ls=style, label=label)
+            else:
+                axes.plot([], [], label=f"{label}: epsilon is infinite")
+        log_axis(axes, "y")
+        scope = "a record" if self.questions > 1 and self.figure == EPSILON else "an answer"
+        shown = self.figure.replace("_", " ")
+        axes.set_xlabel(f"{shown} of {scope}: further left is more private")
+        width = f"half the width of a {100 * self.level:g} % interval, points of 100"
+        axes.set_ylabel("respondents" if self.solved == "respondents" else width)
+        axes.grid(alpha=0.25, lw=0.5, which="both")
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
 
 def tradeoff(

@@ -16,7 +16,6 @@ from itertools import chain
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import entries
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.privacy.prior import Prior
@@ -82,7 +81,9 @@ def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Itera
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
     place = next((i for i, a in enumerate(reported) if a.name == name), 0)
     other = tuple(i for i in range(len(reported)) if i != place)
-    matrix = entries(factor.channel).reshape(*(a.size for a in reported), *sizes).sum(axis=other)
+    matrix = factor.channel.kernel.entries.reshape(*(a.size for a in reported), *sizes).sum(
+        axis=other
+    )
     axis = factor.names.index(name)
     summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
     tables = prior.table(factor.names).T

@@ -1,7 +1,7 @@
 """An adversary who also knows a person's other true answers: a colleague, a spouse.
 
 Given the other true answers of the group, only few outcomes of a report differ in what they say
-about the target (METHODS 12). With x the target's true category and c the known others:
+about the target. With x the target's true category and c the known others:
 
     keep or replace    the others are reported as they are (k outcomes, one per reported category
                        y: theta [x = y] + (1 - theta) P(y, c drawn)), or not: then a draw was
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import DenseKernel, Kernel, entries, kernel_of, uncertainty
+from tacit.core.channel.kernels import DenseKernel, Kernel, uncertainty
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable
@@ -109,9 +109,9 @@ class _Target:
         places = tuple(group.attributes.index(n) for n in (name, *mates))
         if group.coin.separable:
             channel = group.coin.channel(attributes, places)
-            return cls(name, mates, kernel_of(channel), channel.epsilon)
+            return cls(name, mates, channel.kernel, channel.epsilon)
         channel = group.coin.channel(attributes)
-        cells = entries(channel).reshape(-1, *channel.true_shape)
+        cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
         cells = np.moveaxis(cells, 1 + places[0], 1)
         kernel = DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:])
         return cls(name, mates, kernel, channel.epsilon)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import MAX_DENSE, entries, kron
+from tacit.core.channel.kernels import MAX_DENSE, kron
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
@@ -159,7 +159,7 @@ class _RepeatedReports:
 
     @cached_property
     def _matrix(self) -> Array:
-        return kron(entries(factor.channel) for factor in self._factors)
+        return kron(factor.channel.kernel.entries for factor in self._factors)
 
     @cached_property
     def _several(self) -> Array:

@@ -516,7 +516,7 @@ def _unbounded(report: Report, group: Group) -> str:
 
 
 def _one_coin(report: Report, names: str, group: Group) -> str:
-    """A related group of several attributes (METHODS 4, 12): all true, or all untrue."""
+    """A related group of several attributes: all true, or all untrue."""
     if all(a.size == 2 for a in report.design.attributes_of(group)):
         return (
             f"One coin for {names}: a report is all true or all opposite. Whoever sees it knows "

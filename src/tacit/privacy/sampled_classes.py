@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.coin import Distribution
+from tacit.core.channel.numbers import Distribution
 from tacit.core.disguise import disguise
 from tacit.models.latent_classes import LatentClasses, LatentModel
 from tacit.models.units import CoinGroup, UnitLayout

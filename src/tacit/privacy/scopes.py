@@ -19,15 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.kernels import (
-    DenseKernel,
-    Kernel,
-    Mixture,
-    Step,
-    along_axis,
-    kernel_of,
-    uncertainty,
-)
+from tacit.core.channel.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Schema
@@ -74,7 +66,7 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
     names = [name for factor in factors for name in factor.names]
     sizes = [math.prod(factor.channel.true_shape) for factor in factors]
     table = prior.table(names).reshape(*sizes, -1)
-    kernels = tuple(kernel_of(factor.channel) for factor in factors)
+    kernels = tuple(factor.channel.kernel for factor in factors)
     return JointGroups(tuple(factors), kernels, prior.schema, table)
 
 
@@ -263,7 +255,7 @@ class _NamedMixture(Mixture):
 
 def _mixture_of(factor: Factor) -> _NamedMixture:
     """The group's two strategies, or an error if it is not of this kind."""
-    kernel, names = kernel_of(factor.channel), factor.names
+    kernel, names = factor.channel.kernel, factor.names
     if len(names) == 1:
         return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
     found = kernel.mixture

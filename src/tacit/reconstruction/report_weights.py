@@ -14,14 +14,12 @@ from operator import mul
 import numpy as np
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
 from tacit.core.design import Design
 from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.interval import UNDISGUISED, KnownMoments, ScoreTest, event_moments
+from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.sampling.weighted_patterns import sample_of
 from tacit.reconstruction.tables import left_inverse
-from tacit.reconstruction.weights import weights_of_channel
 from tacit.records import PatternTable
 from tacit.records.keys import Unsigned, column_blocks
 
@@ -65,7 +63,7 @@ class ReportWeights:
     def weights(self, g: int) -> GroupWeights:
         """How the reports of one group weigh."""
         factor = self.factors[g]
-        return weights_of_channel(factor.true_axes, factor.channel, partial(self.inverse, g))
+        return factor.channel.weights(factor.true_axes, partial(self.inverse, g))
 
     def _prepared(self, g: int) -> GroupReports:
         factor, patterns, weights = self.factors[g], self.patterns.patterns, self.weights(g)
@@ -124,10 +122,9 @@ def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimat
     shares = reports.patterns.counts / reports.patterns.n_records
     for group in plain:
         shares = shares * group.weights.weights(event, group.states(event))[0]
-    known = [_known(disguised, event, shares, weights, found, power) for power in (2, 3)]
-    if not plain:
-        return ScoreTest.of(found.value, found.n_records, *known)
-    return ScoreTest.within(found.value, shares.sum(), found.n_records, *known)
+    second, third = (_known(disguised, event, shares, weights, found, p) for p in (2, 3))
+    share = shares.sum() if plain else None
+    return ScoreTest.of(found.value, found.n_records, second, third, share)
 
 
 def _known(

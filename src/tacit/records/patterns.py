@@ -23,7 +23,7 @@ MARGINAL_CELLS = 1 << 27  # one gigabyte of counts
 class PatternTable:
     """The distinct records, in the order of their codes, and how often each occurs.
 
-    Everything that is counted or reconstructed later needs only this table (METHODS, section 2):
+    Everything that is counted or reconstructed later needs only this table:
     at most min(records, cells of the schema) patterns. `count_or_list` makes tables in which
     patterns may repeat, in any order; the same holds for them. The arrays are read-only.
     """

@@ -33,15 +33,20 @@ class StudioConnection:
 
     def surveys(self) -> Any:
         """The surveys that the token may read: slug, title, open, records, role."""
-        found = self._json("surveys.json")["surveys"]
-        return self._frame(found, ("slug", "title", "open", "records", "role"))
+        surveys = self._json("surveys.json")["surveys"]
+        return self._frame(surveys, ("slug", "title", "open", "records", "role"))
 
     def estimates(self, slug: str) -> Any:
         """A row per answer: its estimated share, the 95 % interval, the share of the reports."""
         rows = [
-            {"question": one["name"], "text": one["text"], "answer": answer["label"], **answer}
-            for one in self._json(f"surveys/{_segment(slug)}/estimates.json")["questions"]
-            for answer in one["answers"]
+            {
+                "question": question["name"],
+                "text": question["text"],
+                "answer": answer["label"],
+                **answer,
+            }
+            for question in self._json(f"surveys/{_segment(slug)}/estimates.json")["questions"]
+            for answer in question["answers"]
         ]
         heads = ("question", "text", "answer", "share", "low", "high", "reported")
         return self._frame(rows, heads)

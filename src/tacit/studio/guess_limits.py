@@ -95,7 +95,9 @@ class GuessLimits:
         """Count a failure that was no guess at a password; seconds to wait if there were many."""
         with self._lock:
             now = self._now()
-            wait = max((self._networks.wait(one, now, share) for one, share in networks), default=0)
+            wait = max(
+                (self._networks.wait(network, now, share) for network, share in networks), default=0
+            )
             if wait == 0:
                 for network, share in networks:
                     self._networks.take(network, now, share)

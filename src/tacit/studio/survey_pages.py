@@ -1,26 +1,34 @@
-"""Pages for surveys: the list, results, links, closing."""
+"""Pages for surveys: the list, results, tables of groups, links, closing, files."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+import numpy as np
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from tacit.errors import DataError, SurveyError
+from tacit.errors import DataError, SurveyError, unknown
+from tacit.output.table import Table, latex_of
+from tacit.reconstruction.sampling.incomplete_patterns import with_missing
 from tacit.studio.accounts import Role
-from tacit.studio.disclosure import require_comparable
-from tacit.studio.question_results import (
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparable
+from tacit.studio.group_tables import group_table
+from tacit.studio.record_files import LabelledRecords, codebook, csv_line, r_script
+from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
+from tacit.studio.report import survey_report, survey_report_pdf
+from tacit.studio.results import (
+    group_warnings,
     hidden_questions,
+    history_figures,
+    labels,
     question_results,
     question_texts,
     result_notes,
     waiting_text,
 )
-from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
-from tacit.studio.release_history import history_figures
-from tacit.studio.result_warnings import group_warnings
-from tacit.studio.site import PageVisit
+from tacit.studio.site import Handler, PageRoute, PageVisit, Right
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -30,9 +38,9 @@ _BASE = re.compile(r"""https?://[^\s"',]+""")
 
 def show_surveys(visit: PageVisit) -> Response:
     """The surveys of the account, with their numbers of records."""
-    found = visit.studio.surveys(visit.person)
-    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in found]
-    return visit.page("surveys.html", surveys=list(zip(found, states, strict=True)))
+    surveys = visit.studio.surveys(visit.person)
+    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in surveys]
+    return visit.page("surveys.html", surveys=list(zip(surveys, states, strict=True)))
 
 
 def show_results(visit: PageVisit) -> Response:
@@ -85,16 +93,16 @@ def close_survey(visit: PageVisit, confirm: str) -> None:
     visit.record("survey closed", visit.survey.title)
 
 
-def new_links(visit: PageVisit, asked: str, base: str) -> list[str]:
+def new_links(visit: PageVisit, number: str, base: str) -> list[str]:
     """New one-time links to an invited survey at an address."""
     if visit.survey.survey.access != "invited":
         raise DataError("the survey is open to anyone; links need access: invited")
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
+    if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= MOST_LINKS:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
     if not _BASE.fullmatch(base.strip()) or not base.isprintable():
         raise DataError("name the address of the surveys, such as https://survey.example.org")
-    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
-    visit.record("links made", f"{visit.survey.title}: {asked}")
+    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(number))
+    visit.record("links made", f"{visit.survey.title}: {number}")
     return [f"{base.strip().rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
 
@@ -156,3 +164,200 @@ def file_response(content: str | bytes, kind: str, name: str) -> Response:
     """A file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=kind, headers=headers)
+
+
+def show_table(visit: PageVisit) -> Response:
+    """Answers to one question in the groups of another, also within the layers of a third."""
+    newest, values = newest_release(visit)
+    release = visit.studio.releases.comparable(visit.survey)
+    chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
+    texts = question_texts(visit.survey)
+    shown: dict[str, Any] = {
+        "questions": texts,
+        "table": None,
+        "smallest": SMALLEST_GROUP,
+        **chosen,
+    }
+    shown |= {"release": release, "newest": newest, "later": AT_CLOSING}
+    if release is not None and any(chosen.values()):
+        if not chosen["row"] or not chosen["column"]:
+            raise DataError("choose a question for the answers and one for the groups")
+        by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
+        table = group_table(release, chosen["row"], by)
+        shown |= {"table": table}
+        shown |= {"words": {name: labels(visit.survey, name) for name in (chosen["row"], *by)}}
+    return visit.page("table.html", **shown, **values)
+
+
+# Files --------------------------------------------------------------------------------------------
+
+#: What a browser is told about each kind of file.
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+    ".sav": "application/x-spss-sav",
+    ".dta": "application/x-stata-dta",
+}
+
+
+def surveys_json(visit: PageVisit) -> Response:
+    """The surveys of the account, for programs."""
+    surveys = []
+    for survey in visit.studio.surveys(visit.person):
+        state = visit.studio.store.state(survey.survey.fingerprint)
+        role = visit.person.role(survey.survey.fingerprint)
+        words = {"slug": survey.slug, "title": survey.title, "open": state.open}
+        role_name = None if role is None else role.name.lower()
+        surveys.append({**words, "records": state.records, "role": role_name})
+    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": surveys})
+
+
+def show_report(visit: PageVisit) -> Response:
+    """The report of a survey as a file that can be saved and printed."""
+    release = released(visit)
+    text = release.once("report.html", lambda: survey_report(release))
+    return file_response(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
+
+
+def report_pdf(visit: PageVisit) -> Response:
+    """The report of a survey as PDF."""
+    release = released(visit)
+    content = release.once("report.pdf", lambda: survey_report_pdf(release))
+    return file_response(content, "application/pdf", f"{visit.survey.slug}-report.pdf")
+
+
+def estimates_csv(visit: PageVisit) -> Response:
+    """Every estimate as CSV with formula-safe cells."""
+    text = csv_line(["question", "text", "answer", "share", "low", "high", "reported"])
+    for result in question_results(released(visit)):
+        for category in result.categories:
+            reported = "" if category.reported is None else category.reported
+            text += csv_line(
+                [
+                    result.name,
+                    result.text,
+                    category.label,
+                    category.share,
+                    category.low,
+                    category.high,
+                    reported,
+                ]
+            )
+    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-estimates.csv")
+
+
+def estimates_json(visit: PageVisit) -> Response:
+    """Every estimate as JSON."""
+    release = released(visit)
+    header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
+    questions = [
+        {
+            "name": result.name,
+            "text": result.text,
+            "missing": result.missing,
+            "effective": result.effective,
+            "answers": [vars(category) for category in result.categories],
+        }
+        for result in question_results(release)
+    ]
+    return JSONResponse(
+        {
+            **header,
+            "records": release.counts.n_records,
+            "questions": questions,
+            "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
+            "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
+        }
+    )
+
+
+def estimates_latex(visit: PageVisit) -> Response:
+    """Every estimate as tables of LaTeX, one per question."""
+    heads = ("answer", "estimate", "low", "high", "reported")
+    tables = [
+        Table(
+            heads,
+            [
+                (category.label, category.share, category.low, category.high, category.reported)
+                for category in result.categories
+            ],
+            result.text,
+        )
+        for result in question_results(released(visit))
+    ]
+    text = latex_of(tables) + "\n"
+    return file_response(text, "application/x-tex", f"{visit.survey.slug}-estimates.tex")
+
+
+def records(visit: PageVisit, kind: str) -> Response:
+    """The reported records of the release; their order is that of the categories."""
+    counts = with_missing(released(visit).counts)
+    codes = np.repeat(counts.patterns, counts.counts, axis=0)
+    content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
+    visit.record("records exported", visit.survey.title)
+    return file_response(content, TYPES[kind], f"{visit.survey.slug}-records{kind}")
+
+
+def records_script(visit: PageVisit) -> Response:
+    """An R script that reads the records; `kind` names the file it reads."""
+    kind = "." + visit.request.query_params.get("kind", "csv")
+    if kind not in TYPES:
+        raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in TYPES]))
+    file = f"{visit.survey.slug}-records{kind}"
+    text = r_script(visit.survey, file, kind, _labels(visit))
+    return file_response(text, "text/plain; charset=utf-8", f"{visit.survey.slug}-records.R")
+
+
+def codebook_file(visit: PageVisit) -> Response:
+    """The codebook of the records."""
+    text = codebook(visit.survey, released(visit).counts.n_records)
+    return file_response(text, "text/markdown; charset=utf-8", f"{visit.survey.slug}-codebook.md")
+
+
+def free_texts(visit: PageVisit) -> Response:
+    """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
+    fingerprint = visit.survey.survey.fingerprint
+    if not visit.survey.survey.free_texts:
+        raise DataError("the survey has no free texts")
+    if visit.studio.store.state(fingerprint).open:
+        raise DataError(
+            "free texts can be downloaded once the survey is closed: before, watching them would "
+            "show which text came with which record"
+        )
+    text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
+    visit.record("free texts exported", visit.survey.title)
+    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-texts.csv")
+
+
+def _labels(visit: PageVisit) -> bool:
+    return visit.request.query_params.get("labels") == "yes"
+
+
+#: Each file of a survey with the role that it needs.
+FILES: dict[str, tuple[Role, Handler]] = {
+    "report.html": (Role.VIEWER, show_report),
+    "report.pdf": (Role.VIEWER, report_pdf),
+    "estimates.csv": (Role.VIEWER, estimates_csv),
+    "estimates.json": (Role.VIEWER, estimates_json),
+    "estimates.tex": (Role.VIEWER, estimates_latex),
+    "codebook.md": (Role.VIEWER, codebook_file),
+    "texts.csv": (Role.ANALYST, free_texts),
+    "records.R": (Role.ANALYST, records_script),
+    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in TYPES},
+}
+#: The pages of this module with the rights that they need.
+ROUTES = (
+    PageRoute("GET", "/", Right.PERSON, show_surveys),
+    PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
+    PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
+    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
+    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
+    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
+    PageRoute("POST", "/surveys/{survey}/snapshot", Role.OWNER, freeze),
+    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
+    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
+    *(
+        PageRoute("GET", f"/surveys/{{survey}}/{name}", needs, handler)
+        for name, (needs, handler) in FILES.items()
+    ),
+)

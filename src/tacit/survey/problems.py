@@ -5,20 +5,17 @@ What depends on an invalid part is not checked, so that one mistake is reported 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.core.channel.numbers import distribution
+from tacit.core.channel.numbers import probabilities
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
@@ -412,7 +409,7 @@ def _control(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
     name, shares = survey.control.question, survey.control.distribution
     where = ("control", "distribution")
     try:
-        distribution(shares, "the distribution")
+        probabilities(shares, "the distribution")
     except DesignError as error:
         yield where, str(error)
     if valid.doubts(name):
@@ -441,8 +438,6 @@ OUTCOMES = {"coin": 2, "die": 6, "birth_month": 12}
 #: For messages.
 _PARTS = {"coin": "halves", "die": "sixths", "birth_month": "twelfths"}
 _NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth month"}
-#: More joint draws of a group are not listed; no device has so many outcomes.
-_MOST_CELLS = 1000
 
 
 def _device_fault(
@@ -495,22 +490,7 @@ def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
         if group.coin.asks == "either":
             yield weight
         else:
-            yield from _chances(weight, strategy, [a.size for a in attributes])
-
-
-def _chances(weight: Fraction, strategy: Strategy, sizes: list[int]) -> Iterator[Fraction]:
-    """The probability of each result that one throw must distinguish."""
-    match strategy:
-        case Keep():
-            yield weight
-        case Differ(units):
-            yield weight / math.prod(math.prod(sizes[i] for i in unit) - 1 for unit in units)
-        case Replace(_, distributions):
-            listed = math.prod(map(len, distributions)) <= _MOST_CELLS
-            cells = product(*distributions) if listed else iter([(Fraction(1, 10**9),)])
-            yield from (weight * math.prod(cell, start=Fraction(1)) for cell in cells)
-        case Substitute(columns):
-            yield from (weight * entry for column in columns for entry in column)
+            yield from strategy.chances(weight, [a.size for a in attributes])
 
 
 # Conditional questions ----------------------------------------------------------------------------

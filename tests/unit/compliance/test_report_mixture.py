@@ -7,8 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from tacit.compliance.profile_likelihood import Quantity, profile, profile_intervals
-from tacit.compliance.report_mixture import ReportMixture, most_likely_shares
+from tacit.compliance.mixture import (
+    Quantity,
+    ReportMixture,
+    most_likely_shares,
+    profile,
+    profile_intervals,
+)
 from tacit.core.arrays import Array
 
 #: Brute force and optimiser agree to this, relative to the number of records.

@@ -56,6 +56,14 @@ def test_it_finds_the_best_classifier_of_disguised_records() -> None:
     np.testing.assert_array_equal(fitted().predict(POSSIBLE), bayes_rule())
 
 
+@pytest.mark.parametrize("k", [100, 200])
+def test_a_forest_splits_by_an_attribute_of_many_categories(k: int) -> None:
+    answers = np.arange(8 * k) % k
+    features = np.stack([answers, np.arange(8 * k) % 3], axis=1)
+    model = Forest(n_estimators=5, max_features=2).fit(features, answers % 2)
+    assert model.score(features, answers % 2) == 1
+
+
 @pytest.mark.slow
 def test_so_does_it_from_drawn_true_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest, "MOST_CELLS", 1)

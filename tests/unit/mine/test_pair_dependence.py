@@ -49,7 +49,7 @@ def test_the_likelihood_ratio_is_that_of_brute_force(theta: float, together: boo
     parts = [schema.names] if together else [[name] for name in schema.names]
     design = Design(schema, [Group(part, related(theta)) for part in parts])
     tables = tables_of(design, dependent(3000))
-    matrix, seen = tables.matrix((0, 1)), tables.frequencies((0, 1))
+    matrix, seen = tables.layout.matrix((0, 1)), tables.frequencies((0, 1))
 
     def value(table: Array) -> float:
         held = seen > 0

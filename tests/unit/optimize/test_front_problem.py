@@ -12,8 +12,8 @@ import pytest
 from tacit import Attribute
 from tacit.errors import DesignError
 from tacit.optimize import Exact, Spea2, Square, Warner, front, objectives
-from tacit.optimize.front_problem import GUARD, problem_of
-from tacit.optimize.genetic_operators import repair
+from tacit.optimize.problem import GUARD, problem_of
+from tacit.optimize.spea2 import repair
 
 GOOD: dict[str, Any] = {"prior": [0.5, 0.3, 0.2], "n_records": 100}
 

@@ -61,7 +61,7 @@ def test_small_moments_and_figures_of_a_fit_are_not_shown_as_0() -> None:
     texts = [str(mean(reports, cards)), str(variance(reports, cards))]
     data = people(300)
     data["tiny"] = 1e-6 * data["wage"]
-    texts += [linear("tiny ~ age", data, ONE).figures()[0]]
+    texts += [linear("tiny ~ age", data, ONE).notes()[0]]
     small = Table(("answer", "share"), [("yes", 1.5e-6)])
     texts += [small.text(), small.markdown(), small.latex(), small.html()]
     for text in texts:

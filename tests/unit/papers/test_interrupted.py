@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.papers.job_runner import run
+from tacit.papers.runner import run
 
 #: Sixteen settings of about a tenth of a second, on two processes.
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from tacit.papers.job_runner import run
-from tacit.papers.study_settings import Plan, moments, setting
+from tacit.papers.runner import run
+from tacit.papers.runner import Plan, moments, setting
 
 SETTINGS = [setting("trial", f"number-{i}", 3, Plan(seed=5)) for i in range(16)]
 

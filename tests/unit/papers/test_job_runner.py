@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tacit.papers import Plan, stored_results, zhan_matwin
-from tacit.papers.job_runner import Progress, run
-from tacit.papers.stored_results import file_of, keep, kept, sweep
+from tacit.papers import Plan, runner, zhan_matwin
+from tacit.papers.runner import (
+    Progress,
+    Rows,
+    Setting,
+    Tell,
+    file_of,
+    keep,
+    kept,
+    moments,
+    run,
+    setting,
+    sweep,
+)
 from tacit.papers.studies import run_setting
-from tacit.papers.study_settings import Rows, Setting, Tell, moments, setting
 
 PLAN = Plan(repeats=2, seed=3)
 
@@ -90,17 +100,17 @@ def test_what_other_code_found_is_run_again(
 ) -> None:
     one = some()[0]
     keep(tmp_path, one, [{"number": 0}])
-    for name in stored_results.made_by():
-        other = {**stored_results.made_by(), name: "another"}
+    for name in runner.made_by():
+        other = {**runner.made_by(), name: "another"}
         with monkeypatch.context() as patch:
-            patch.setattr(stored_results, "made_by", lambda other=other: other)
+            patch.setattr(runner, "made_by", lambda other=other: other)
             assert kept(tmp_path, one) is None
     assert kept(tmp_path, one) == [{"number": 0}]
 
 
 def test_the_code_is_known_by_every_source_file() -> None:
-    assert set(stored_results.made_by()) == {"tacit", "source", "numpy", "scipy"}
-    assert re.fullmatch("[0-9a-f]{16}", stored_results.made_by()["source"])
+    assert set(runner.made_by()) == {"tacit", "source", "numpy", "scipy"}
+    assert re.fullmatch("[0-9a-f]{16}", runner.made_by()["source"])
 
 
 def test_what_a_killed_run_had_begun_to_write_is_swept(tmp_path: Path) -> None:

@@ -20,15 +20,14 @@ from tacit.papers import (
     Plan,
     du_zhan,
     huang_du,
-    report_files,
+    report,
     reproduce,
     soni_shrivastva,
     tree_repeats,
     zhan_matwin,
 )
-from tacit.papers.paper_data import divided
-from tacit.papers.report_page import signed
-from tacit.papers.section import NO_ESTIMATE
+from tacit.papers.data import divided
+from tacit.papers.report import NO_ESTIMATE, signed
 from tacit.records import count
 
 pytestmark = pytest.mark.slow
@@ -74,8 +73,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(
             zhan_matwin, "aware_scores", lambda one, tell: [0.5 + 1e-3 * one["theta"], 0.75]
         )
-        patch.setattr(report_files, "svg", lambda figure: "<svg></svg>")
-        patch.setattr(report_files, "draw", lambda chart: None)
+        patch.setattr(report, "svg", lambda figure: "<svg></svg>")
+        patch.setattr(report, "draw", lambda chart: None)
         for name in reversed(STUDIES):
             reproduce([name], PLAN, made)
     return made
@@ -136,8 +135,8 @@ def test_a_report_keeps_the_papers_that_were_finished_before(folder: Path) -> No
 def test_another_plan_does_not_mix_with_what_is_there(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_files, "svg", lambda figure: "<svg></svg>")
-        patch.setattr(report_files, "draw", lambda chart: None)
+        patch.setattr(report, "svg", lambda figure: "<svg></svg>")
+        patch.setattr(report, "draw", lambda chart: None)
         patch.setattr(du_zhan, "trials", some_trials)
         sections = reproduce(["du-zhan"], Plan(repeats=1, quick=True, seed=1), folder)
     assert [section.name for section in sections] == ["du-zhan"]

@@ -11,9 +11,7 @@ import pytest
 from tacit.errors import DataError
 from tacit.output.table import Table
 from tacit.papers import STUDIES, Plan, reproduce
-from tacit.papers.report_files import write_report
-from tacit.papers.report_page import page
-from tacit.papers.section import NO_ESTIMATE, Chart, Check, Curve, Section
+from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, page, write_report
 
 CHART = Chart(
     "trial-mean",

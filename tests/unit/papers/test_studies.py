@@ -11,18 +11,10 @@ from tacit.core.channel import related
 from tacit.core.disguise import disguise
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
-from tacit.papers import (
-    Plan,
-    bayes_repeats,
-    du_zhan,
-    huang_du,
-    soni_shrivastva,
-    tree_repeats,
-    zhan_matwin,
-)
-from tacit.papers.paper_data import divided, first_records
+from tacit.papers import Plan, du_zhan, huang_du, soni_shrivastva, tree_repeats, zhan_matwin
+from tacit.papers.data import divided, first_records
+from tacit.papers.runner import MORE, Rows, Setting
 from tacit.papers.studies import STUDIES, run_setting
-from tacit.papers.study_settings import MORE, Rows, Setting
 from tacit.privacy.comparison import grouped
 from tacit.records import count
 
@@ -79,7 +71,7 @@ def test_undisguised_naive_bayes_varies_by_the_division_alone() -> None:
 def test_procedures_and_thetas_share_their_divisions() -> None:
     names = ["adult-related-0.6-literal", "adult-unrelated-0.9-noise-aware"]
     tested = [
-        [test.tolist() for (_, test), _ in bayes_repeats.divided(named(NB, name, Plan()), 0, 4)]
+        [test.tolist() for (_, test), _ in zhan_matwin.divided(named(NB, name, Plan()), 0, 4)]
         for name in names
     ]
     assert tested[0] == tested[1]

@@ -159,6 +159,8 @@ def test_a_group_that_nobody_seems_to_be_in_stops_no_question_and_is_marked(
         estimates.append(compared)
     for estimate in estimates:
         assert "not informative" in str(estimate)
+    odds = found.contrast(lambda p: p[0] / (1 - p[0]), [(event, {"income": "high"})])
+    assert np.isnan([float(odds), float(odds.stderr), *odds.interval()]).all()
 
 
 def test_a_comparison_without_an_upper_limit_says_so_and_why() -> None:
@@ -182,7 +184,7 @@ YES = {"smokes": "yes"}
         (lambda r: r.probability(YES, given={"smokes": "no"}), "exclude each other"),
         (lambda r: r.probability(YES, given={"income": []}), "allows no category of 'income'"),
         (lambda r: r.table(["smokes"], given=["smokes"]), "asked for twice"),
-        (lambda r: r.table(["smokes"], given="income"), "list of names"),
+        (lambda r: r.table(["smokes"], given=3), "list of names"),
         (lambda r: r.difference(YES, between={"income": "low"}), "between must be a pair"),
         (lambda r: r.ratio(YES, between=({"income": "low"},) * 2), "both groups are income = low"),
         (lambda r: r.contrast(lambda p: p, [YES, {"income": "low"}]), "must return one number"),

@@ -8,9 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tacit import Attribute, Design, Group, Schema, crosswise, reconstruct, related, triangular
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    crosswise,
+    reconstruct,
+    related,
+    triangular,
+    truthful,
+    uniform_perturbation,
+)
 from tacit.compliance import Careless
 from tacit.core.channel import Coin
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError
 from tacit.records import count_reported, write_text
 from tests.support.families import MAKERS, fits, random_coin
@@ -74,6 +86,45 @@ def test_crosswise_reports_that_are_coded_the_natural_way_are_questioned() -> No
     assert "is 0.1000, not 0.9000" in wrong.to_dict()["warning"]
 
 
+def test_reversed_crosswise_reports_of_what_nobody_has_are_questioned() -> None:
+    """Exchanged, they would give a share just below 0, which is common if the answer is rare."""
+    wrong = reconstruct(_frame("no", "yes", 245), _design(crosswise("1/4"))).table(["drug"])
+    assert wrong.fit is not None
+    assert wrong.fit.pvalue > 0.05
+    assert "is -0.0100, not 1.0100" in wrong.warning
+
+
+def test_reversed_reports_are_questioned_in_every_estimate_of_the_question() -> None:
+    schema = Schema([ANSWERS, Attribute("sex", ["m", "f"])])
+    design = Design(schema, [Group(["drug"], crosswise("1/4")), Group(["sex"], truthful())])
+    yes, women = _frame("no", "yes", 300)["drug"], ["m", "f"] * 500
+    frame = pd.DataFrame({"drug": yes, "sex": women})
+    event, between = {"drug": "yes"}, ({"sex": "f"}, {"sex": "m"})
+    for weights in (None, np.linspace(1, 1.1, 1000)):
+        found = reconstruct(frame, design, weights=weights)
+        for estimate in (
+            found.probability(event),
+            found.probability(event, given={"sex": "f"}),
+            found.table(["drug", "sex"]),
+            found.table(["drug"], given=["sex"]),
+            found.difference(event, between),
+            found.contrast(lambda p: p[0], [event]),
+        ):
+            assert str(estimate).count("CODING") == 1
+        assert found.table(["sex"]).warning == ""
+
+
+@pytest.mark.parametrize("coin", WORDS, ids=str)
+def test_a_question_on_which_another_depends_is_printed_and_questioned(coin: Coin) -> None:
+    schema = Schema([ANSWERS, Attribute("often", [DOES_NOT_APPLY, "no", "yes"])])
+    groups = [Group(["drug"], coin), Group(["often"], uniform_perturbation("3/5"))]
+    design = Design(schema, groups, asked_if={"often": {"drug": "yes"}})
+    cells = [[0, 0], [1, 0], [0, 1], [1, 1], [0, 2], [1, 2]]
+    records = np.repeat(cells, [600, 60, 140, 20, 160, 20], axis=0)
+    share = reconstruct(records.astype(np.uint8), design).probability({"drug": "yes"})
+    assert "CODING" in str(share)
+
+
 def test_triangular_reports_that_are_reversed_are_questioned() -> None:
     design = _design(triangular("1/4"))
     wrong = reconstruct(_frame("no", "yes", 150), design)
@@ -99,4 +150,4 @@ def test_a_printed_design_says_what_reports_of_every_family_mean(family: str) ->
     design = _design(coin)
     (meaning,) = design.report_meanings
     assert meaning == f"reports of drug: {coin.report_meaning((ANSWERS,))}"
-    assert meaning in str(design.to_table())
+    assert meaning in str(design)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
 from tacit.core.arrays import Array
+from tacit.core.channel.weights import Events
 from tacit.errors import DataError, SingularChannelError
 from tacit.reconstruction.estimate import linear_estimate
-from tacit.reconstruction.events import Events
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tests.support.families import attributes_of, designs, seeds
 

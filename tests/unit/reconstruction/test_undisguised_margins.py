@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related, triangular, truthful
 from tacit.core.channel import Coin, matrix
-from tacit.plan.expected_estimate import expected_difference
+from tacit.plan.expected import expected_difference
 from tacit.reconstruction import Estimate, Reconstruction
 
 YES_NO = ["no", "yes"]
@@ -93,13 +93,22 @@ def test_a_group_of_two_undisguised_attributes_has_the_interval_of_its_records_a
     np.testing.assert_allclose([end[1, 1, 1] for end in table.interval()], part)
 
 
-def test_a_further_condition_that_all_records_of_a_group_meet_is_not_taken_as_certain() -> None:
+def test_a_further_condition_that_all_records_of_a_group_meet_keeps_its_lower_limit() -> None:
     counts = np.array([[[20, 4], [0, 3]], [[11, 2], [0, 5]]])
     found = reconstruct(reports(counts), design(triangular("1/4"), "b", "c"))
     event = limits(found.probability({"a": "yes", "c": "yes"}, given={"b": "yes"}))
     table = found.table(["a", "c"], given=["b"])
     np.testing.assert_allclose([end[1, 1, 1] for end in table.interval()], event)
-    assert event[0] < limits(found.probability({"a": "yes"}, given={"b": "yes"}))[0]
+    share = limits(found.probability({"a": "yes"}, given={"b": "yes"}))
+    assert event[0] == pytest.approx(share[0])
+    assert event[1] >= share[1]
+
+
+def test_a_cell_with_all_records_is_no_wider_than_without_the_undisguised_attribute() -> None:
+    data = reports([[0, 0], [0, 50]])
+    cell = reconstruct(data, design(related("0.99"), "b")).probability({"a": "yes", "b": "yes"})
+    alone = reconstruct(data[:, :1], design(related("0.99"))).probability({"a": "yes"})
+    np.testing.assert_allclose(limits(cell), limits(alone))
 
 
 def test_nobody_in_an_undisguised_group_leaves_its_share_unknown_and_its_cells_bounded() -> None:

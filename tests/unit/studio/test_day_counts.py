@@ -16,7 +16,7 @@ from tacit.core.arrays import Codes
 from tacit.errors import StoreError
 from tacit.records import PatternTable, count_reported
 from tacit.records.count_file import StoredCounts, read_counts
-from tacit.studio.day_counts import DayCounts
+from tacit.studio.release import DayCounts
 from tests.support.studio import reports, send, survey
 
 

@@ -14,7 +14,7 @@ from tacit import disguise
 from tacit.collect.store import Response, packed
 from tacit.core.arrays import Codes
 from tacit.reconstruction.sampling.incomplete_patterns import answered, count_codes
-from tacit.studio import disclosure, small_groups
+from tacit.studio import disclosure
 from tacit.studio.accounts import Role
 from tacit.studio.group_tables import group_table
 from tacit.studio.release import Release
@@ -161,7 +161,7 @@ def _only_missing(release: Release, names: Any) -> Release:
 @pytest.mark.parametrize(
     ("module", "rule", "instead", "frozen", "words"),
     [
-        (small_groups, "few_grown", _nothing_grew, 1, "job 2, smokes"),
+        (disclosure, "few_grown", _nothing_grew, 1, "job 2, smokes"),
         (disclosure, "_answering", _only_missing, None, "job 2, pay 2"),
         (disclosure, "_why_hidden", lambda *_: None, None, "smokes 1, brand"),
     ],

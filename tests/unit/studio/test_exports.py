@@ -19,12 +19,13 @@ from tacit import disguise, reconstruct
 from tacit.cli.main import run
 from tacit.core.arrays import Codes
 from tacit.studio.accounts import Role
-from tacit.studio.codebook import codebook, r_script
-from tacit.studio.labelled_records import (
+from tacit.studio.record_files import (
     LONGEST_NAME,
     LabelledRecords,
+    codebook,
     csv_line,
     labelled_variables,
+    r_script,
     statistics_names,
 )
 from tacit.survey import Published, publish, survey_from_dict

@@ -18,9 +18,8 @@ from tacit.reconstruction.sampling.incomplete_patterns import count_codes
 from tacit.records import PatternTable, count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import accuracy_round
-from tacit.studio.model_folder import ModelFolder
-from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import SEED, train
+from tacit.studio.models import ModelFolder, ModelRequest
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 from tests.support.studio import MARKUP, Tried, reports, send, survey, tried

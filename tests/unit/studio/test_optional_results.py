@@ -20,13 +20,12 @@ from tacit.reconstruction.sampling.incomplete_patterns import (
     count_codes,
 )
 from tacit.studio.accounts import Role
-from tacit.studio.codebook import codebook, r_script
 from tacit.studio.disclosure import answering
 from tacit.studio.group_tables import group_table
-from tacit.studio.labelled_records import LabelledRecords
-from tacit.studio.question_results import question_results
+from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import Release, Releases
-from tacit.studio.survey_report import survey_report
+from tacit.studio.report import survey_report
+from tacit.studio.results import question_results
 from tests.support.free_text_surveys import FREE, response_with
 from tests.support.optional_surveys import ANALYSED, DAY, fill, stored_codes
 from tests.support.studio import tried

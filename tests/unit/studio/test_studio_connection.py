@@ -14,7 +14,7 @@ import uvicorn
 import tacit
 from tacit.errors import ServiceError
 from tacit.studio.accounts import Role
-from tacit.studio.studio_server import studio_app
+from tacit.studio.server import studio_app
 from tests.support.studio import MARKUP, Tried, reports, tried
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,9 @@ without a warning of what it costs.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,8 +18,10 @@ from itertools import product
 import numpy as np
 
 from tacit.core.arrays import Array
+from tacit.core.channel.kernels import DenseKernel, Kernel, check_dense
 from tacit.core.channel.linear_maps import Dense, Linear, outer
 from tacit.core.channel.numbers import log_up
+from tacit.core.channel.weights import Axes, CellKernel, GroupWeights, MatrixWeights, SignedKernel
 
 
 class LocallyPrivate(ABC):
@@ -38,6 +42,8 @@ class LocallyPrivate(ABC):
 Target = tuple[int, int, int]
 #: For each outcome, its probability under a first and under a second true cell.
 Outcomes = list[tuple[Fraction, Fraction]]
+#: Channels of at most this many true cells are multiplied as matrices.
+_SMALL = 64
 #: Beyond this magnification nothing of a double's precision is left to reconstruct from.
 WORST_CONDITION = 1e12
 
@@ -145,6 +151,34 @@ class Channel(LocallyPrivate):
     def matrix(self) -> Array:
         """All entries."""
         return self.forward.matrix()
+
+    @property
+    def fast_forward(self) -> Linear:
+        """`forward` in the form that is applied fastest, for maps that are applied often."""
+        small = math.prod(self.true_shape) <= _SMALL
+        return Dense(self.matrix) if small else self.forward
+
+    def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
+        """What a report contributes to estimates of events, for a group of these attributes.
+
+        `inverse` is called for W, if the weights need all its entries: a channel with more reported
+        than true cells has many inverses, and the best depends on the reports.
+        """
+        return MatrixWeights(attributes, inverse(), self.matrix)
+
+    def cell_kernels(self, true: Axes, reported: Axes, inverse: Array) -> tuple[SignedKernel, ...]:
+        """W as a signed mixture of one kernel per true cell: exact for any channel."""
+        cells = np.indices(self.true_shape).reshape(len(self.true_shape), -1).T
+        return tuple(
+            CellKernel(true, reported, 0.0, tuple(cell), self.reported_shape, np.array(row))
+            for cell, row in zip(cells.tolist(), inverse, strict=True)
+        )
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The channel as an adversary needs it: passes over tables without cancellation."""
+        check_dense(math.prod(self.true_shape))
+        return DenseKernel(self.matrix, self.true_shape)
 
 
 def erasure(shared: Fraction) -> Outcomes:

@@ -9,53 +9,202 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property, reduce
-from typing import Any, ClassVar, Literal
+from itertools import product
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Codes
 from tacit.core.channel.channel import Channel
-from tacit.core.channel.numbers import shortened
+from tacit.core.channel.numbers import Probabilities, Unit, shortened
+from tacit.core.exact_draws import Draws, Integers, Source
 from tacit.core.schema import Attribute
 from tacit.errors import DesignError
 
 Attributes = tuple[Attribute, ...]
-#: Positions of attributes in their group that are handled as one joint answer.
-Unit = tuple[int, ...]
+#: Of more joint results, the chances are not listed.
+_MOST_CHANCES = 1000
+
+
+class Redraw(NamedTuple):
+    """What a strategy draws anew: reports of one unit, given their joint true answers."""
+
+    true: Unit
+    sizes: tuple[int, ...]
+    reported: Unit
+    reported_sizes: tuple[int, ...]
+    draw: Callable[[Integers, Source], Integers]
+
+    def __call__(
+        self, answers: Sequence[Codes], reports: Sequence[Codes], rows: Any, source: Source
+    ) -> None:
+        """Overwrite the reports in these rows."""
+        joint = np.ravel_multi_index([answers[i][rows] for i in self.true], self.sizes)
+        drawn = np.unravel_index(self.draw(joint, source), self.reported_sizes)
+        for position, codes in zip(self.reported, drawn, strict=True):
+            reports[position][rows] = codes
+
+
+class UnitChannel(NamedTuple):
+    """One unit under one strategy: positions of its answers and its reports, B[reported, true]."""
+
+    attributes: Unit
+    reports: Unit
+    matrix: Array
+
+
+class Strategy(ABC):
+    """What a coin may decide to do with the answers of its group.
+
+    `sizes` are the numbers of categories of its attributes, `reported` those of its reports.
+    """
+
+    @abstractmethod
+    def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
+        """How to draw reports, unit by unit; answers without a redraw are reported as they are."""
+
+    @abstractmethod
+    def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
+        """The channels of what the strategy disguises independently."""
+
+    @abstractmethod
+    def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
+        """The probability of each result that one throw must tell apart, if it decides all."""
+
+    def flips(self, sizes: Sequence[int]) -> bool | None:
+        """Whether it reports the opposite of every yes/no answer (True) or the truth (False)."""
+        return None
 
 
 @dataclass(frozen=True)
-class Keep:
+class Keep(Strategy):
     """Report the truth."""
 
+    def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
+        return []
+
+    def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
+        return [UnitChannel((i,), (i,), np.eye(k)) for i, k in enumerate(sizes)]
+
+    def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
+        yield weight
+
+    def flips(self, sizes: Sequence[int]) -> bool | None:
+        return False if set(sizes) == {2} else None
+
 
 @dataclass(frozen=True)
-class Differ:
+class Differ(Strategy):
     """Report, for each unit, one of the other answers, all alike; for yes/no the opposite."""
 
     units: tuple[Unit, ...]
 
+    def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
+        shapes = [tuple(sizes[i] for i in unit) for unit in self.units]
+        return [
+            Redraw(unit, shape, unit, shape, _another(shape))
+            for unit, shape in zip(self.units, shapes, strict=True)
+        ]
+
+    def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
+        cells = [math.prod(sizes[i] for i in unit) for unit in self.units]
+        return [
+            UnitChannel(unit, unit, (1 - np.eye(k)) / (k - 1))
+            for unit, k in zip(self.units, cells, strict=True)
+        ]
+
+    def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
+        yield weight / math.prod(math.prod(sizes[i] for i in u) - 1 for u in self.units)
+
+    def flips(self, sizes: Sequence[int]) -> bool | None:
+        single = all(len(unit) == 1 for unit in self.units)
+        return True if single and set(sizes) == {2} else None
+
 
 @dataclass(frozen=True)
-class Replace:
+class Replace(Strategy):
     """Report, for each unit, a draw from its distribution, whatever the truth."""
 
     units: tuple[Unit, ...]
-    distributions: tuple[tuple[Fraction, ...], ...]
+    distributions: tuple[Probabilities, ...]
+
+    def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
+        shapes = [tuple(sizes[i] for i in unit) for unit in self.units]
+        return [
+            Redraw(unit, shape, unit, shape, _drawn(Draws([distribution]), by_truth=False))
+            for unit, shape, distribution in zip(
+                self.units, shapes, self.distributions, strict=True
+            )
+        ]
+
+    def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
+        columns = [np.array(table, dtype=np.float64)[:, None] for table in self.distributions]
+        return [
+            UnitChannel(unit, unit, np.tile(column, len(column)))
+            for unit, column in zip(self.units, columns, strict=True)
+        ]
+
+    def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
+        """Of too many cells, one chance that no device can throw stands for all."""
+        listed = math.prod(map(len, self.distributions)) <= _MOST_CHANCES
+        cells = product(*self.distributions) if listed else iter([(Fraction(1, 10**9),)])
+        yield from (weight * math.prod(cell, start=Fraction(1)) for cell in cells)
 
 
 @dataclass(frozen=True)
-class Substitute:
+class Substitute(Strategy):
     """Report a draw from the distribution that belongs to the group's true joint answer."""
 
-    columns: tuple[tuple[Fraction, ...], ...]
+    columns: tuple[Probabilities, ...]
+
+    def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
+        draw = _drawn(Draws(self.columns), by_truth=True)
+        positions, reports = tuple(range(len(sizes))), tuple(range(len(reported)))
+        return [Redraw(positions, tuple(sizes), reports, tuple(reported), draw)]
+
+    def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
+        positions, reports = tuple(range(len(sizes))), tuple(range(len(reported)))
+        return [UnitChannel(positions, reports, np.array(self.columns, dtype=np.float64).T)]
+
+    def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
+        yield from (weight * entry for column in self.columns for entry in column)
 
 
-Strategy = Keep | Differ | Replace | Substitute
+def _drawn(draws: Draws, by_truth: bool) -> Callable[[Integers, Source], Integers]:
+    """From the distribution that belongs to the true answer, or from the only one."""
+    return lambda joint, source: draws.draw(joint if by_truth else None, len(joint), source)
+
+
+def _another(sizes: Sequence[int]) -> Callable[[Integers, Source], Integers]:
+    """One of the other answers, each equally likely."""
+    if list(sizes) == [2]:
+        return lambda joint, source: 1 - joint
+    if len(sizes) == 1:
+        (cells,) = sizes
+        draws = Draws([[Fraction(1, cells - 1)] * (cells - 1)])
+        return lambda joint, source: (joint + 1 + draws.draw(None, len(joint), source)) % cells
+    draws_by_attribute = [Draws([[Fraction(1, k)] * k]) for k in sizes]
+
+    def redraw(joint: Integers, source: Source) -> Integers:
+        """Any joint answer, drawn again if it is the true one."""
+        drawn, left = joint.copy(), np.arange(len(joint))
+        while left.size:
+            columns = [draws.draw(None, len(left), source) for draws in draws_by_attribute]
+            drawn[left] = np.ravel_multi_index(columns, sizes)
+            left = left[drawn[left] == joint[left]]
+        return drawn
+
+    return redraw
+
+
+#: The source of two families in two files.
+YU_TIAN_TANG = (
+    "Yu, J.-W., Tian, G.-L., & Tang, M.-L. (2008). Two new models for survey sampling with "
+    "sensitive characteristic: Design and analysis. Metrika, 67, 251-263."
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +215,8 @@ class Coin(ABC):
     #: A respondent is asked for the answer, one of two questions, whether two answers agree, or
     #: whether any of two answers is yes.
     asks: ClassVar[Literal["answer", "either", "comparison", "any_yes"]] = "answer"
+    #: The source of the family, as a list of references has it; empty if there is none.
+    reference: ClassVar[str] = ""
     #: Further words for the categories of a report, by which records may name them.
     report_words: ClassVar[tuple[str, ...]] = ()
 
@@ -90,6 +241,11 @@ class Coin(ABC):
         """What a report says about the answer."""
         return "the true answer, or one that chance chose"
 
+    @property
+    @abstractmethod
+    def methods_text(self) -> str:
+        """What was done with an answer, for the methods section of a report, with its source."""
+
     @abstractmethod
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         """What the coin may decide, and how often."""
@@ -97,6 +253,14 @@ class Coin(ABC):
     @abstractmethod
     def channel(self, attributes: Attributes, kept: Unit | None = None) -> Channel:
         """The channel of the attributes at the positions `kept`, in that order; all if None."""
+
+    def flip_odds(self, attributes: Attributes) -> tuple[Fraction, Fraction] | None:
+        """Odds of truth and opposite, if all answers are yes/no and the coin decides only that."""
+        sizes = [a.size for a in attributes]
+        weights, strategies = zip(*self.strategies(attributes), strict=True)
+        if [strategy.flips(sizes) for strategy in strategies] != [False, True]:
+            return None
+        return weights[0], weights[1]
 
     @property
     def each_throw(self) -> tuple[Fraction, ...] | None:
@@ -116,6 +280,15 @@ class Coin(ABC):
     def __str__(self) -> str:
         texts = {k: str(v).replace("'", "") for k, v in self.to_dict().items() if k != "family"}
         return f"{self.family}({', '.join(f'{k}={shortened(v)}' for k, v in texts.items())})"
+
+
+def listed(shares: Any) -> str:
+    """Probabilities of one distribution, or of one per attribute, as text."""
+    if isinstance(shares, Mapping):
+        return "; ".join(f"{name}: {listed(margin)}" for name, margin in shares.items())
+    if any(isinstance(share, list) for share in shares):
+        return "; ".join(listed(row) for row in shares)
+    return ", ".join(map(str, shares))
 
 
 def plain(value: Any) -> Any:
@@ -144,99 +317,3 @@ def require_one_yes_no(family: str, attributes: Attributes) -> None:
 def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:
     """`kept`, or every position."""
     return tuple(range(len(attributes))) if kept is None else kept
-
-
-Probabilities = tuple[Fraction, ...]
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """Independent draws of units: attributes at some positions, drawn together from one table.
-
-    `shape` is the number of categories of each attribute. `units` has the positions of each unit
-    and its table, in which the last attribute runs fastest.
-    """
-
-    shape: tuple[int, ...]
-    units: tuple[tuple[Unit, ...], tuple[Probabilities, ...]]
-
-    @classmethod
-    def independent(cls, margins: Iterable[Probabilities]) -> Distribution:
-        """Every attribute a unit of its own."""
-        tables = tuple(margins)
-        return cls(tuple(map(len, tables)), (tuple((i,) for i in range(len(tables))), tables))
-
-    @classmethod
-    def joint(cls, shape: tuple[int, ...], table: Probabilities) -> Distribution:
-        """All attributes one unit."""
-        return cls(shape, ((tuple(range(len(shape))),), (table,)))
-
-    def _table(self, unit: Unit, table: Probabilities) -> Any:
-        """An exact table with one axis per attribute of its unit."""
-        return np.array(table, dtype=object).reshape([self.shape[i] for i in unit])
-
-    def marginal(self, kept: Unit) -> Distribution:
-        """The distribution of the attributes at these positions, in that order."""
-        margins = []
-        for unit, table in zip(*self.units, strict=True):
-            if positions := [i for i in kept if i in unit]:
-                axes = [i for i in unit if i in kept]
-                dropped = tuple(axis for axis, i in enumerate(unit) if i not in kept)
-                full = self._table(unit, table)
-                summed = np.asarray(full.sum(axis=dropped) if dropped else full, dtype=object)
-                cells = summed.transpose([axes.index(i) for i in positions]).ravel()
-                margins.append((tuple(map(kept.index, positions)), tuple(cells)))
-        units, tables = zip(*sorted(margins), strict=True)
-        return Distribution(tuple(self.shape[i] for i in kept), (units, tables))
-
-    @property
-    def smallest(self) -> Fraction:
-        """The smallest probability of a cell, exact."""
-        return math.prod(map(min, self.units[1]), start=Fraction(1))
-
-    @property
-    def two_smallest(self) -> tuple[Fraction, Fraction]:
-        """The two smallest probabilities of cells, exact."""
-        pairs = [sorted(table)[:2] for table in self.units[1]]
-        seconds = (
-            math.prod((p[int(i == second)] for i, p in enumerate(pairs)), start=Fraction(1))
-            for second in range(len(pairs))
-        )
-        return self.smallest, min(seconds)
-
-    def smallest_with(self, position: int, code: int) -> Fraction:
-        """The smallest probability of a cell in which an attribute has this code, exact."""
-        smallest = Fraction(1)
-        for unit, table in zip(*self.units, strict=True):
-            cells = table
-            if position in unit:
-                axis = unit.index(position)
-                cells = self._table(unit, table).take([code], axis).ravel().tolist()
-            smallest *= min(cells)
-        return smallest
-
-    @property
-    def concentration(self) -> float:
-        """Number of cells times the sum of squared probabilities; 1 if and only if uniform."""
-        return math.prod(len(table) * float(sum(p * p for p in table)) for table in self.units[1])
-
-    @cached_property
-    def cells(self) -> Array:
-        """Probabilities of all cells, flattened."""
-        tables = (table.astype(np.float64) for table in map(self._table, *self.units))
-        axes = [position for unit in self.units[0] for position in unit]
-        joint = reduce(np.multiply.outer, tables)
-        return np.asarray(joint.transpose(np.argsort(axes)).ravel())
-
-    def at(self, codes: Sequence[Index]) -> Array:
-        """Probabilities of cells, given by the codes of each attribute."""
-        probabilities: Array = np.ones(1)
-        for unit, table in zip(*self.units, strict=True):
-            cells = self._table(unit, table).astype(np.float64)
-            probabilities = probabilities * cells[tuple(codes[i] for i in unit)]
-        return probabilities
-
-
-def uniform(sizes: Iterable[int]) -> Distribution:
-    """Every category of every attribute equally likely."""
-    return Distribution.independent((Fraction(1, k),) * k for k in sizes)

@@ -24,17 +24,13 @@ In mangat and triangular a true yes always reports yes, a true no sometimes does
 
 Both are forced(1 - q, [0, 1]). A reported yes may come from anyone, but a reported
 no is certainly true, so epsilon is infinite. At q = 1 no estimate exists.
-
-References: N. S. Mangat, An improved randomized response strategy, Journal of the Royal Statistical
-Society B 56 (1994) 93-95. J.-W. Yu, G.-L. Tian and M.-L. Tang, Two new models for survey sampling
-with sensitive characteristic: design and analysis, Metrika 67 (2008) 251-263.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -42,24 +38,52 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target
 from tacit.core.channel.coin import (
+    YU_TIAN_TANG,
     Attributes,
     Coin,
     Differ,
-    Distribution,
     Keep,
-    Probabilities,
     Replace,
     Strategy,
-    Unit,
     all_positions,
     is_pair,
+    listed,
+    plain,
     require_one_yes_no,
-    uniform,
+)
+from tacit.core.channel.kernels import (
+    DenseKernel,
+    Kernel,
+    Mixture,
+    Step,
+    check_dense,
+    uncertainty,
 )
 from tacit.core.channel.linear_maps import DiagonalPlusOuter
-from tacit.core.channel.numbers import Number, distribution, fraction, probability
+from tacit.core.channel.numbers import (
+    Distribution,
+    Number,
+    Probabilities,
+    Unit,
+    fraction,
+    probabilities,
+    probability,
+    uniform,
+)
+from tacit.core.channel.weights import (
+    Axes,
+    EventMoments,
+    Events,
+    GroupWeights,
+    KeepKernel,
+    SignedKernel,
+    States,
+    allowed_cells,
+)
+from tacit.core.exact_draws import Draws, source_of
 from tacit.errors import DesignError, unknown
 
 #: Joint answers beyond these have no code in 64 bits.
@@ -110,6 +134,10 @@ class Truthful(Replacing):
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer"
 
+    @property
+    def methods_text(self) -> str:
+        return "not disguised."
+
     def weight(self, attributes: Attributes) -> Fraction:
         return Fraction(1)
 
@@ -138,11 +166,24 @@ class Unrelated(KnownDraw):
 
     personal: Known
     family: ClassVar[str] = "unrelated"
+    reference: ClassVar[str] = (
+        "Greenberg, B. G., Abul-Ela, A.-L. A., Simmons, W. R., & Horvitz, D. G. (1969). The "
+        "unrelated question randomized response model: Theoretical framework. Journal of the "
+        "American Statistical Association, 64(326), 520-539."
+    )
     known: ClassVar[str] = "personal"
     asks = "either"
 
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer, or the answer to the personal question"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the sensitive question was answered, otherwise an "
+            "unrelated one whose answers have the known probabilities "
+            f"{listed(plain(self.personal))} (Greenberg et al., 1969)."
+        )
 
 
 @dataclass(frozen=True)
@@ -151,7 +192,18 @@ class Forced(KnownDraw):
 
     forced: Known
     family: ClassVar[str] = "forced"
+    reference: ClassVar[str] = (
+        "Boruch, R. F. (1971). Assuring confidentiality of responses in social research: A note "
+        "on strategies. The American Sociologist, 6(4), 308-311."
+    )
     known: ClassVar[str] = "forced"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the true answer was reported, otherwise one that "
+            f"chance decided, with the probabilities {listed(plain(self.forced))} (Boruch, 1971)."
+        )
 
 
 @dataclass(frozen=True)
@@ -160,7 +212,18 @@ class UniformPerturbation(Replacing):
 
     q: Fraction
     family: ClassVar[str] = "uniform_perturbation"
+    reference: ClassVar[str] = (
+        "Agrawal, R., Srikant, R., & Thomas, D. (2005). Privacy preserving OLAP. Proceedings of "
+        "ACM SIGMOD, 251-262."
+    )
     advice: ClassVar[str] = "take q above 0"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.q} the true answer was reported, otherwise any answer with "
+            "the same probability, the true one included (Agrawal, Srikant & Thomas, 2005)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.q
@@ -176,7 +239,18 @@ class Frapp(Replacing):
 
     lambda_: Fraction
     family: ClassVar[str] = "frapp"
+    reference: ClassVar[str] = (
+        "Agrawal, S., & Haritsa, J. R. (2005). A framework for high-accuracy privacy-preserving "
+        "mining. Proceedings of ICDE, 193-204."
+    )
     advice: ClassVar[str] = "take lambda above 1"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"the true answer was {self.lambda_} times as likely to be reported as any other "
+            "(Agrawal & Haritsa, 2005)."
+        )
 
     def check(self, attributes: Attributes) -> None:
         if self.lambda_ < 1 and math.prod(a.size for a in attributes) > _MOST_JOINT_CELLS:
@@ -273,17 +347,207 @@ class ReplacementChannel(Channel):
         elsewhere = powers.d * self.forward.u + powers.u
         return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
 
+    def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> KeepOrDrawWeights:
+        return KeepOrDrawWeights(attributes, float(self.theta), self.drawn)
+
+    @cached_property
+    def kernel(self) -> KeepOrReplace:
+        return KeepOrReplace(self.theta, float(1 - self.theta), self.drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrDrawWeights(GroupWeights):
+    """All true with probability theta, else a draw. States: 0 met all conditions, 1 did not."""
+
+    theta: float
+    drawn: Distribution
+
+    @property
+    def exact(self) -> bool:
+        return self.theta == 1
+
+    @property
+    def same_for_all_events(self) -> bool:
+        return self.exact
+
+    @property
+    def n_states(self) -> int:
+        return 1 if self.exact else 2
+
+    @property
+    def heaviest(self) -> float:
+        return 1 / abs(self.theta)
+
+    def dropped(self, states: States) -> Mask:
+        return self.settled(states) if self.exact else super().dropped(states)
+
+    def settled(self, states: States) -> Mask:
+        return np.asarray(states == 1)
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        return np.where(hit, states, np.int8(1))
+
+    def weights(self, events: Events, states: States) -> Array:
+        met = (states == 0)[None]
+        if self.exact:
+            return np.asarray(met, np.float64)
+        return np.asarray(met / self.theta - self._draw_weight * self._likelihood(events)[:, None])
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        chance = float(self._likelihood(event)[0])
+        inside, outside = (
+            (met / self.theta - self._draw_weight * chance) ** power for met in (1.0, 0.0)
+        )
+        drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
+        return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...]:
+        keep = KeepKernel(self.attributes, reported, 1 / self.theta)
+        draw = DrawKernel(self.attributes, reported, -self._draw_weight, self.drawn)
+        return (keep,) if self.exact else (keep, draw)
+
+    @property
+    def _draw_weight(self) -> float:
+        return (1 - self.theta) / self.theta
+
+    def _likelihood(self, events: Events) -> Array:
+        """P(Y in E): attributes that are drawn apart contribute one factor each."""
+        n, fixed = len(events.allowed), events.fixed
+        whole, chances = np.ones(n), np.ones((n, *(events.sizes[a] for a in fixed)))
+        for unit, table in self._tables:
+            inside = tuple(a for a in fixed if a in unit)
+            parted = events.with_fixed(inside)
+            factor = allowed_cells([parted.of(a) for a in unit]) @ table
+            if inside:
+                sizes = (events.sizes[a] if a in inside else 1 for a in fixed)
+                chances *= factor.reshape(n, *sizes)
+            else:
+                whole *= factor
+        return (whole.reshape(n, *(1,) * len(fixed)) * chances).ravel()
+
+    @cached_property
+    def _tables(self) -> list[tuple[tuple[int, ...], Array]]:
+        """Attributes that are drawn together, and their distribution."""
+        return [
+            (tuple(self.attributes[i] for i in unit), np.array(table, dtype=np.float64))
+            for unit, table in zip(*self.drawn.units, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawKernel(SignedKernel):
+    """Draw the group's answers from a known distribution, independently for every record."""
+
+    drawn: Distribution
+
+    random: ClassVar[bool] = True
+
+    @cached_property
+    def _units(self) -> list[tuple[tuple[int, ...], Draws]]:
+        units, distributions = self.drawn.units
+        return [(u, Draws([d])) for u, d in zip(units, distributions, strict=True)]
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        source = source_of(rng)
+        for unit, draws in self._units:
+            cells = draws.draw(None, len(copy), source)
+            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
+            for position, codes in zip(unit, answers, strict=True):
+                copy[:, self.true[position]] = codes
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrReplace(Kernel):
+    """theta * I + rest * y 1^T, y the distribution of the draw that replaces the truth."""
+
+    theta: Fraction
+    rest: float
+    drawn: Distribution
+
+    @cached_property
+    def same(self) -> Array:
+        """The diagonal; if theta is negative, y is uniform (frapp), and the exact sum is taken."""
+        if self.theta < 0:
+            exact = float(self.theta + (1 - self.theta) * self.drawn.smallest)
+            return np.full(self.other.size, exact)
+        return float(self.theta) + self.other
+
+    @cached_property
+    def other(self) -> Array:
+        """Entries off the diagonal, by row."""
+        return self.rest * self.drawn.cells
+
+    @property
+    def length(self) -> int:
+        return self.other.size
+
+    @property
+    def mixture(self) -> Mixture:
+        positions, margins = self.drawn.units
+        others: tuple[Array, ...] = ()
+        if self.theta >= 0 and len(positions) == len(self.drawn.shape):
+            rows = (np.array(margin, dtype=np.float64) for margin in margins)
+            others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
+        return Mixture(float(self.theta), self.rest, others, self.drawn)
+
+    @cached_property
+    def _dense(self) -> DenseKernel:
+        """If theta is negative, the short formulas would subtract."""
+        return DenseKernel(self.entries)
+
+    def apply(self, step: Step, table: Array) -> Array:
+        if self.theta < 0:
+            return self._dense.apply(step, table)
+        same, other = self.same, self.other
+        if step is Step.PEAK:
+            return np.maximum(same[:, None] * table, np.outer(other, table.max(axis=0)))
+        if step is Step.TOTAL:
+            return (same - other)[:, None] * table + np.outer(other, table.sum(axis=0))
+        squares = ((same - other) * (same + other))[:, None] * table
+        return squares + np.outer(other**2, table.sum(axis=0))
+
+    @property
+    def entropies(self) -> Array:
+        if self.theta < 0:
+            return self._dense.entropies
+        other = uncertainty(self.other)
+        return np.asarray(uncertainty(self.same) - other + other.sum())
+
+    @property
+    def entries(self) -> Array:
+        check_dense(self.length)
+        matrix = np.repeat(self.other[:, None], self.length, axis=1)
+        np.fill_diagonal(matrix, self.same)
+        return matrix
+
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """Category y reported with the others as known, per y; or the others not as known: then a
+        draw was reported, which says nothing.
+        """
+        size = self.drawn.shape[0]
+        cells = self.drawn.at([np.arange(size)[:, None], *known])
+        cells = np.broadcast_to(cells, (size, *known.shape[1:]))
+        for y, cell in enumerate(cells):
+            table = np.repeat(self.rest * cell[None], size, axis=0)
+            if self.theta >= 0:
+                table[y] += float(self.theta)
+            else:
+                table[y] = self.same[0]
+            yield table
+        if len(known):
+            yield np.repeat(self.rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
+
 
 def _freeze(values: Any, what: str) -> Known:
     """A known distribution as nested tuples: shared, by attribute name, or a joint table."""
     if isinstance(values, Mapping) and values:
         return tuple(
-            (str(name), distribution(v, f"{what}[{name!r}]")) for name, v in values.items()
+            (str(name), probabilities(v, f"{what}[{name!r}]")) for name, v in values.items()
         )
     nested = np.array(values, dtype=object)
     if nested.ndim <= 1:
-        return distribution(values, what)
-    nested.flat[:] = distribution(nested.ravel().tolist(), what)
+        return probabilities(values, what)
+    nested.flat[:] = probabilities(nested.ravel().tolist(), what)
     return tuple(_nested(nested.tolist()))
 
 
@@ -373,11 +637,22 @@ class Mangat(OneSided):
 
     p: Fraction
     family: ClassVar[str] = "mangat"
+    reference: ClassVar[str] = (
+        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
+        "Statistical Society B, 56(1), 93-95."
+    )
     advice: ClassVar[str] = "take p above 0"
 
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{no} only if it is true; {yes} if it is true, or by chance"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"a true yes was always reported as yes; a true no as no with probability {self.p}, "
+            "otherwise as yes (Mangat, 1994)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.p
@@ -389,6 +664,7 @@ class Triangular(OneSided):
 
     p: Fraction
     family: ClassVar[str] = "triangular"
+    reference: ClassVar[str] = YU_TIAN_TANG
     advice: ClassVar[str] = (
         "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
     )
@@ -398,6 +674,13 @@ class Triangular(OneSided):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            "respondents reported only whether their answer, or that to an innocent question with "
+            f"known share {self.p}, or both are yes (Yu, Tian & Tang, 2008)."
+        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return 1 - self.p

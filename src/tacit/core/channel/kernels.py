@@ -8,27 +8,20 @@ Sums and maxima distribute over products, so these passes can be taken group by 
 independent groups. Only numbers that are not negative are added and multiplied: a zero stays
 exactly zero, and every result is right up to a few roundings. That is why privacy figures can be
 rounded outward. Entries computed from the eigenvalues of a channel have neither property.
-
-`kernel_of` chooses the kernel by the class of a channel.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.channel import Channel
-from tacit.core.channel.coin import Distribution
-from tacit.core.channel.keep_or_draw import ReplacementChannel
-from tacit.core.channel.related import AgreementChannel
+from tacit.core.channel.numbers import Distribution
 from tacit.errors import DataError
 
 #: The largest number of true cells for which a channel is written out as a matrix.
@@ -119,10 +112,10 @@ class DenseKernel(Kernel):
     def apply(self, step: Step, table: Array) -> Array:
         if step is not Step.PEAK:
             return (self.matrix if step is Step.TOTAL else self.matrix**2) @ table
-        found: Array = np.zeros((self.matrix.shape[0], table.shape[1]))
+        peaks: Array = np.zeros((self.matrix.shape[0], table.shape[1]))
         for column, values in zip(self.matrix.T, table, strict=True):
-            np.maximum(found, column[:, None] * values, out=found)
-        return found
+            np.maximum(peaks, column[:, None] * values, out=peaks)
+        return peaks
 
     @property
     def entries(self) -> Array:
@@ -138,153 +131,6 @@ class DenseKernel(Kernel):
         yield from cells.reshape(*cells.shape[:2], -1)
 
 
-@dataclass(frozen=True, eq=False)
-class KeepOrReplace(Kernel):
-    """theta * I + rest * y 1^T, y the distribution of the draw that replaces the truth."""
-
-    theta: Fraction
-    rest: float
-    drawn: Distribution
-
-    @cached_property
-    def own(self) -> Array:
-        """The diagonal; if theta is negative, y is uniform (frapp), and the exact sum is taken."""
-        if self.theta < 0:
-            exact = float(self.theta + (1 - self.theta) * self.drawn.smallest)
-            return np.full(self.other.size, exact)
-        return float(self.theta) + self.other
-
-    @cached_property
-    def other(self) -> Array:
-        """Entries off the diagonal, by row."""
-        return self.rest * self.drawn.cells
-
-    @property
-    def length(self) -> int:
-        return self.other.size
-
-    @property
-    def mixture(self) -> Mixture:
-        positions, margins = self.drawn.units
-        others: tuple[Array, ...] = ()
-        if self.theta >= 0 and len(positions) == len(self.drawn.shape):
-            rows = (np.array(margin, dtype=np.float64) for margin in margins)
-            others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
-        return Mixture(float(self.theta), self.rest, others, self.drawn)
-
-    @cached_property
-    def _dense(self) -> DenseKernel:
-        """If theta is negative, the short formulas would subtract."""
-        return DenseKernel(self.entries)
-
-    def apply(self, step: Step, table: Array) -> Array:
-        if self.theta < 0:
-            return self._dense.apply(step, table)
-        own, other = self.own, self.other
-        if step is Step.PEAK:
-            return np.maximum(own[:, None] * table, np.outer(other, table.max(axis=0)))
-        if step is Step.TOTAL:
-            return (own - other)[:, None] * table + np.outer(other, table.sum(axis=0))
-        kept = ((own - other) * (own + other))[:, None] * table
-        return kept + np.outer(other**2, table.sum(axis=0))
-
-    @property
-    def entropies(self) -> Array:
-        if self.theta < 0:
-            return self._dense.entropies
-        other = uncertainty(self.other)
-        return np.asarray(uncertainty(self.own) - other + other.sum())
-
-    @property
-    def entries(self) -> Array:
-        check_dense(self.length)
-        made = np.repeat(self.other[:, None], self.length, axis=1)
-        np.fill_diagonal(made, self.own)
-        return made
-
-    def outcomes(self, known: Index) -> Iterator[Array]:
-        """Category y reported with the others as known, per y; or the others not as known: then a
-        draw was reported, which says nothing.
-        """
-        size = self.drawn.shape[0]
-        cells = self.drawn.at([np.arange(size)[:, None], *known])
-        cells = np.broadcast_to(cells, (size, *known.shape[1:]))
-        for y, cell in enumerate(cells):
-            table = np.repeat(self.rest * cell[None], size, axis=0)
-            if self.theta >= 0:
-                table[y] += float(self.theta)
-            else:
-                table[y] = self.own[0]
-            yield table
-        if len(known):
-            yield np.repeat(self.rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
-
-
-@dataclass(frozen=True, eq=False)
-class KeepOrDiffer(Kernel):
-    """theta * I + rest * kron_a L_a: the two parts have no cell in common."""
-
-    theta: float
-    rest: float
-    sizes: tuple[int, ...]
-
-    @property
-    def length(self) -> int:
-        return sum(self.sizes)
-
-    @cached_property
-    def mixture(self) -> Mixture:
-        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
-        return Mixture(self.theta, self.rest, others, None)
-
-    def apply(self, step: Step, table: Array) -> Array:
-        turning = table
-        for other in self.mixture.others:  # each moves the leading axis to the back
-            turning = DenseKernel(other).apply(step, turning.reshape(len(other), -1)).T
-        differ = turning.reshape(table.shape[1], -1).T
-        if step is Step.PEAK:
-            return np.maximum(self.theta * table, self.rest * differ)
-        power = 2 if step is Step.SQUARES else 1
-        return self.theta**power * table + self.rest**power * differ
-
-    @property
-    def entropies(self) -> Array:
-        ways = math.prod(k - 1 for k in self.sizes)
-        each = uncertainty(np.array([self.theta, self.rest / ways]))
-        return np.full(math.prod(self.sizes), each[0] + ways * each[1])
-
-    @property
-    def entries(self) -> Array:
-        cells = math.prod(self.sizes)
-        check_dense(cells)
-        return self.apply(Step.TOTAL, np.eye(cells))
-
-    def outcomes(self, known: Index) -> Iterator[Array]:
-        """The others show what the coin decided: the category is the true one, or another one."""
-        kept = self.theta * np.eye(self.sizes[0])
-        other = self.rest * self.mixture.others[0]
-        for table in (kept, other) if len(self.sizes) > 1 else (kept + other,):
-            yield from table[:, :, None]
-
-
-def uncertainty(probabilities: Array) -> Array:
-    """-p log2 p, entry by entry; 0 at 0."""
-    positive = np.where(probabilities > 0, probabilities, 1.0)
-    return -probabilities * np.log2(positive)
-
-
-def kernel_of(channel: Channel) -> Kernel:
-    """The passes of a group's channel, in the structure it has."""
-    match channel:
-        case AgreementChannel(theta, sizes):
-            return KeepOrDiffer(float(theta), float(1 - theta), sizes)
-        case ReplacementChannel(theta, drawn):
-            return KeepOrReplace(theta, float(1 - theta), drawn)
-        case _:
-            check_dense(math.prod(channel.true_shape))
-            return DenseKernel(channel.matrix, channel.true_shape)
-
-
 def check_dense(cells: int) -> None:
     """Raise DataError if a channel has too many cells to be written out."""
     if cells > MAX_DENSE:
@@ -292,12 +138,6 @@ def check_dense(cells: int) -> None:
             f"a channel of {cells:,} cells is too large to be written out "
             f"(at most {MAX_DENSE:,}); measure fewer attributes at once"
         )
-
-
-def entries(channel: Channel) -> Array:
-    """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
-    check_dense(math.prod(channel.true_shape))
-    return kernel_of(channel).entries
 
 
 def kron(matrices: Iterable[Array]) -> Array:
@@ -308,3 +148,9 @@ def kron(matrices: Iterable[Array]) -> Array:
 def _kron(one: Array, other: Array) -> Array:
     cells = one[:, None, :, None] * other[None, :, None]
     return cells.reshape(len(one) * len(other), -1)
+
+
+def uncertainty(probabilities: Array) -> Array:
+    """-p log2 p, entry by entry; 0 at 0."""
+    positive = np.where(probabilities > 0, probabilities, 1.0)
+    return -probabilities * np.log2(positive)

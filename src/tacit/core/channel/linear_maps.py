@@ -1,11 +1,12 @@
 """Linear maps between flattened tables, kept in the structure they have.
 
-Channels and their inverses are one of three kinds, each closed under transposition and under
+Channels and their inverses are one of four kinds, each closed under transposition and under
 squaring the entries, which is all that estimates and their variances need:
 
     Dense               any matrix
     DiagonalPlusOuter   diag(d) + u v^T
     Agreement           entries depend only on which attributes agree
+    Mirror              theta I + (1 - theta) reverse: Agreement of yes/no answers, applied fast
 
 `chain` applies one map per group to a table; their Kronecker product is never built.
 """
@@ -142,6 +143,28 @@ class Agreement(Linear):
         """Entries by agreement: axis a has index 0 where attribute a differs, 1 where it agrees."""
         steps = [np.array([[1, -1], [1, k - 1]]) / k for k in self.sizes]
         return along_axes(steps, self.eigenvalues)
+
+
+@dataclass(frozen=True)
+class Mirror(Linear):
+    """theta * I + (1 - theta) * reverse: keep all yes/no answers of a group or flip all."""
+
+    theta: float
+    size: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    def __matmul__(self, columns: Array) -> Array:
+        return np.asarray(self.theta * columns + (1 - self.theta) * columns[::-1])
+
+    @property
+    def T(self) -> Mirror:
+        return self
+
+    def power(self, exponent: int) -> Linear:
+        return Dense(self.matrix() ** exponent)
 
 
 def along_axes(steps: Sequence[Array], table: Array) -> Array:

@@ -15,9 +15,6 @@ kuk and christofides: one yes/no question whose report is a number.
 The report is one of `cards` + 1 or L numbers, so M has as many rows and two columns. With more rows
 than columns estimates use generalised least squares. No estimate exists if both decks are alike,
 or if d is symmetric.
-
-References: A. Y. C. Kuk, Asking sensitive questions indirectly, Biometrika 77 (1990) 436-438.
-T. C. Christofides, A generalized randomized response technique, Metrika 57 (2003) 195-200.
 """
 
 from __future__ import annotations
@@ -39,19 +36,20 @@ from tacit.core.channel.coin import (
     Coin,
     Strategy,
     Substitute,
-    Unit,
+    listed,
     plain,
     require_one_yes_no,
 )
 from tacit.core.channel.linear_maps import Dense
-from tacit.core.channel.numbers import Number, distribution, probability
-from tacit.core.channel.numbers import distribution as exact_shares
+from tacit.core.channel.numbers import Number, Unit, probabilities, probability
 from tacit.core.schema import Attribute
 from tacit.errors import DesignError
 
 Columns = tuple[tuple[Fraction, ...], ...]
 #: Of matrices with more true cells than this, experiments are not listed.
 _MOST_LISTED = 12
+#: A matrix with more entries is not written out in a text.
+_MOST_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,10 @@ class Matrix(Coin):
     rows: Columns
     labels: Attribute | None = None
     family: ClassVar[str] = "matrix"
+    reference: ClassVar[str] = (
+        "Huang, Z., & Du, W. (2008). OptRR: Optimizing randomized response schemes for "
+        "privacy-preserving data mining. Proceedings of ICDE, 705-714."
+    )
 
     @property
     def columns(self) -> Columns:
@@ -82,6 +84,16 @@ class Matrix(Coin):
 
     def report_meaning(self, attributes: Attributes) -> str:
         return "a row of the matrix, drawn by the column of the true answer"
+
+    @property
+    def methods_text(self) -> str:
+        rows = f", with the rows {listed(plain(self.rows))}"
+        if len(self.rows) * len(self.columns) > _MOST_SHOWN:
+            rows = ", which is part of the published survey"
+        return (
+            "reports were drawn by a published matrix of probabilities with a row per report and "
+            f"a column per true answer{rows} (Huang & Du, 2008)."
+        )
 
     def reported(self, attributes: Attributes) -> Attributes:
         """The true attributes if M is square, else one attribute with a category per row."""
@@ -180,7 +192,7 @@ def matrix(matrix: Any, reported: Any = None) -> Matrix:
     """
     rows = _rows(matrix)
     columns = [
-        distribution(column, f"matrix: column {j}")
+        probabilities(column, f"matrix: column {j}")
         for j, column in enumerate(zip(*rows, strict=True))
     ]
     exact = tuple(zip(*columns, strict=True))
@@ -252,6 +264,9 @@ class Kuk(NumberedReports):
     red_no: Fraction
     cards: int
     family: ClassVar[str] = "kuk"
+    reference: ClassVar[str] = (
+        "Kuk, A. Y. C. (1990). Asking sensitive questions indirectly. Biometrika, 77(2), 436-438."
+    )
     first: ClassVar[int] = 0
     remedy = (
         "both decks have the same share of red cards, so reports do not depend on the answer; "
@@ -262,6 +277,14 @@ class Kuk(NumberedReports):
         no, yes = attributes[0].categories
         likely = yes if self.red_yes > self.red_no else no
         return f"the number of red cards; a large number makes {likely} more likely"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"respondents reported the number of red cards among {self.cards} drawn with "
+            f"replacement, from a deck with a share {self.red_yes} of red cards if their answer is "
+            f"yes, from one with {self.red_no} if it is no (Kuk, 1990)."
+        )
 
     @property
     def columns(self) -> Columns:
@@ -278,6 +301,10 @@ class Christofides(NumberedReports):
 
     distribution: tuple[Fraction, ...]
     family: ClassVar[str] = "christofides"
+    reference: ClassVar[str] = (
+        "Christofides, T. C. (2003). A generalized randomized response technique. Metrika, 57, "
+        "195-200."
+    )
     first: ClassVar[int] = 1
     remedy = (
         "a distribution that reads the same from both ends hides the answer from everyone; "
@@ -287,6 +314,14 @@ class Christofides(NumberedReports):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"the drawn number if the answer is {no}, counted from the other end if it is {yes}"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            "respondents drew a number with the known probabilities "
+            f"{listed(self.distribution)} and reported it if their answer is no, or the number "
+            "counted from the other end if it is yes (Christofides, 2003)."
+        )
 
     @property
     def columns(self) -> Columns:
@@ -319,7 +354,7 @@ def kuk(red_yes: Number, red_no: Number, cards: int = 1) -> Kuk:
 
 def christofides(distribution: Any) -> Christofides:
     """A number drawn with these probabilities, or, if the answer is yes, its mirror image."""
-    shares = exact_shares(distribution, "christofides: distribution")
+    shares = probabilities(distribution, "christofides: distribution")
     if len(shares) < 2:
         raise DesignError("christofides: distribution needs at least two numbers to draw from")
     for number, (share, mirrored) in enumerate(zip(shares, shares[::-1], strict=True), 1):

@@ -20,26 +20,47 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate, repeat
 from typing import ClassVar
 
 import numpy as np
 
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
 from tacit.core.channel.coin import (
+    YU_TIAN_TANG,
     Attributes,
     Coin,
     Differ,
     Keep,
     Strategy,
-    Unit,
     all_positions,
     require_one_yes_no,
 )
-from tacit.core.channel.linear_maps import Agreement
-from tacit.core.channel.numbers import Number, probability
+from tacit.core.channel.kernels import (
+    DenseKernel,
+    Kernel,
+    Mixture,
+    Step,
+    check_dense,
+    uncertainty,
+)
+from tacit.core.channel.linear_maps import Agreement, Linear, Mirror, along_axes
+from tacit.core.channel.numbers import Number, Unit, probability
+from tacit.core.channel.weights import (
+    Axes,
+    EventMoments,
+    Events,
+    GroupWeights,
+    KeepKernel,
+    SignedKernel,
+    States,
+)
+from tacit.errors import DataError
 
 #: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
 _LARGEST_PRODUCT = 10**13
@@ -51,6 +72,10 @@ class Related(Coin):
 
     theta: Fraction
     family: ClassVar[str] = "related"
+    reference: ClassVar[str] = (
+        "Warner, S. L. (1965). Randomized response: A survey technique for eliminating evasive "
+        "answer bias. Journal of the American Statistical Association, 60(309), 63-69."
+    )
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         units = tuple((i,) for i in range(len(attributes)))
@@ -59,6 +84,13 @@ class Related(Coin):
     def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
         positions = all_positions(attributes, kept)
         return AgreementChannel(self.theta, tuple(attributes[i].size for i in positions))
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.theta} the true answer was reported, otherwise another one, "
+            "each other answer with the same probability (Warner, 1965)."
+        )
 
     @property
     def remedy(self) -> str:
@@ -92,6 +124,7 @@ class Crosswise(RelatedDevice):
 
     p: Fraction
     family: ClassVar[str] = "crosswise"
+    reference: ClassVar[str] = YU_TIAN_TANG
     asks = "comparison"
     report_words = ("different", "same")
     remedy = (
@@ -107,6 +140,13 @@ class Crosswise(RelatedDevice):
         return f"{yes} if both answers are the same, {no} if they are different"
 
     @property
+    def methods_text(self) -> str:
+        return (
+            "respondents reported only whether their answer is the same as that to an innocent "
+            f"question with known share {self.p} (Yu, Tian & Tang, 2008)."
+        )
+
+    @property
     def equivalent(self) -> Related:
         return Related(self.p)
 
@@ -118,6 +158,18 @@ class MangatSingh(RelatedDevice):
     truth: Fraction
     p: Fraction
     family: ClassVar[str] = "mangat_singh"
+    reference: ClassVar[str] = (
+        "Mangat, N. S., & Singh, R. (1990). An alternative randomized response procedure. "
+        "Biometrika, 77(2), 439-442."
+    )
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"with probability {self.truth} the true answer was reported; otherwise a second draw "
+            f"decided: the true answer with probability {self.p}, else another one "
+            "(Mangat & Singh, 1990)."
+        )
 
     @property
     def equivalent(self) -> Related:
@@ -212,6 +264,281 @@ class AgreementChannel(Channel):
         *others, same = product.coefficients().ravel()
         alike = np.ones(math.prod(self.sizes))
         return SecondMoments(same * alike, min(others) * alike, max(others) * alike)
+
+    @property
+    def _yes_no(self) -> bool:
+        return set(self.sizes) == {2}
+
+    @property
+    def fast_forward(self) -> Linear:
+        if not self._yes_no:
+            return super().fast_forward
+        return Mirror(float(self.theta), math.prod(self.sizes))
+
+    def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
+        if self._yes_no:
+            return KeepOrComplementWeights(attributes, float(self.theta))
+        return KeepOrDifferWeights(attributes, float(self.theta), self.sizes)
+
+    @cached_property
+    def kernel(self) -> KeepOrDiffer:
+        return KeepOrDiffer(float(self.theta), float(1 - self.theta), self.sizes)
+
+
+#: The state of a yes/no group after a miss and a hit in each state.
+_NEXT_STATE = np.array([[2, 1], [3, 1], [2, 3], [3, 3]], np.int8).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrComplementWeights(GroupWeights):
+    """Yes/no answers, all true or all opposite.
+
+    States: 0 no condition yet, 1 all met, 2 all missed, 3 mixed.
+    """
+
+    theta: float
+
+    @property
+    def same_for_all_events(self) -> bool:
+        return True
+
+    @property
+    def n_states(self) -> int:
+        return 3
+
+    @property
+    def _by_state(self) -> Array:
+        spread = 2 * self.theta - 1
+        return np.array([1.0, self.theta / spread, -(1 - self.theta) / spread, 0.0])
+
+    @property
+    def heaviest(self) -> float:
+        return float(np.abs(self._by_state[1:]).max())
+
+    def dropped(self, states: States) -> Mask:
+        return np.asarray(states == 3)
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        return _NEXT_STATE.take((states << 1) | hit)
+
+    def weights(self, events: Events, states: States) -> Array:
+        return self._by_state[states][None]
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        met, missed = self._by_state[1:3] ** power
+        inside = self.theta * met + (1 - self.theta) * missed
+        opposite = self.theta * missed + (1 - self.theta) * met
+        mixed = sum(not event.of(a).all() for a in self.attributes) > 1
+        outside = (min(0.0, opposite), max(0.0, opposite)) if mixed else (opposite, opposite)
+        return EventMoments((inside, inside), outside)
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...]:
+        return tuple(
+            KeepKernel(self.attributes, reported, weight, flip)
+            for flip, weight in enumerate(self._by_state[1:3].tolist())
+            if weight
+        )
+
+
+#: An int64 has room for this many attributes, one bit each.
+_WORD = 63
+#: Numbers of hits that are tabulated for one event.
+_MAX_HITS = 1 << 22
+
+#: Conditions of one kind: allowed categories, all categories, number of attributes.
+Kinds = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrDifferWeights(GroupWeights):
+    """All true, or every answer another one. States have one bit per attribute: its last hit.
+
+    Attributes with as many categories, of which as many are allowed, are exchangeable: the weight
+    depends on how many of them hit.
+    """
+
+    theta: float
+    sizes: tuple[int, ...]
+
+    def start(self, cells: Index) -> States:
+        return np.zeros(len(cells), self._bits.dtype)
+
+    @property
+    def heaviest(self) -> float:
+        return float(max(np.abs(_by_hits(self.theta, ((1, k, 1),))).max() for k in self.sizes))
+
+    @cached_property
+    def _bits(self) -> States:
+        """The bit of each attribute of the schema; Python integers if a word is too short."""
+        kind = np.int64 if len(self.attributes) < _WORD else object
+        bits = np.zeros(max(self.attributes) + 1, kind)
+        bits[list(self.attributes)] = [1 << i for i in range(len(self.attributes))]
+        return bits
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        bit = self._bits[attribute]
+        return np.where(hit, states | bit, states & ~bit)
+
+    def weights(self, events: Events, states: States) -> Array:
+        numbers = np.stack([events.of(a).sum(axis=1) for a in self.attributes], axis=1)
+        kinds, which = np.unique(numbers, axis=0, return_inverse=True)
+        return np.stack([self._weights(kind, states) for kind in kinds])[which.ravel()]
+
+    def _weights(self, numbers: Index, states: States) -> Array:
+        """The same for events that allow so many categories of each attribute."""
+        kinds = self._kinds(numbers)
+        cells = np.zeros(len(states), np.int64)
+        for members in kinds.values():
+            hits = sum((states >> i & 1).astype(np.int64) for i in members)
+            cells = cells * (len(members) + 1) + hits
+        return _by_hits(self.theta, _counted(kinds)).ravel()[cells]
+
+    def _kinds(self, numbers: Index) -> dict[tuple[int, int], list[int]]:
+        """Attributes with a condition, by allowed and all categories."""
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for i, (b, k) in enumerate(zip(numbers.tolist(), self.sizes, strict=True)):
+            if b < k:
+                kinds.setdefault((b, k), []).append(i)
+        return kinds
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        numbers = np.array([event.of(a).sum() for a in self.attributes])
+        kinds = _counted(self._kinds(numbers))
+        powers = _by_hits(self.theta, kinds) ** power
+        steps = [
+            _hit_products(n, np.array([k - b, b - 1]) / (k - 1), np.array([k - b - 1, b]) / (k - 1))
+            for b, k, n in kinds
+        ]
+        moved = along_axes(steps, powers)
+        *outside, inside = (self.theta * powers + (1 - self.theta) * moved).ravel()
+        return EventMoments((inside, inside), (min(outside), max(outside)))
+
+    def hit_tables(self, events: Events, attributes: Index) -> Array:
+        """One table serves all events whose attributes have as many categories."""
+        sizes = np.array(events.sizes)[attributes]
+        _, first, which = np.unique(sizes, axis=0, return_index=True, return_inverse=True)
+        tables = []
+        for f in first.tolist():
+            row = slice(f, f + 1)
+            tables.append(super().hit_tables(events.take(row), attributes[row])[0])
+        return np.stack(tables)[which.ravel()]
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...] | None:
+        ratio = (1 - self.theta) / self.theta if self.theta > 0 else math.inf
+        if ratio >= 1:
+            return None
+        if ratio == 0:
+            return (KeepKernel(self.attributes, reported, 1.0),)
+        even = self.theta / (2 * self.theta - 1)
+        return tuple(
+            PowerKernel(self.attributes, reported, weight, self.sizes, parity, ratio)
+            for parity, weight in enumerate((even, 1 - even))
+        )
+
+
+def _counted(kinds: dict[tuple[int, int], list[int]]) -> Kinds:
+    return tuple((b, k, len(members)) for (b, k), members in kinds.items())
+
+
+@lru_cache(maxsize=4096)
+def _by_hits(theta: float, kinds: Kinds) -> Array:
+    """g by the number of hits among the attributes of each kind (allowed, size, how many).
+
+    W is a sum over sets U of attributes of 1/(theta + (1-theta) prod_U -1/(k-1)) times contrasts
+    I - J/k on U and means J/k elsewhere; sets with as many members of each kind are summed at once.
+    """
+    cells = math.prod(n + 1 for _, _, n in kinds)
+    if cells > _MAX_HITS:
+        raise DataError(
+            f"the weights of an event with conditions on attributes of {len(kinds)} different "
+            f"sizes in one related group need {cells:,} cases, more than the {_MAX_HITS:,} "
+            "allowed; use fewer conditions"
+        )
+    products = np.ones(())
+    for _, k, n in kinds:
+        products = np.multiply.outer(products, (-1 / (k - 1)) ** np.arange(n + 1))
+    steps = [
+        _hit_products(n, np.array([b / k, 1 - b / k]), np.array([b / k, -b / k]))
+        for b, k, n in kinds
+    ]
+    return along_axes(steps, 1 / (theta + (1 - theta) * products))
+
+
+def _hit_products(n: int, hit: Array, miss: Array) -> Array:
+    """Row h: coefficients of the polynomial hit^h miss^(n - h), from linear hit and miss."""
+    hits = list(accumulate(repeat(hit, n), np.convolve, initial=np.ones(1)))
+    misses = list(accumulate(repeat(miss, n), np.convolve, initial=np.ones(1)))
+    return np.stack([np.convolve(hits[h], misses[n - h]) for h in range(n + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class PowerKernel(SignedKernel):
+    """Apply K an even (`parity` 0) or odd (1) number of times; `ratio` is (1-theta)/theta.
+
+    K^j keeps an answer of k categories with probability (1 + (k-1) a) / k, a = (-1/(k-1))^j, and
+    else gives one of the others, all equally likely.
+    """
+
+    sizes: tuple[int, ...]
+    parity: int
+    ratio: float
+
+    random: ClassVar[bool] = True
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        power = 2 * (rng.geometric(1 - self.ratio**2, len(copy)) - 1) + self.parity
+        for true, report, k in zip(self.true, self.reported, self.sizes, strict=True):
+            same = (1 + (k - 1) * (-1 / (k - 1)) ** power) / k
+            other = rng.random(len(copy)) >= same
+            shift = np.where(other, rng.integers(1, k, len(copy)), 0)
+            copy[:, true] = (reported[:, report] + shift) % k
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrDiffer(Kernel):
+    """theta * I + rest * kron_a L_a: the two parts have no cell in common."""
+
+    theta: float
+    rest: float
+    sizes: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        return sum(self.sizes)
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
+        return Mixture(self.theta, self.rest, others, None)
+
+    def apply(self, step: Step, table: Array) -> Array:
+        turning = table
+        for other in self.mixture.others:  # each moves the leading axis to the back
+            turning = DenseKernel(other).apply(step, turning.reshape(len(other), -1)).T
+        differ = turning.reshape(table.shape[1], -1).T
+        if step is Step.PEAK:
+            return np.maximum(self.theta * table, self.rest * differ)
+        power = 2 if step is Step.SQUARES else 1
+        return self.theta**power * table + self.rest**power * differ
+
+    @property
+    def entropies(self) -> Array:
+        ways = math.prod(k - 1 for k in self.sizes)
+        truth, other = uncertainty(np.array([self.theta, self.rest / ways]))
+        return np.full(math.prod(self.sizes), truth + ways * other)
+
+    @property
+    def entries(self) -> Array:
+        cells = math.prod(self.sizes)
+        check_dense(cells)
+        return self.apply(Step.TOTAL, np.eye(cells))
+
+    def outcomes(self, known: Index) -> Iterator[Array]:
+        """The others show what the coin decided: the category is the true one, or another one."""
+        same = self.theta * np.eye(self.sizes[0])
+        other = self.rest * self.mixture.others[0]
+        for table in (same, other) if len(self.sizes) > 1 else (same + other,):
+            yield from table[:, :, None]
 
 
 def related(theta: Number) -> Related:

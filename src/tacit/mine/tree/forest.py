@@ -1,14 +1,20 @@
-"""grow_forest: random trees from reports, in bags that share one resample (see `forest_bags`).
+"""Random trees from reports, in bags that share one resample of the counts of patterns.
+
+What the reports say about the true records depends on the size of the joint table:
+
+    table_bags     the joint table of largest penalised likelihood, fitted anew to every resample
+    imputed_bags   larger domains: true records drawn given the reports and naive Bayes
+    true_bags      records that are reported as they are
 
 The forest has no splits if the reports do not show that the class depends on some attribute (see
-`split_gate`). If the joint table of all attributes is small, the default tree becomes a member with
-the share of the weights that predicts held-out reports best (see `tree_share`).
+`likelihood.TreeChoice.may_split`). If the joint table of all attributes is small, the default tree
+becomes a member with the weight that predicts held-out reports best (see `tree_weight`). Trees
+number the features, and the class is last.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -17,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Codes, Index
+from tacit.core.channel.coin import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, grow_nodes
 from tacit.mine.tree.likelihood import (
     CAUTION,
     FOLDS,
@@ -28,26 +35,87 @@ from tacit.mine.tree.likelihood import (
     JointChannel,
     TreeChoice,
     by_leaf,
+    dependent_trees,
     fitted_table,
-    gated_choice,
     penalised,
     refitted_table,
 )
-from tacit.mine.tree.random_tree import (
-    RandomGrowth,
-    RandomTree,
-    WeightedRecords,
-    grow_random_tree,
-    mean_chances,
-)
 from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.table_tree import TableTree
-from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import likelihood
-from tacit.models.block_units import Tables, UnitChannel, unit_channels
+from tacit.models.block_units import Tables
 from tacit.models.conditional_model import CHUNK, ConditionalModel
 from tacit.reconstruction import Reconstruction
 from tacit.records import PatternTable, Progress
+
+#: Trees that share a resample.
+BAG = 4
+#: Cells of the largest joint table, true or reported; larger domains are imputed.
+MOST_CELLS = 1 << 16
+#: Fewest disguised records of a branch, and most branches of that size that all could fill.
+_LEAST, _MOST_LEAVES = 10.0, 1 << 12
+#: True records that are drawn for a pattern, at most; they share its count.
+_MOST_DRAWN = 4
+#: Cells in which fewer records are expected are left out.
+_NOTHING = 0.01
+#: Gains below this share of a record are rounding errors.
+_NO_GAIN = 1e-9
+#: Decimals of predicted chances: a saved forest stays short and predicts the same.
+_DECIMALS = 6
+#: Records of its parent that are added to every node.
+_ADDED = 1.0
+#: Weights of the default tree that are compared.
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Resamples of a fold, and trees of each.
+_RESAMPLES, _TREES = 5, 3
+
+#: Makes the records of the next tree of a bag.
+Draw = Callable[[], TreeReports]
+#: Resamples the reports; gives what draws the records of each tree.
+Bags = Callable[[np.random.Generator], Draw]
+
+
+def random_growth(
+    criterion: SplitCriterion, tries: int, max_depth: int | None = None, least: float = 1.0
+) -> GrowthSettings:
+    """How to grow a tree of a forest, from weights in records."""
+    return GrowthSettings(criterion, 0.0, max_depth, least, tries, _NO_GAIN)
+
+
+def random_tree(
+    records: TreeReports, growth: GrowthSettings, rng: np.random.Generator
+) -> tuple[Tree, Array]:
+    """The tree of these records, and what the splits by each feature reduce the impurity by."""
+    growing = grow_nodes(records, growth, rng)
+    tree, split = growing.tree(), np.flatnonzero(growing.attribute[: growing.n] != NONE)
+    gains = np.bincount(tree.attribute[split], growing.gain[split], len(records.features))
+    total = tree.value.sum(axis=1, keepdims=True)
+    chances = tree.value[:1] / total[:1]
+    chances = np.resize(chances, tree.value.shape)
+    for depth in range(1, int(tree.depth.max()) + 1):
+        nodes = np.flatnonzero(tree.depth == depth)
+        above = _ADDED * chances[tree.parent[nodes]]
+        chances[nodes] = (tree.value[nodes] + above) / (total[nodes] + _ADDED)
+    return forest_member(tree, chances), np.asarray(gains, np.float64)
+
+
+def forest_member(tree: Tree, chances: Array) -> Tree:
+    """A tree that predicts these chances at its nodes."""
+    return replace(
+        tree,
+        value=np.round(chances, _DECIMALS),
+        covariance=np.zeros_like(tree.covariance),
+        label_source=np.arange(len(tree)),
+    )
+
+
+def mean_chances(trees: list[Tree], records: Codes | Index, weights: Array) -> Array:
+    """P(class | record), the weighted mean over the trees."""
+    total = np.zeros((len(records), trees[0].value.shape[1]))
+    for tree, weight in zip(trees, weights, strict=True):
+        total += weight * tree.value[tree.find(records, records.shape[1])]
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
+
 
 # RecordPosterior: true records drawn given the reports, under a naive Bayes model.
 #
@@ -166,127 +234,70 @@ def _units(
     design: Design, group: Group, patterns: PatternTable, tables: Tables
 ) -> tuple[tuple[UnitDraws, ...], ...]:
     """The units of each strategy that the coin may pick."""
-    attributes = design.attributes_of(group)
-    reported = group.coin.reported(attributes)
-    places = [design.schema.index(a.name) for a in attributes]
+    reported = group.coin.reported(design.attributes_of(group))
     columns = [patterns.schema.index(a.name) for a in reported]
-    found = []
-    for weight, strategy in group.coin.strategies(attributes):
-        if weight > 0:
-            channels = unit_channels(strategy, places, attributes, len(reported))
-            found.append(
-                tuple(
-                    UnitDraws.of(
-                        channel,
-                        tuple(columns[i] for i in channel.reports),
-                        tuple(reported[i].size for i in channel.reports),
-                        tables,
-                    )
-                    for channel in channels
-                )
+    return tuple(
+        tuple(
+            UnitDraws.of(
+                channel,
+                tuple(columns[i] for i in channel.reports),
+                tuple(reported[i].size for i in channel.reports),
+                tables,
             )
-    return tuple(found)
+            for channel in channels
+        )
+        for _, channels in design.unit_channels(group)
+    )
 
 
-# Bags: weighted true records to grow trees from, one resample of the reports per bag.
-#
-# Counts of patterns are resampled, never records. What the reports say about the true records
-# depends on the size of the joint table:
-#
-#     TableBags     the joint table of largest penalised likelihood, fitted anew to every resample
-#     ImputedBags   larger domains: true records drawn given the reports and naive Bayes
-#     TrueBags      records that are reported as they are
-
-
-#: True records that are drawn for a pattern, at most; they share its count.
-_MOST_DRAWN = 4
-#: Cells in which fewer records are expected are left out.
-_NOTHING = 0.01
-
-#: Makes the records of the next tree of a bag.
-Draw = Callable[[], WeightedRecords]
-
-
-class Bags(ABC):
-    """A source of bags."""
-
-    @abstractmethod
-    def bag(self, rng: np.random.Generator) -> Draw:
-        """Resample the reports; gives what draws the records of each tree."""
-
-
-@dataclass(frozen=True, eq=False)
-class TableBags(Bags):
+def table_bags(fitted: FittedTable, reconstruction: Reconstruction, target: str) -> Bags:
     """Bags of joint tables."""
 
-    fitted: FittedTable
-    found: Reconstruction
-    target: str
-
-    def bag(self, rng: np.random.Generator) -> Draw:
-        patterns = resampled(self.found.patterns, rng)
-        again = Reconstruction(patterns, self.found.design)
-        reports, table = refitted_table(self.fitted, again, self.target)
-        records = table_records(reports.channel, table * reports.total)
+    def bag(rng: np.random.Generator) -> Draw:
+        patterns = reconstruction.patterns
+        counts = multinomial(patterns.counts, rng)
+        drawn = PatternTable(patterns.schema, patterns.patterns[counts > 0], counts[counts > 0])
+        again = Reconstruction(drawn, reconstruction.design)
+        reports, table = refitted_table(fitted, again, target)
+        records = _expected_records(reports.channel, table * reports.total)
         return lambda: records
 
+    return bag
 
-@dataclass(frozen=True, eq=False)
-class ImputedBags(Bags):
+
+def imputed_bags(posterior: RecordPosterior, counts: Index) -> Bags:
     """Bags of records drawn given the reports, anew for every tree."""
+    target = posterior.target
+    order = [*(a for a in range(len(posterior.sizes)) if a != target), target]
+    sizes = tuple(posterior.sizes[a] for a in order)
 
-    posterior: RecordPosterior
-    counts: Index
-
-    def bag(self, rng: np.random.Generator) -> Draw:
-        counts = multinomial(self.counts, rng)
-        drawn = np.minimum(counts, _MOST_DRAWN)
+    def bag(rng: np.random.Generator) -> Draw:
+        resampled = multinomial(counts, rng)
+        drawn = np.minimum(resampled, _MOST_DRAWN)
         rows = np.repeat(np.arange(len(counts)), drawn)
-        weights = np.repeat(counts / np.maximum(drawn, 1), drawn)
-        sizes, target = self.posterior.sizes, self.posterior.target
-        others = [a for a in range(len(sizes)) if a != target]
-
-        def draw() -> WeightedRecords:
-            records = self.posterior.draw(rows, rng)
-            own = tuple(sizes[a] for a in others)
-            return WeightedRecords.of(
-                records[:, others], records[:, target], weights, own, sizes[target]
-            )
-
-        return draw
-
-
-@dataclass(frozen=True, eq=False)
-class TrueBags(Bags):
-    """Bags of distinct true records with their counts."""
-
-    features: Codes
-    classes: Codes
-    counts: Index
-    sizes: tuple[int, ...]
-    n_classes: int
-
-    def bag(self, rng: np.random.Generator) -> Draw:
-        weights: Array = multinomial(self.counts, rng).astype(np.float64)
-        records = WeightedRecords.of(
-            self.features, self.classes, weights, self.sizes, self.n_classes
+        weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
+        return lambda: TreeReports.true(
+            posterior.draw(rows, rng)[:, order], weights, sizes, len(sizes) - 1, len(rows)
         )
-        return lambda: records
+
+    return bag
 
 
-def table_records(channel: JointChannel, expected: Array) -> WeightedRecords:
+def true_bags(records: Codes, counts: Index, sizes: tuple[int, ...]) -> Bags:
+    """Bags of distinct true records with their counts; the class is last."""
+
+    def bag(rng: np.random.Generator) -> Draw:
+        weights = multinomial(counts, rng).astype(np.float64)
+        drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, int(counts.sum()))
+        return lambda: drawn
+
+    return bag
+
+
+def _expected_records(channel: JointChannel, expected: Array) -> TreeReports:
     """The cells of a table, with the expected number of records in each."""
-    weights = np.where(expected > _NOTHING, expected, 0.0).ravel()
-    rows, classes = np.unravel_index(np.arange(expected.size), expected.shape)
-    sizes, n_classes = channel.sizes, channel.n_classes
-    return WeightedRecords.of(channel.codes[rows], classes, weights, sizes, n_classes)
-
-
-def resampled(patterns: PatternTable, rng: np.random.Generator) -> PatternTable:
-    """As many records, drawn with replacement."""
-    counts = multinomial(patterns.counts, rng)
-    kept = counts > 0
-    return PatternTable(patterns.schema, patterns.patterns[kept], counts[kept])
+    weights = np.where(expected > _NOTHING, expected, 0.0)
+    return channel.weighted_cells(weights, int(expected.sum()))
 
 
 def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
@@ -295,175 +306,128 @@ def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
     return np.asarray(rng.multinomial(n, counts / n))
 
 
-# tree_share: how much the default tree counts in a forest, by the likelihood of held-out reports.
-#
-# P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
-#
-# If a few attributes decide, a pruned tree is as good as a forest or better. Both are grown from
-# two thirds of the reports, and w is the share that predicts the reported class of the other third
-# best, summed over three folds.
+@dataclass(frozen=True, eq=False)
+class GrownForest:
+    """The trees, the weight of each, and the gain of every attribute, trees x attributes."""
+
+    trees: list[Tree]
+    weights: Array
+    gains: Array
 
 
-#: Shares that are compared.
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Resamples of a fold, and trees of each.
-_RESAMPLES, _TREES = 5, 3
+def grow_forest(
+    bags: Bags, n_trees: int, growth: GrowthSettings, rng: np.random.Generator, tell: Progress
+) -> GrownForest:
+    """The trees, those of a bag side by side."""
+    trees: list[Tree] = []
+    gains: list[Array] = []
+    while len(trees) < n_trees:
+        draw = bags(rng)
+        for _ in range(min(BAG, n_trees - len(trees))):
+            tree, gain = random_tree(draw(), growth, rng)
+            trees.append(tree)
+            gains.append(gain)
+            tell(len(trees) / n_trees)
+    return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
 
 
-def tree_share(choice: TreeChoice, growth: RandomGrowth, rng: np.random.Generator) -> float:
-    """The share of the tree that predicts held-out reports best; 0 if it has no split."""
+def reported_forest(
+    reconstruction: Reconstruction,
+    target: str,
+    n_trees: int,
+    growth: GrowthSettings,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> GrownForest:
+    """The forest of reports; a single leaf if the class depends on nothing."""
+    design, n_records = reconstruction.design, reconstruction.n_records
+    n_features = len(design.schema) - 1
+    reported_as_is = set(design.schema.names) == set(reconstruction.patterns.schema.names)
+    if reported_as_is and TreeReports.of(reconstruction.patterns, design, target).exact:
+        return grow_forest(_reported_records(reconstruction, target), n_trees, growth, rng, tell)
+    growth = replace(growth, least=max(_LEAST, n_records / _MOST_LEAVES))
+    settings = GrowthSettings(CRITERIA["entropy"], CAUTION, growth.max_depth)
+    names, choice, may_split = dependent_trees(reconstruction, target, settings)
+    if choice is None or not may_split:
+        return single_leaf(reconstruction.table([target]).value, n_features)
+    if len(names) < n_features:
+        bags = reported_bags(reconstruction, target)
+        return grow_forest(bags, n_trees, growth, rng, tell)
+    bags = table_bags(choice.fitted, reconstruction, target)
+    forest = grow_forest(bags, n_trees, growth, rng, tell)
+    weight = tree_weight(choice, growth, rng)
+    if weight == 0:
+        return forest
+    tree, shares = choice.tree, choice.tree.value[choice.tree.label_source]
+    member = forest_member(tree, shares / shares.sum(axis=1, keepdims=True))
+    weights = np.append(forest.weights * (1 - weight), weight)
+    return GrownForest([*forest.trees, member], weights, forest.gains)
+
+
+def _reported_records(reconstruction: Reconstruction, target: str) -> Bags:
+    """Bags of records that are reported as they are."""
+    patterns, schema = reconstruction.patterns, reconstruction.design.schema
+    order = [*schema.without(target).names, target]
+    columns = [patterns.schema.index(name) for name in order]
+    return true_bags(patterns.patterns[:, columns], patterns.counts, schema.subset(order).sizes)
+
+
+def reported_bags(reconstruction: Reconstruction, target: str) -> Bags:
+    """Bags of true records given disguised ones."""
+    design, patterns = reconstruction.design, reconstruction.patterns
+    names = [name for name in design.schema.names if name != target]
+    channel = design.channel([*names, target])
+    if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
+        fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
+        return table_bags(fitted, reconstruction, target)
+    learnt = likelihood(reconstruction, target, 1.0)
+    tables = list(learnt.tables)
+    tables[design.schema.index(target)] = np.eye(len(learnt.prior))
+    posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
+    return imputed_bags(posterior, patterns.counts)
+
+
+def single_leaf(shares: Array, n_features: int) -> GrownForest:
+    """A forest of one tree without splits."""
+    chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
+    tree = Tree.of_chances(np.array([NONE]), np.array([[NONE]]), chances)
+    return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))
+
+
+def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Generator) -> float:
+    """The weight of the default tree that predicts held-out reports best; 0 if it has no split.
+
+        P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
+
+    If a few attributes decide, a pruned tree is as good as a forest or better. Both are grown from
+    two thirds of the reports, and w is the weight that predicts the reported class of the other
+    third best, summed over three folds.
+    """
     if not len(choice.prices) or len(choice.tree) == 1:
         return 0.0
     strength = choice.fitted.strength * (FOLDS - 1) / FOLDS
-    held = np.zeros(len(SHARES))
+    likelihoods = np.zeros(len(WEIGHTS))
     for fold, prior, trees in zip(
         choice.fitted.folds, choice.fitted.fold_priors, choice.fold_trees, strict=True
     ):
         forest = _forest_table(fold, prior, strength, growth, rng)
         tree = by_leaf(fold, trees[choice.chosen])
-        held += [
+        likelihoods += [
             fold.held.counts @ fold.held.class_likelihoods(w * tree + (1 - w) * forest)
-            for w in SHARES
+            for w in WEIGHTS
         ]
-    return SHARES[int(np.argmax(held))]
+    return WEIGHTS[int(np.argmax(likelihoods))]
 
 
 def _forest_table(
-    fold: Fold, prior: Array, strength: float, growth: RandomGrowth, rng: np.random.Generator
+    fold: Fold, prior: Array, strength: float, growth: GrowthSettings, rng: np.random.Generator
 ) -> Array:
     """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
     learnt, trees = fold.learnt, []
     for _ in range(_RESAMPLES):
         drawn = replace(learnt, counts=multinomial(learnt.counts, rng).astype(np.float64))
         table = prior if math.isinf(strength) else penalised(drawn, prior, strength, fold.table)
-        records = table_records(learnt.channel, table * learnt.total)
-        trees += [grow_random_tree(records, growth, rng)[0] for _ in range(_TREES)]
+        records = _expected_records(learnt.channel, table * learnt.total)
+        trees += [random_tree(records, growth, rng)[0] for _ in range(_TREES)]
     chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
     return np.asarray(fold.table.sum(axis=1)[:, None] * chances)
-
-
-def random_tree(tree: TableTree) -> RandomTree:
-    """A tree on a table of all attributes as a member of a forest."""
-    source = np.arange(len(tree))
-    for node in np.flatnonzero(tree.small):
-        source[node] = source[tree.parent[node]]
-    shares = tree.value[source]
-    return RandomTree.rounded(
-        tree.attribute, tree.child, shares / shares.sum(axis=1, keepdims=True)
-    )
-
-
-#: Trees that share a resample.
-BAG = 4
-#: Cells of the largest joint table, true or reported; larger domains are imputed.
-MOST_CELLS = 1 << 16
-
-#: Fewest disguised records of a branch, and most branches of that size that all could fill.
-_LEAST, _MOST_LEAVES = 10.0, 1 << 12
-
-
-@dataclass(frozen=True)
-class ForestSettings(RandomGrowth):
-    """How to grow each tree, and how many."""
-
-    n_trees: int = 100
-
-    def of_disguised(self, n_records: int) -> Self:
-        """The same for so many disguised records, of which a branch must not have few."""
-        return replace(self, least=max(_LEAST, n_records / _MOST_LEAVES))
-
-
-@dataclass(frozen=True, eq=False)
-class GrownForest:
-    """The trees, the weight of each, and the gain of every attribute, trees x attributes."""
-
-    trees: list[RandomTree]
-    weights: Array
-    gains: Array
-
-    def with_tree(self, tree: RandomTree, share: float) -> GrownForest:
-        """The forest with one more tree that has this share of the weights."""
-        if share == 0:
-            return self
-        weights = np.append(self.weights * (1 - share), share)
-        return GrownForest([*self.trees, tree], weights, self.gains)
-
-
-def grow_forest(
-    bags: Bags, settings: ForestSettings, rng: np.random.Generator, tell: Progress
-) -> GrownForest:
-    """The trees, those of a bag side by side."""
-    trees: list[RandomTree] = []
-    gains: list[Array] = []
-    while len(trees) < settings.n_trees:
-        draw = bags.bag(rng)
-        for _ in range(min(BAG, settings.n_trees - len(trees))):
-            tree, gain = grow_random_tree(draw(), settings, rng)
-            trees.append(tree)
-            gains.append(gain)
-            tell(len(trees) / settings.n_trees)
-    return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
-
-
-def reported_forest(
-    found: Reconstruction,
-    target: str,
-    settings: ForestSettings,
-    rng: np.random.Generator,
-    tell: Progress,
-) -> GrownForest:
-    """The forest of reports; a single leaf if the class depends on nothing."""
-    n_features = len(found.design.schema) - 1
-    bags = true_bags(found, target)
-    if bags is not None:
-        return grow_forest(bags, settings, rng, tell)
-    settings = settings.of_disguised(found.n_records)
-    growth = GrowthSettings(CRITERIA["entropy"], CAUTION, settings.max_depth)
-    names, choice, may_split = gated_choice(found, target, growth)
-    if choice is None or not may_split:
-        return single_leaf(found.table([target]).value, n_features)
-    if len(names) < n_features:
-        return grow_forest(reported_bags(found, target), settings, rng, tell)
-    tables = TableBags(choice.fitted, found, target)
-    grown = grow_forest(tables, settings, rng, tell)
-    share = tree_share(choice, settings, rng)
-    return grown.with_tree(random_tree(choice.tree), share)
-
-
-def true_bags(found: Reconstruction, target: str) -> Bags | None:
-    """Bags of records that are reported as they are; None if some are not."""
-    patterns, schema = found.patterns, found.design.schema
-    reported = patterns.schema.names
-    if (
-        set(schema.names) != set(reported)
-        or not TreeReports.of(patterns, found.design, target).exact
-    ):
-        return None
-    codes = patterns.patterns[:, [reported.index(name) for name in schema.names]]
-    others = [a for a, name in enumerate(schema.names) if name != target]
-    sizes = tuple(schema.sizes[a] for a in others)
-    classes = codes[:, schema.index(target)]
-    return TrueBags(codes[:, others], classes, patterns.counts, sizes, schema[target].size)
-
-
-def reported_bags(found: Reconstruction, target: str) -> Bags:
-    """Bags of true records given disguised ones."""
-    design, patterns = found.design, found.patterns
-    names = [name for name in design.schema.names if name != target]
-    channel = design.channel([*names, target])
-    if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
-        fitted = fitted_table(found, target, names, np.random.default_rng(0))
-        return TableBags(fitted, found, target)
-    learnt = likelihood(found, target, 1.0)
-    tables = list(learnt.tables)
-    tables[design.schema.index(target)] = np.eye(len(learnt.prior))
-    posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
-    return ImputedBags(posterior, patterns.counts)
-
-
-def single_leaf(shares: Array, n_features: int) -> GrownForest:
-    """A forest of one tree without splits."""
-    chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
-    none = np.full((1, 1), NONE)
-    tree = RandomTree(none[0], none, chances)
-    return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))

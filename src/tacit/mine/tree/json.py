@@ -24,7 +24,6 @@ import numpy as np
 from tacit.core.arrays import Array, Index
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError, unknown
-from tacit.mine.tree.random_tree import RandomTree
 from tacit.mine.tree.tree import NONE, Tree
 
 _REQUIRED = ("node", "class", "takes_parents_class", "shares", "covariance")
@@ -209,20 +208,20 @@ def _fields(
 _ROUNDING = 1e-4
 
 
-def plain_tree(tree: RandomTree, features: Schema) -> list[Any]:
-    """The nodes of a tree as plain values."""
-    chances, found = tree.chances.tolist(), []
+def forest_nodes(tree: Tree, features: Schema) -> list[Any]:
+    """The nodes of a tree of a forest as plain values."""
+    chances, nodes = tree.value.tolist(), []
     for node, a in enumerate(tree.attribute.tolist()):
         if a == NONE:
-            found.append(chances[node])
+            nodes.append(chances[node])
         else:
             attribute = features.attributes[a]
             children = tree.child[node, : attribute.size].tolist()
-            found.append({"attribute": attribute.name, "children": children})
-    return found
+            nodes.append({"attribute": attribute.name, "children": children})
+    return nodes
 
 
-def tree_from_plain(nodes: object, features: Schema, n_classes: int) -> RandomTree:
+def forest_tree(nodes: object, features: Schema, n_classes: int) -> Tree:
     """The tree that plain nodes describe; an error names the node that is wrong."""
     if not isinstance(nodes, list) or not nodes:
         raise FileError("a tree must be a list of at least one node")
@@ -239,7 +238,7 @@ def tree_from_plain(nodes: object, features: Schema, n_classes: int) -> RandomTr
                 chances[node] = _chances(plain, n_classes)
         except TacitError as error:
             raise FileError(f"node {node}: {error}") from None
-    return RandomTree(attribute, child, chances)
+    return Tree.of_chances(attribute, child, chances)
 
 
 def _split_by(plain: dict[str, Any], features: Schema) -> int:

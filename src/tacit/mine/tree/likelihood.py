@@ -18,44 +18,16 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.channel import Channel
-from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.related import AgreementChannel
+from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import Design, ProductChannel
 from tacit.mine.record_split import folds_of
-from tacit.mine.tree.growth import GrowthSettings, grow, right_and_wrong
+from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
 from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.table_tree import TableGrowth, TableTree, grow_on_table
-from tacit.mine.tree.tree import Tree
+from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem
 from tacit.records import PatternTable
-
-#: Groups of at most this many cells are multiplied as matrices.
-_SMALL = 64
-
-
-@dataclass(frozen=True)
-class Mirror(Linear):
-    """theta * I + (1 - theta) * reverse: keep all yes/no answers of a group or turn all."""
-
-    theta: float
-    size: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.theta * columns + (1 - self.theta) * columns[::-1])
-
-    @property
-    def T(self) -> Mirror:
-        return self
-
-    def power(self, exponent: int) -> Linear:
-        return Dense(self.matrix() ** exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +48,7 @@ class JointChannel:
 
     @cached_property
     def _forward(self) -> list[Linear]:
-        return [_fast(factor.channel) for factor in self.channel.factors]
+        return [factor.channel.fast_forward for factor in self.channel.factors]
 
     @cached_property
     def _backward(self) -> list[Linear]:
@@ -86,6 +58,10 @@ class JointChannel:
     def codes(self) -> Index:
         """The features of each row of a table, rows x features."""
         return np.indices(self.sizes).reshape(len(self.sizes), -1).T
+
+    def weighted_cells(self, weights: Array, n_records: int) -> TreeReports:
+        """The cells of a table, features x classes, to grow a tree from; the class is last."""
+        return TreeReports.of_cells(weights, self.channel.true.sizes, n_records)
 
     def reported(self, table: Array) -> Array:
         """M p of a table with features x classes, flattened."""
@@ -114,14 +90,6 @@ class JointChannel:
         schema = self.channel.reported
         columns = patterns.patterns[:, [patterns.schema.index(name) for name in schema.names]]
         return np.asarray(np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes))
-
-
-def _fast(channel: Channel) -> Linear:
-    """The channel in the form that is applied fastest."""
-    size = math.prod(channel.true_shape)
-    if isinstance(channel, AgreementChannel) and set(channel.sizes) == {2}:
-        return Mirror(float(channel.theta), size)
-    return Dense(channel.matrix) if size <= _SMALL else channel.forward
 
 
 # joint_table: P(features, class) of largest penalised likelihood, from reports.
@@ -166,6 +134,10 @@ class TableReports:
         counts = np.bincount(cells, patterns.counts.astype(np.float64), size)
         seen = np.flatnonzero(counts)
         return cls(channel, seen, np.asarray(counts[seen], np.float64))
+
+    def leaves(self, tree: Tree) -> Index:
+        """The leaf of each row of a table."""
+        return tree.find(self.channel.codes, len(self.channel.sizes))
 
     def class_likelihoods(self, table: Array) -> Array:
         """log P(reported class | the other reported answers) of each report.
@@ -588,39 +560,48 @@ def paired(differences: Array, counts: Array) -> tuple[float, float]:
 
 #: Pruned trees that are compared.
 _PRUNED = 8
+#: Fewest records that are expected in a branch.
+_LEAST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class TreeChoice:
-    """The full tree, prices to prune at, and the pruned trees of each fold."""
+    """The full tree, prices to prune at, and the pruned trees of each fold.
+
+    They number the features in the order of the joint table, the class last.
+    """
 
     fitted: FittedTable
-    full: TableTree
+    full: Tree
+    node_prices: Array
     prices: Array
-    fold_trees: tuple[tuple[TableTree, ...], ...]
+    fold_trees: tuple[tuple[Tree, ...], ...]
 
     @classmethod
-    def of(cls, fitted: FittedTable, growth: TableGrowth) -> TreeChoice:
+    def of(cls, fitted: FittedTable, settings: GrowthSettings) -> TreeChoice:
         """Grow on the table of all reports, and on those of the folds."""
-        full = _grown(fitted.reports, fitted.table, growth)
-        prices = _between(full.price)
-        grown = [_grown(fold.learnt, fold.table, growth) for fold in fitted.folds]
-        return cls(
-            fitted, full, prices, tuple(tuple(tree.cut(p) for p in prices) for tree in grown)
-        )
+        full, node_prices = _grown(fitted.reports, fitted.table, settings)
+        prices = _between(node_prices)
+        fold_trees = []
+        for fold in fitted.folds:
+            tree, fold_prices = _grown(fold.learnt, fold.table, settings)
+            fold_trees.append(tuple(tree.cut(fold_prices <= price) for price in prices))
+        return cls(fitted, full, node_prices, prices, tuple(fold_trees))
 
     @property
-    def root(self) -> TableTree:
+    def root(self) -> Tree:
         """The tree without splits."""
-        return self.full.cut(math.inf)
+        return self.full.cut(np.ones(len(self.full), bool))
 
-    @property
-    def tree(self) -> TableTree:
+    @cached_property
+    def tree(self) -> Tree:
         """The chosen tree."""
-        return self.full.cut(self.prices[self.chosen]) if len(self.prices) else self.full
+        if not len(self.prices):
+            return self.full
+        return self.full.cut(self.node_prices <= self.prices[self.chosen])
 
     def may_split(self, p_value: float) -> bool:
-        """Whether either test of `split_gate` shows dependence; `p_value` is that of the first."""
+        """Whether either test shows dependence of the class; `p_value` is that of the first."""
         return p_value < LEVEL or self.standard_errors() > STANDARD_ERRORS
 
     @cached_property
@@ -658,29 +639,32 @@ class TreeChoice:
         if not len(self.prices):
             return 0.0
         last = len(self.prices) - 1
-        none = self._refitted([np.zeros(len(self.full.leaf), np.intp)] * FOLDS)
+        independent = self._refitted([self.root] * FOLDS)
         largest = 0.0
         for i in sorted({self.chosen, (self.chosen + last + 1) // 2, last}):
-            own = self._refitted([trees[i].leaf for trees in self.fold_trees])
-            mean, error = paired(own - none, self._counts)
+            likely = self._refitted([trees[i] for trees in self.fold_trees])
+            mean, error = paired(likely - independent, self._counts)
             largest = max(largest, mean / error if error > 0 else 0.0)
         return largest
 
-    def _refitted(self, leaves: list[Index]) -> Array:
-        """Held-out likelihoods of models with these leaves, fitted to the other reports."""
-        found = []
-        for fold, prior, leaf in zip(
-            self.fitted.folds, self.fitted.fold_priors, leaves, strict=True
+    def _refitted(self, trees: list[Tree]) -> Array:
+        """Held-out likelihoods of models with the leaves of trees, fitted to the other reports."""
+        likely = []
+        for fold, prior, tree in zip(
+            self.fitted.folds, self.fitted.fold_priors, trees, strict=True
         ):
-            numbered = np.unique(leaf, return_inverse=True)[1]
+            numbered = np.unique(fold.learnt.leaves(tree), return_inverse=True)[1]
             m_step = leaf_step(prior, STRENGTH, numbered, fold.learnt.total)
-            found.append(fold.held.class_likelihoods(maximised(fold.learnt, m_step, fold.table)))
-        return np.concatenate(found)
+            likely.append(fold.held.class_likelihoods(maximised(fold.learnt, m_step, fold.table)))
+        return np.concatenate(likely)
 
 
-def _grown(reports: TableReports, table: Array, growth: TableGrowth) -> TableTree:
-    channel = reports.channel
-    return grow_on_table(table, channel.codes, channel.sizes, reports.total, growth)
+def _grown(reports: TableReports, table: Array, settings: GrowthSettings) -> tuple[Tree, Array]:
+    """The tree on a joint table, and the price of each node, with the criterion as the cost."""
+    settings = replace(settings, caution=0.0, least=_LEAST / reports.total)
+    cells = reports.channel.weighted_cells(table, int(reports.total))
+    tree = follow(grow_nodes(cells, settings).tree(), cells)  # sums of cells instead of differences
+    return tree, tree.prices(settings.criterion.impurity(tree.value))
 
 
 def _between(price: Array) -> Array:
@@ -689,16 +673,16 @@ def _between(price: Array) -> Array:
     between = np.sqrt(steps[:-1] * steps[1:]) if len(steps) > 1 else steps / 2
     if len(between) <= _PRUNED:
         return np.asarray(between)
-    places = np.unique(np.round(np.linspace(0, len(between) - 1, _PRUNED)).astype(np.intp))
-    return np.asarray(between[places])
+    chosen = np.unique(np.round(np.linspace(0, len(between) - 1, _PRUNED)).astype(np.intp))
+    return np.asarray(between[chosen])
 
 
-def by_leaf(fold: Fold, tree: TableTree) -> Array:
+def by_leaf(fold: Fold, tree: Tree) -> Array:
     """P(x) P(c | leaf of x), with one record of the whole added to every leaf."""
     whole = tree.value[0] / tree.value[0].sum() / fold.learnt.total
     sums = tree.value + whole
     chances = sums / sums.sum(axis=1, keepdims=True)
-    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[tree.leaf])
+    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.leaves(tree)])
 
 
 # likelihood_tree: a tree grown on the joint table of largest penalised likelihood.
@@ -723,7 +707,7 @@ CAUTION = 2.0
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
-    names, choice, may_split = gated_choice(reconstruction, target, settings)
+    names, choice, may_split = dependent_trees(reconstruction, target, settings)
     if choice is None:
         return _unbiased(reconstruction, target, replace(settings, max_depth=0))
     if not may_split:
@@ -734,7 +718,7 @@ def likelihood_tree(reconstruction: Reconstruction, target: str, settings: Growt
     return _placed(choice.tree, reconstruction, names)
 
 
-def gated_choice(
+def dependent_trees(
     reconstruction: Reconstruction, target: str, settings: GrowthSettings
 ) -> tuple[list[str], TreeChoice | None, bool]:
     """The features of the joint table, the trees on it, and whether a tree may split.
@@ -777,14 +761,22 @@ def _tree_choice(
     # Distinct and sorted: the folds do not depend on the order of the records.
     own = Reconstruction(reconstruction.patterns.subset(reported), design)
     fitted = fitted_table(own, target, names, np.random.default_rng(0))
-    return TreeChoice.of(fitted, TableGrowth(settings.criterion, max_depth=settings.max_depth))
+    return TreeChoice.of(fitted, settings)
 
 
-def _placed(tree: TableTree, reconstruction: Reconstruction, names: list[str]) -> Tree:
-    """The tree with the positions that its features have in the schema."""
+def _placed(tree: Tree, reconstruction: Reconstruction, names: list[str]) -> Tree:
+    """The tree for the whole schema, depth-first with the branch of the first category first."""
     schema = reconstruction.design.schema
-    places = np.array([schema.index(name) for name in names])
-    return tree.tree(places, max(schema.sizes), reconstruction.n_records)
+    positions = np.array([*(schema.index(name) for name in names), NONE])
+    child = np.full((len(tree), max(schema.sizes)), NONE)
+    child[:, : tree.child.shape[1]] = tree.child
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += list(dict.fromkeys(child[node][child[node] != NONE].tolist()))[::-1]
+    placed = replace(tree, attribute=positions[tree.attribute], child=child)
+    return placed.take(np.array(order, np.intp))
 
 
 def _unbiased(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
@@ -809,4 +801,4 @@ def _unbiased_is_better(
 
 def _right(tree: Tree, reports: TreeReports) -> Array:
     """The weight of each pattern for a correct answer."""
-    return np.asarray(np.trace(right_and_wrong(tree, reports), axis1=1, axis2=2))
+    return np.asarray(np.trace(confusion_weights(tree, reports), axis1=1, axis2=2))

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.coin import uniform
+from tacit.core.channel.keep_or_draw import KeepOrDrawWeights
+from tacit.core.channel.numbers import uniform
+from tacit.core.channel.weights import GroupWeights, States
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError
@@ -24,12 +26,9 @@ from tacit.mine.tree.cells import (
     packed,
 )
 from tacit.mine.tree.tree import NONE
-from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.group_weights import GroupWeights, States
 from tacit.reconstruction.report_weights import GroupReports, ReportWeights
-from tacit.reconstruction.weights import KeepOrDrawWeights
 from tacit.records import PatternTable
-from tacit.records.keys import Unsigned
+from tacit.records.keys import Unsigned, smallest
 from tacit.records.remote_patterns import RemotePatterns
 
 #: Yes/no records are packed if the records are at most this many times the patterns.
@@ -41,7 +40,7 @@ class TreeReports:
     """Reported patterns, their shares of the records, and the weights of each group.
 
     `answers` has the reported codes of each true attribute. If a group has a joint report, its
-    answers are 0 and the joint report is in `joint`.
+    answers are 0 and the joint report is in `joint`. `weighted`: true records with any weights.
     """
 
     sizes: tuple[int, ...]
@@ -51,6 +50,7 @@ class TreeReports:
     group_weights: tuple[GroupWeights, ...]
     answers: ReportedAnswers
     joint: tuple[Index, ...]
+    weighted: bool = False
 
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, target: str) -> TreeReports:
@@ -96,25 +96,23 @@ class TreeReports:
         )
 
     @classmethod
-    def restored(cls, found: Reconstruction, target: str) -> TreeReports:
-        """The reconstructed joint table as if it had been reported, with its negative shares.
-
-        It gives the same tables at every node, for any design, but not their noise.
-        """
-        schema = found.design.schema
-        cells = np.indices(schema.sizes, code_type(schema)).reshape(len(schema), -1).T
-        shares = found.joint().ravel()
-        return cls.true(cells, shares, schema.sizes, schema.index(target), found.n_records)
+    def of_cells(
+        cls, weights: Array, sizes: tuple[int, ...], n_records: int, target: int | None = None
+    ) -> TreeReports:
+        """All cells of a joint table with their weights; the target is the last unless given."""
+        cells = np.indices(sizes, smallest(max(sizes))).reshape(len(sizes), -1).T
+        target = len(sizes) - 1 if target is None else target
+        return cls.true(cells, weights.ravel(), sizes, target, n_records)
 
     @classmethod
     def true(
         cls, records: Unsigned, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
     ) -> TreeReports:
-        """Records that are reported as they are."""
+        """True records with their weights."""
         group = KeepOrDrawWeights(tuple(range(len(sizes))), 1.0, uniform(sizes))
         nothing = np.zeros(len(shares), np.intp)
         answers = CodedAnswers(np.ascontiguousarray(records.T))
-        return cls(sizes, target, shares, n_records, (group,), answers, (nothing,))
+        return cls(sizes, target, shares, n_records, (group,), answers, (nothing,), weighted=True)
 
     @property
     def features(self) -> list[int]:
@@ -171,7 +169,7 @@ class Rows:
         states = tuple(own[rows] for own in self.states)
         return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
 
-    def below(
+    def children(
         self, reports: TreeReports, attribute: Index, branches: Index, children: Index
     ) -> Rows:
         """The rows at the children of nodes that are split by an attribute each.
@@ -194,14 +192,6 @@ class Rows:
     ) -> Iterator[list[npt.NDArray[Any]]]:
         """Columns of the rows in each branch, for splits by attributes of one group."""
         own, node = self.states[g][rows], self.node[rows]
-        if group.exact:
-            child = np.where(taken == NONE, NONE, children[node, taken])
-            kept = np.flatnonzero(child != NONE)
-            some = rows[kept]
-            yield [self.pattern[some], child[kept], self.share[some]] + [
-                s[some] for s in self.states
-            ]
-            return
         for branch in np.flatnonzero((children != NONE).any(axis=0)):
             child = children[node, branch]
             after = group.step(own, by, taken == branch)

@@ -1,33 +1,38 @@
-"""ClassTables: attributes against the class at all nodes, P(E, v, c) with its noise.
+"""Tables of nodes: P(E, c) and P(E, v, c) of nodes E, attributes v and the class c.
 
-The reports at a node are summed by the state s of the attribute's group and by the reported answers
-v' and c'. The weight g of a report for (v, c) depends on its state and on whether v' = v and c' = c
-(a hit or a miss), so a table is a sum of at most four terms per state:
+`RecordTables` sums weighted true records. The others reconstruct the tables from reports, with
+their noise: a report's weight for a conjunction is the product of its groups' weights g. So the
+reports at a node are summed by the state s of the split attribute's group and by the reported
+answers v' and c', each with the weight of its other groups. The weight g of a report for (v, c)
+depends on its state and on whether v' = v and c' = c (a hit or a miss), so a table is a sum of at
+most four terms per state:
 
     T(v, c) = sum over s, hv, hc of  S[s, hv, hc] g[v, c, s, hv, hc]
 
 with S[hit, hit] = N[v, c], S[hit, miss] = N[v, .] - N[v, c], and so on. The same sums of squared
 weights give second moments. If the class is in another group, its weights are already in the sums.
+`RowTables` sums rows and serves any design; `CellTables` counts cells and is faster.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.channel.weights import Events, GroupWeights, States
 from tacit.mine.tree.cells import CellCounts, CellSplits, CodedAnswers, ranges
 from tacit.mine.tree.reports import Rows, TreeReports
 from tacit.mine.tree.tree import NONE
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.group_weights import GroupWeights, States
+from tacit.records.keys import smallest
 
 #: Numbers that are processed at once.
 _AT_ONCE = 1 << 21
@@ -35,6 +40,133 @@ _AT_ONCE = 1 << 21
 _FEW_STATES = 4
 #: Variances below this share of the second moment are rounding.
 _ROUNDING = 1e-9
+
+
+class NodeTables(ABC):
+    """The tables of some nodes."""
+
+    def __init__(self, reports: TreeReports, events: Events) -> None:
+        self.reports, self.events = reports, events
+        self.n = len(events)
+
+    @classmethod
+    @abstractmethod
+    def root(cls, reports: TreeReports) -> Self:
+        """The node without conditions."""
+
+    @abstractmethod
+    def children(self, attribute: Index, branches: Index, wanted: Mask, last: bool = False) -> Self:
+        """The wanted children of nodes split by an attribute each, in the order of `wanted`.
+
+        `branches` says to which branch each category belongs, nodes x categories, NONE for those
+        that are not allowed; `wanted` is nodes x branches. `last` if they will not be split.
+        """
+
+    @abstractmethod
+    def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
+        """Wanted children of nodes split by an attribute each, in parts that fit in memory."""
+
+    @abstractmethod
+    def by_class(self) -> tuple[Array, Array]:
+        """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
+
+    @abstractmethod
+    def splits(self, wanted: Mask) -> Iterator[ClassTables | RecordSums]:
+        """The tables of attributes that some node wants, nodes x attributes."""
+
+    def variance_floor(self, attribute: Index) -> Array:
+        """Variance floor from one unseen report, after a split by an attribute per node."""
+        return np.zeros(self.n)
+
+    @cached_property
+    def choices(self) -> Index:
+        """How many categories of each attribute are allowed, nodes x attributes."""
+        return self.events.choices()
+
+
+@dataclass(frozen=True, eq=False)
+class RecordSums:
+    """P(E, v, c) of attributes with as many categories, nodes x attributes x categories x classes.
+
+    0 where a node does not want the attribute.
+    """
+
+    attributes: tuple[int, ...]
+    value: Array
+
+
+class RecordTables(NodeTables):
+    """Tables of true records, which count by their weight at one node of a level.
+
+    `keys` has code * classes + class of each attribute, attributes x records; `node` is the node of
+    each record.
+    """
+
+    def __init__(
+        self,
+        reports: TreeReports,
+        events: Events,
+        keys: npt.NDArray[Any],
+        weights: Array,
+        node: Index,
+    ) -> None:
+        super().__init__(reports, events)
+        self.keys, self.weights, self.node = keys, weights, node
+        self.n_classes = reports.sizes[reports.target]
+
+    @classmethod
+    def root(cls, reports: TreeReports) -> RecordTables:
+        used = np.flatnonzero(reports.shares)
+        codes, n_classes = reports.answers.codes, reports.sizes[reports.target]
+        kind = smallest(max(reports.sizes) * n_classes)
+        keys = codes[:, used].astype(kind, copy=False) * kind.type(n_classes)
+        keys += codes[reports.target, used].astype(kind)
+        node = np.zeros(len(used), np.intp)
+        return cls(reports, Events.certain(reports.sizes), keys, reports.shares[used], node)
+
+    def children(
+        self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
+    ) -> RecordTables:
+        parents, which = np.nonzero(wanted)
+        numbers = np.full((self.n, wanted.shape[1] + 1), NONE)
+        numbers[:, :-1][wanted] = np.arange(len(parents))
+        rows = np.flatnonzero(np.asarray(wanted.any(axis=1))[self.node])
+        at = self.node[rows]
+        child = numbers[at, branches[at, self.keys[attribute[at], rows] // self.n_classes]]
+        moved = np.flatnonzero(child != NONE)
+        rows, inside = rows[moved], np.asarray(branches[parents] == which[:, None])
+        events = self.events.below(parents, attribute[parents], inside)
+        keys, weights = self.keys[:, rows], self.weights[rows]
+        return RecordTables(self.reports, events, keys, weights, child[moved])
+
+    def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
+        if wanted.any():
+            yield wanted
+
+    def by_class(self) -> tuple[Array, Array]:
+        key = self.node * self.n_classes + self.keys[0] % self.n_classes
+        sums = np.bincount(key, self.weights, self.n * self.n_classes)
+        value = np.asarray(sums, np.float64).reshape(self.n, -1)
+        return value, value[:, :, None] * np.eye(self.n_classes)
+
+    def splits(self, wanted: Mask) -> Iterator[RecordSums]:
+        sizes, some = self.reports.sizes, np.flatnonzero(wanted.any(axis=0)).tolist()
+        for k, run in groupby(some, lambda a: sizes[a]):
+            attributes = list(run)
+            for batch in chunks(len(attributes), self.n * k * self.n_classes):
+                together = tuple(attributes[batch])
+                sums = [self._sums(a, k, wanted[:, a]) for a in together]
+                yield RecordSums(together, np.stack(sums, axis=1))
+
+    def _sums(self, a: int, k: int, wanted: Mask) -> Array:
+        """The weights of the nodes that want an attribute, by category and class."""
+        width = k * self.n_classes
+        rows: slice | Index = slice(None)
+        if not wanted.all():
+            rows = np.flatnonzero(wanted[self.node])
+        key = self.node[rows] * width + self.keys[a, rows]
+        sums = np.bincount(key, self.weights[rows], self.n * width)
+        return np.asarray(sums, np.float64).reshape(self.n, k, self.n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,38 +437,12 @@ def by_answer(g: Array, answers: int) -> Array:
     return np.where(same, g[..., 1:], g[..., :1])
 
 
-# NodeTables: P(E, c) and P(E, v, c) of nodes E, reconstructed from reports, with their noise.
-#
-# A report's weight for a conjunction is the product of its groups' weights g. So the reports at a
-# node are summed by the state of the split attribute's group and by the reported answers, each with
-# the weight of its other groups; the rest is linear and small (see `ClassTables`). `RowTables`
-# sums rows and serves any design; `CellTables` counts cells and is faster.
-
-
-class NodeTables(ABC):
-    """The tables of some nodes."""
+class ReportTables(NodeTables):
+    """Tables reconstructed from reports."""
 
     def __init__(self, reports: TreeReports, events: Events) -> None:
-        self.reports, self.events = reports, events
-        self.n = len(events)
+        super().__init__(reports, events)
         self.own = int(reports.groups[reports.target])
-
-    @classmethod
-    @abstractmethod
-    def root(cls, reports: TreeReports) -> Self:
-        """The node without conditions."""
-
-    @abstractmethod
-    def below(self, attribute: Index, branches: Index, wanted: Mask, last: bool = False) -> Self:
-        """The wanted children of nodes split by an attribute each, in the order of `wanted`.
-
-        `branches` says to which branch each category belongs, nodes x categories, NONE for those
-        that are not allowed; `wanted` is nodes x branches. `last` if they will not be split.
-        """
-
-    @abstractmethod
-    def affordable(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        """Wanted children of nodes split by an attribute each, in parts that fit in memory."""
 
     @abstractmethod
     def states(self, g: int) -> States:
@@ -365,11 +471,14 @@ class NodeTables(ABC):
             moment.append(moments_by_class(squares[some], g, g)[0][:, 0])
         return np.concatenate(value), np.concatenate(moment)
 
-    def splits(self, attributes: Iterable[int]) -> Iterator[ClassTables]:
-        """The tables of these attributes; attributes with the same weights are together."""
-        wanted, reports = set(attributes), self.reports
+    def splits(self, wanted: Mask) -> Iterator[ClassTables | RecordSums]:
+        """The tables of attributes that some node wants, nodes x attributes.
+
+        Attributes with the same weights are together.
+        """
+        reports, some = self.reports, np.flatnonzero(wanted.any(axis=0)).tolist()
         for g, group in enumerate(reports.group_weights):
-            members = tuple(a for a in group.attributes if a in wanted)
+            members = tuple(a for a in group.attributes if a in some)
             states, sums = self.states(g), partial(self.sums, g)
             source = GroupSums(group, self.events, states, reports.target, reports.n_records, sums)
             kind = SameGroup if g == self.own else OtherGroup
@@ -383,18 +492,13 @@ class NodeTables(ABC):
         return [tuple(run) for _, run in groupby(members, lambda a: self.reports.sizes[a])]
 
     @cached_property
-    def choices(self) -> Index:
-        """How many categories of each attribute are allowed, nodes x attributes."""
-        return self.events.choices()
-
-    @cached_property
     def conditioned(self) -> Mask:
         """Whether a node has a condition on a group, groups x nodes."""
         fewer = self.choices < self.reports.sizes
         return np.stack([fewer[:, own.attributes].any(1) for own in self.reports.group_weights])
 
-    def unseen(self, attribute: Index) -> Array:
-        """How much one more report could add to a variance, after a split by an attribute per node.
+    def variance_floor(self, attribute: Index) -> Array:
+        """Variance floor from one unseen report, after a split by an attribute per node.
 
         Variances are estimated from the reports themselves, and would be close to 0 if hardly any
         report fits an event. 0 if answers are reported as they are.
@@ -422,7 +526,7 @@ ROWS = 1 << 19
 _COUNTED_STATES = 1 << 16
 
 
-class RowTables(NodeTables):
+class RowTables(ReportTables):
     """The tables of some nodes: their rows, and intermediate results that the tables share."""
 
     def __init__(self, reports: TreeReports, rows: Rows, events: Events) -> None:
@@ -434,23 +538,23 @@ class RowTables(NodeTables):
     def root(cls, reports: TreeReports) -> RowTables:
         return cls(reports, reports.rows(), Events.certain(reports.sizes))
 
-    def below(
+    def children(
         self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
     ) -> RowTables:
-        found = self.children(attribute, branches, wanted)
-        rows = found.rows.merged(self.reports)
-        return found if rows is found.rows else RowTables(self.reports, rows, found.events)
+        unmerged = self.unmerged_children(attribute, branches, wanted)
+        rows = unmerged.rows.merged(self.reports)
+        return unmerged if rows is unmerged.rows else RowTables(self.reports, rows, unmerged.events)
 
-    def children(self, attribute: Index, branches: Index, wanted: Mask) -> RowTables:
-        """The same as `below`, with a row for every pattern."""
+    def unmerged_children(self, attribute: Index, branches: Index, wanted: Mask) -> RowTables:
+        """The same as `children`, with a row for every pattern."""
         parents, which = np.nonzero(wanted)
-        places = np.full(wanted.shape, NONE)
-        places[wanted] = np.arange(len(parents))
-        rows = self.rows.below(self.reports, attribute, branches, places)
-        inside = branches[parents] == which[:, None]
+        numbers = np.full(wanted.shape, NONE)
+        numbers[wanted] = np.arange(len(parents))
+        rows = self.rows.children(self.reports, attribute, branches, numbers)
+        inside = np.asarray(branches[parents] == which[:, None])
         return RowTables(self.reports, rows, self.events.below(parents, attribute[parents], inside))
 
-    def affordable(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
+    def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
         """Wanted children in parts, so that not too many rows are processed together."""
         places = np.flatnonzero(wanted)
         rows = np.bincount(self.rows.node, minlength=self.n)
@@ -649,7 +753,7 @@ class CellStates:
         return ranges(first[nodes], many[nodes]), np.repeat(np.arange(len(nodes)), many[nodes])
 
 
-class CellTables(NodeTables):
+class CellTables(ReportTables):
     """The tables of some nodes: their cells, and the counts of these."""
 
     def __init__(
@@ -665,7 +769,7 @@ class CellTables(NodeTables):
         cells = CellStates(one, one, np.zeros((1, len(reports.group_weights)), np.int8))
         return cls(reports, Events.certain(reports.sizes), reports.cells(), cells)
 
-    def affordable(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
+    def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
         cells, places = self.cells, np.flatnonzero(wanted)
         group = self.reports.groups[attribute[cells.node]]
         state = cells.states[np.arange(len(cells.node)), group]
@@ -685,7 +789,7 @@ class CellTables(NodeTables):
                 some[part] = True
                 yield some.reshape(wanted.shape)
 
-    def below(
+    def children(
         self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
     ) -> CellTables:
         parents, which = np.nonzero(wanted)
@@ -711,7 +815,7 @@ class CellTables(NodeTables):
             len(made),
             kept,
         )
-        inside = branches[parents] == which[:, None]
+        inside = np.asarray(branches[parents] == which[:, None])
         return CellTables(
             self.reports,
             self.events.below(parents, attribute[parents], inside),
@@ -827,16 +931,13 @@ class CellTables(NodeTables):
         return np.asarray(found[node, self.cells.states[:, h]])
 
 
-# root_tables: the tables of the root; it chooses the fastest implementation.
-
-
 def root_tables(reports: TreeReports) -> NodeTables:
-    """The tables of the node without conditions.
+    """The tables of the node without conditions; chooses the fastest implementation.
 
-    Cells need groups with few states. Rows are also faster for counted patterns of answers that are
-    reported as they are: a pattern counts at one node of a level, and rows need no sorting.
+    Cells need groups with few states. Counted patterns of answers that are reported as they are
+    need no cells: a pattern counts at one node of a level.
     """
     counted = isinstance(reports.answers, CodedAnswers) and len(reports.shares) < reports.n_records
-    if not reports.has_cells or (reports.exact and counted):
-        return RowTables.root(reports)
-    return CellTables.root(reports)
+    if reports.weighted or (reports.exact and counted):
+        return RecordTables.root(reports)
+    return CellTables.root(reports) if reports.has_cells else RowTables.root(reports)

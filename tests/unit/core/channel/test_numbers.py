@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.channel.numbers import distribution, fraction, log_up, probability
+from tacit.core.channel.numbers import fraction, log_up, probabilities, probability
 from tacit.errors import DesignError
 
 
@@ -44,7 +44,7 @@ def test_floats_that_sum_to_one_but_for_rounding_are_stored_so_that_they_do(
     weights: list[float],
 ) -> None:
     given_floats = (np.array(weights) / np.sum(weights)).tolist()
-    stored = distribution(given_floats, "y")
+    stored = probabilities(given_floats, "y")
     assert sum(stored) == 1
     assert max(abs(float(s) - g) for s, g in zip(stored, given_floats, strict=True)) < 1e-9
 
@@ -54,7 +54,7 @@ def test_floats_that_sum_to_one_but_for_rounding_are_stored_so_that_they_do(
 )
 def test_what_does_not_sum_to_one_is_an_error(values: list[object]) -> None:
     with pytest.raises(DesignError, match="must sum to 1"):
-        distribution(values, "y")
+        probabilities(values, "y")
 
 
 @given(st.fractions(min_value=1, max_value=10**12).filter(lambda r: r > 1))

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful, unrelated
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    disguise,
+    matrix,
+    reconstruct,
+    related,
+    truthful,
+    unrelated,
+)
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
 from tacit.mine.tree import cells, tables
@@ -222,3 +233,16 @@ def test_the_papers_procedure_has_its_errors_read_from_the_reports() -> None:
     assert known is literal.estimated_tree()
     careful = DecisionTree(design, "ill").fit(reported)
     np.testing.assert_allclose(literal.prior().stderr, careful.prior().stderr, **ROUNDING)
+
+
+@pytest.mark.parametrize("n_records", [15, 16, 17])
+def test_as_many_records_as_the_joint_table_has_cells_are_not_counted_as_cells(
+    n_records: int,
+) -> None:
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in "abcd"])
+    design = Design(schema, [Group(schema.names, related(0.8))])
+    rng = np.random.default_rng(1)
+    reported = disguise(rng.integers(0, 2, (n_records, 4)), design, rng)
+    literal = DecisionTree(design, "d", caution=0).fit(reported)
+    expected = reconstruct(reported, design).table(["d"]).value
+    np.testing.assert_allclose(literal.tree_.value[0], expected, **ROUNDING)

@@ -118,7 +118,7 @@ def levels(given: Setting, way: type[NodeTables]) -> Iterator[tuple[NodeTables, 
         branches = np.tile(parts, (len(inside), 1))
         wanted = np.tile([True, True], (len(inside), 1))
         places = np.full(len(inside), a)
-        found = found.below(places, branches, wanted)
+        found = found.children(places, branches, wanted)
         of_a = np.indices(shape)[a]
         inside = [own & part for own in inside for part in (of_a == 0, of_a > 0)]
         yield found, inside
@@ -136,7 +136,7 @@ def function(given: Setting, inside: Mask, a: int, v: int, c: int) -> Array:
 def splits(found: NodeTables) -> Iterator[tuple[int, Array, list[Array]]]:
     """Attribute, table and moments (beyond, noise, own, cross) of every split, nodes first."""
     nodes = np.arange(found.n)
-    for split in found.splits(found.reports.features):
+    for split in found.splits(np.arange(len(found.reports.sizes))[None] != found.reports.target):
         for place, a in enumerate(split.attributes):
             pairs = nodes, np.full(found.n, place)
             yield a, split.value[:, place], [*split.noise(*pairs), *split.moments(*pairs)]
@@ -230,10 +230,10 @@ def test_children_are_parted_so_that_little_is_looked_at_together(
     found, inside = list(levels(given, way))[1]
     by, wanted = np.full(len(inside), 2), np.ones((len(inside), 3), bool)
     wanted[0, 1] = False
-    assert len(list(found.affordable(by, wanted))) == 1
+    assert len(list(found.memory_batches(by, wanted))) == 1
     monkeypatch.setattr(tables, "ROWS", 2)
     monkeypatch.setattr(tables, "MEMORY", 2)
-    parts = list(found.affordable(by, wanted))
+    parts = list(found.memory_batches(by, wanted))
     assert len(parts) == wanted.sum()
     np.testing.assert_array_equal(np.sum(parts, axis=0), wanted)
-    assert list(found.affordable(by, np.zeros((len(inside), 3), bool))) == []
+    assert list(found.memory_batches(by, np.zeros((len(inside), 3), bool))) == []
