@@ -19,8 +19,7 @@ from tacit.privacy.disclosure.layout import UnitLayout, unit_columns
 from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
-from tacit.records.few_way import FewWayCounts
-from tacit.records.keys import Codes
+from tacit.records.bit_columns import FewWayCounts
 
 #: Cells of a pair of units, true or reported, at most.
 MAX_PAIR_CELLS = 1024
@@ -41,7 +40,7 @@ class UnitTables:
         self.sizes, self.reports = self.layout.sizes, self.layout.reports
         self.names = [unit.names for unit in self.layout.units]
         self._check_sizes()
-        self.columns: list[Codes] = list(unit_columns(self.layout, patterns.patterns))
+        self.columns = list(unit_columns(self.layout, patterns.patterns))
         self.counts = FewWayCounts(self.columns, self.reports, patterns.counts)
         self._inverses: dict[tuple[int, ...], Array] = {}
 
