@@ -263,6 +263,25 @@ class Coin(ABC):
         return weights[0], weights[1]
 
     @property
+    def epsilon(self) -> float:
+        """Local differential privacy of what this coin disguises, rounded up.
+
+        It is that of one yes/no answer, unless the parameters say how many categories there are.
+        `related` and `uniform_perturbation` have a larger one with more categories, and `related`
+        an infinite one for several attributes. `Design.epsilon` is that of whole records.
+
+        >>> from tacit import related, unrelated
+        >>> related(0.75).epsilon, unrelated(0.5, [0.2, 0.3, 0.5]).epsilon
+        (1.0986122886681098, 1.7917594692280552)
+        """
+        return self.channel(self.example_attributes).epsilon
+
+    @property
+    def example_attributes(self) -> Attributes:
+        """Attributes that the coin can disguise: as its parameters say, else one yes/no answer."""
+        return (Attribute("answer", ("no", "yes")),)
+
+    @property
     def each_throw(self) -> tuple[Fraction, ...] | None:
         """The probabilities that each of several throws decides; None if one throw decides."""
         return None

@@ -84,6 +84,7 @@ from tacit.core.channel.weights import (
     allowed_cells,
 )
 from tacit.core.exact_draws import Draws, source_of
+from tacit.core.schema import Attribute
 from tacit.errors import DesignError, unknown
 
 #: Joint answers beyond these have no code in 64 bits.
@@ -158,6 +159,16 @@ class KnownDraw(Replacing):
 
     def drawn(self, attributes: Attributes) -> Distribution:
         return _fit(getattr(self, self.known), attributes, f"{self.family}: {self.known}")
+
+    @property
+    def example_attributes(self) -> Attributes:
+        known = getattr(self, self.known)
+        if is_pair(known[0]):
+            sizes = {name: len(margin) for name, margin in known}
+        else:
+            shape = np.array(known, dtype=object).shape
+            sizes = {f"answer {i + 1}": size for i, size in enumerate(shape)}
+        return tuple(Attribute(name, range(size)) for name, size in sizes.items())
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,10 @@ class Matrix(Coin):
     def separable(self) -> bool:
         return False
 
+    @property
+    def example_attributes(self) -> Attributes:
+        return (Attribute("answer", range(len(self.columns))),)
+
     def report_meaning(self, attributes: Attributes) -> str:
         return "a row of the matrix, drawn by the column of the true answer"
 
