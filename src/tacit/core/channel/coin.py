@@ -251,8 +251,8 @@ class Coin(ABC):
         """What the coin may decide, and how often."""
 
     @abstractmethod
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> Channel:
-        """The channel of the attributes at the positions `kept`, in that order; all if None."""
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> Channel:
+        """The channel of the attributes at these positions, in that order; of all if None."""
 
     def flip_odds(self, attributes: Attributes) -> tuple[Fraction, Fraction] | None:
         """Odds of truth and opposite, if all answers are yes/no and the coin decides only that."""
@@ -333,6 +333,6 @@ def require_one_yes_no(family: str, attributes: Attributes) -> None:
         )
 
 
-def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:
-    """`kept`, or every position."""
-    return tuple(range(len(attributes))) if kept is None else kept
+def all_positions(attributes: Attributes, positions: Unit | None) -> Unit:
+    """These positions, or every position."""
+    return tuple(range(len(attributes))) if positions is None else positions
