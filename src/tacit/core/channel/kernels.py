@@ -86,8 +86,8 @@ class Kernel(ABC):
     def outcomes(self, answers: Index) -> Iterator[Array]:
         """P(outcome | category of the first attribute, known answers to the others).
 
-        A table[category, case] per outcome; `answers` has a row per other attribute and a column per
-        case. Reports that say the same about the first attribute are one outcome.
+        A table[category, case] per outcome; `answers` has a row per other attribute and a column
+        per case. Reports that say the same about the first attribute are one outcome.
         """
 
 
