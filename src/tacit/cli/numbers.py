@@ -24,7 +24,7 @@ from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of
 from tacit.quantitative import Scrambling
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling.sampled_records import SamplingArguments
 from tacit.records import (
     Origin,
     check_apart,

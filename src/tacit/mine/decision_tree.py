@@ -33,8 +33,7 @@ from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.fit import fit_on_demand
 from tacit.records import PatternTable
-from tacit.records.distinct import distinct
-from tacit.records.keys import column_blocks
+from tacit.records.keys import column_blocks, distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

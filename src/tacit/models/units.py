@@ -33,7 +33,7 @@ from tacit.errors import SingularChannelError
 from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
-from tacit.records.few_way import FewWayCounts
+from tacit.records.bit_columns import FewWayCounts
 from tacit.records.keys import Codes
 
 #: Units of a table that bits of single answers count quickly.

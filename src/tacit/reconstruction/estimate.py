@@ -29,7 +29,7 @@ from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
 from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
-from tacit.reconstruction.sampling.sample_rows import SampleRows
+from tacit.records.sample import SampleRows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -35,11 +35,8 @@ from tacit.reconstruction.hypotheses import (
 )
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers
-from tacit.reconstruction.sampling.linearised import linearised
-from tacit.reconstruction.sampling.sample_columns import Sampling
-from tacit.reconstruction.sampling.sample_rows import ErrorMethod
-from tacit.reconstruction.sampling.sampled_records import count_sampled
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling, count_sampled
 from tacit.reconstruction.shares import (
     ShareBounds,
     asked_answers,
@@ -62,7 +59,8 @@ from tacit.reconstruction.tables import (
     tabulate,
     with_chains,
 )
-from tacit.records import PatternTable, count_reported, with_columns
+from tacit.records import PatternTable, count_answers, count_reported, with_columns
+from tacit.records.sample import ErrorMethod
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -485,7 +483,7 @@ class Reconstruction(TabularResult):
 
     def _answered(self, names: Sequence[str]) -> Reconstruction:
         """The records that have answers to these attributes."""
-        if not isinstance(self.patterns, IncompletePatterns):
+        if self.patterns.absent is None:
             return self
         reports = self.design.channel(self.design.closure(names)).reported.names
         if reports not in self._complete:
@@ -500,7 +498,7 @@ class Reconstruction(TabularResult):
         if self.answered is not None:
             return self.answered
         names = self.patterns.schema.names
-        if not isinstance(self.patterns, IncompletePatterns):
+        if self.patterns.absent is None:
             return frozenset(names)
         absent = np.asarray(self.patterns.absent.any(axis=0))
         return frozenset(n for n, some in zip(names, absent, strict=True) if not some)

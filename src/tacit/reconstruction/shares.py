@@ -28,8 +28,6 @@ from tacit.reconstruction.estimate import Estimate, linear_estimate
 from tacit.reconstruction.events import Condition, events_of
 from tacit.reconstruction.interval import Interval, ScoreTest
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
-from tacit.reconstruction.sampling.weighted_patterns import sample_of
 from tacit.reconstruction.tables import has_zeros, reported_alike, sums_of_cells
 from tacit.records import PatternTable
 
@@ -58,7 +56,7 @@ def joint_probabilities(
         cells = np.stack([_cells(design, names, condition) for condition in conditions])
         return sums_of_cells(table(names), steps @ cells, axes, "")
     weights = condition_weights(reports, conditions) @ steps.T
-    sample, products = sample_of(patterns), None
+    sample, products = patterns.sample, None
     if sample is not None and sample.fraction.any():
         products = _condition_products(reports, conditions)
         products = np.asarray(steps @ products @ steps.T)
@@ -297,9 +295,7 @@ def share_bounds(
 ) -> ShareBounds:
     """Bounds of the probability of one event; `reports` are those with an answer."""
     event_weight = event_weights(reports, event)[:, 0]
-    whole, answered = patterns, np.ones(len(event_weight), bool)
-    if isinstance(patterns, IncompletePatterns):
-        whole, answered = patterns.whole, patterns.answered(answered_names)
+    whole, answered = patterns.filled(), patterns.answered(answered_names)
     g = np.zeros(len(answered))
     g[answered] = event_weight[answered] if len(event_weight) == len(answered) else event_weight
     weights = np.stack([g, np.where(answered, g, 1.0)], axis=1)
@@ -308,7 +304,7 @@ def share_bounds(
         name,
         (Attribute("bound", ["lower", "upper"]),),
         probability=True,
-        sample=sample_of(whole),
+        sample=whole.sample,
         true_products=np.stack([weights[:, [0, 0]], weights], axis=1),
     )
     return ShareBounds(bounds, whole.n_records - reports.patterns.n_records)

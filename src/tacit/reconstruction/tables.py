@@ -37,7 +37,6 @@ from tacit.reconstruction.estimate import (
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise, most_likely
 from tacit.reconstruction.sampling.report_spread import ReportSpread
-from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns
 from tacit.records import PatternTable
 
 #: A covariance matrix of more cells than this is refused.
@@ -129,7 +128,8 @@ def table_problem(
     """The problem of the reports that came through a channel."""
     names = channel.reported.names
     counts = patterns.marginal(names).astype(np.float64)
-    spread = ReportSpread(patterns, names) if isinstance(patterns, WeightedPatterns) else None
+    sample = patterns.sample
+    spread = None if sample is None else ReportSpread(patterns, sample, names)
     return TableProblem(counts, channel, wanted, patterns.n_records, spread, impossible, parts)
 
 
