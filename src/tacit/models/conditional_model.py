@@ -27,7 +27,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Codes, Index
 from tacit.core.channel.coin import Attributes, UnitChannel
 from tacit.core.design import Design, Group
 from tacit.models.block_units import (
@@ -40,7 +40,7 @@ from tacit.models.block_units import (
 )
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable
-from tacit.records.keys import Codes, Unsigned, column_blocks
+from tacit.records.keys import column_blocks
 
 # BlockGrid: the EM sums of a model whose reports are two blocks, by matrix products.
 #
@@ -104,7 +104,7 @@ _VANISHING = 1e-150
 class AttributeBlock(NamedTuple):
     """Some attributes of a group: the cell of each pattern, and the units of each strategy."""
 
-    codes: Unsigned
+    codes: Codes
     n_cells: int
     strategies: tuple[BlockUnits, ...]
 

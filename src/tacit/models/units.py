@@ -34,7 +34,6 @@ from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
 from tacit.records.bit_columns import FewWayCounts
-from tacit.records.keys import Codes
 
 #: Units of a table that bits of single answers count quickly.
 _FEW = 3
@@ -200,7 +199,7 @@ class UnitReports:
         self.n_records, self.counts = patterns.n_records, patterns.counts
         self.sizes, self.reports = self.layout.sizes, self.layout.reports
         self.names = [unit.names for unit in self.layout.units]
-        self.columns: list[Codes] = list(unit_columns(self.layout, patterns.patterns))
+        self.columns = list(unit_columns(self.layout, patterns.patterns))
         self._inverses: dict[tuple[int, ...], Array] = {}
         self._likely: dict[tuple[int, ...], Array] = {}
 
@@ -324,11 +323,6 @@ class UnitReports:
         reported = frequencies > 0
         expected = self.layout.matrix(units)[reported] @ table.ravel()
         return float(frequencies[reported] @ np.log(np.maximum(expected, TINY)))
-
-
-def unit_codes(layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]) -> Index:
-    """Reported records, a column per attribute of `design.reported`, as codes of units."""
-    return np.stack([c.astype(np.intp) for c in unit_columns(layout, reported)], axis=1)
 
 
 def unit_columns(
